@@ -12,17 +12,19 @@ will do is shown by words in which all positions before the winner are wrong: th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 from math import log
 
-from hardsim.checking.engines import SoftEngine
+from hardsim.checking.engines import HardRunner, SoftEngine
 from hardsim.checking.interrupts import to_the_report
 from hardsim.checking.options import Request
-from hardsim.checking.prove import words_of
+from hardsim.checking.prove import EVERY, KnownLength, known_of, settled_length, words_of
 from hardsim.checking.result import (
+    Answer,
     FormulaText,
     InputKind,
     InputName,
@@ -32,15 +34,19 @@ from hardsim.checking.result import (
     Title,
     Word,
     input_summary,
+    settled,
     word_summary,
 )
+from hardsim.checking.sharpening import without_budget
 from hardsim.checking.subject import Subject, own_predicates
-from hardsim.checking.words import count_words, enumerate_words
+from hardsim.checking.words import count_words, enumerate_words, sample_words
 from hardsim.errors import InputError
+from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.desugar import desugar
-from hardsim.network.model import AttentionHead, Transformer
+from hardsim.network.model import AttentionHead, Schedule, Transformer
 from hardsim.network.numbers import plain
-from hardsim.program.model import Kind
+from hardsim.program.assemble import assemble
+from hardsim.program.model import Kind, Program
 from hardsim.proof.facts import Facts
 from hardsim.proof.general import prove_general
 from hardsim.proof.network import prove_meaning, prove_network
@@ -57,6 +63,8 @@ LONGER, LARGEST_LENGTH = (2, 4), 64
 """Lengths tried beyond the longest, as multiples of it, up to this one."""
 FAR = (128, 512)
 """Lengths at which only words are tried, for the bracket of every length."""
+SAMPLED, SEED = 64, 0
+"""Words of a program that are tried where not all are, and what draws them."""
 UNUSED = (
     "dps engine workers backend samples seed epsilon",
     "the least beta is found by the prover, in one process and in arithmetic of its own",
@@ -104,7 +112,7 @@ class Bracket(Record):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CriticalResult(Record):
-    """How small beta may be for one formula in one regime."""
+    """How small beta may be for one formula in one regime, or for one program at a schedule over beta."""
 
     input: InputName
     kind: InputKind
@@ -131,6 +139,13 @@ class CriticalResult(Record):
         """The bracket for every length."""
         found = f"every length {self.every_length.summary}"
         return f"{input_summary(self.input)}: {found}{', interrupted' * self.partial}"
+
+    @property
+    def proved(self) -> bool:
+        """Whether a beta is proved right: of a formula one for every length, of a program one for each length."""
+        if self.formula is None:
+            return all(bracket.right_at is not None for bracket in self.lengths)
+        return self.every_length.right_at is not None
 
     @property
     @written
@@ -164,16 +179,11 @@ def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | 
     A KeyboardInterrupt ends the search early; what was found is kept and marked partial.
 
     Raises:
-        InputError: if it is no formula, the temperature is not positive somewhere, or the network is another one than
-            the specification makes.
+        InputError: if it is no formula and has no schedule, the temperature is not positive somewhere, or a formula's
+            network is another one than the specification makes.
     """
-    if subject.formula is None:
-        told = f"{subject.name} is no formula: --critical covers formulas and what was compiled from them"
-        hint = "Leave out --critical: the report gives the temperatures at which words tried are right and wrong."
-        raise InputError(told, hint)
-    subject.hold_specified("a critical beta")
-    search = _Search(subject)
-    lengths = [*range(1, max_n + 1), *(factor * max_n for factor in LONGER if factor * max_n <= LARGEST_LENGTH)]
+    search = _search(subject)
+    lengths = search.lengths(max_n)
     rows: list[Bracket] = []
     whole: list[tuple[Bracket, Proof | None, str | None]] = []
 
@@ -198,12 +208,24 @@ def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | 
             every_length=every,
             deciding=min(known, key=lambda head: head.margin or Fraction(0), default=None),
             reason=reason,
-            beta_used=max((subject.budget.beta_of(head) for head in subject.program.heads), default=Fraction(1)),
+            beta_used=search.used,
             nearest=any(head.kind is Kind.NEAREST for head in subject.program.heads),
             partial=partial,
         )
 
     return to_the_report(work, result)
+
+
+def _search(subject: Subject) -> _Search:
+    """What brackets a subject's beta. Raises as `critical`."""
+    if subject.formula is not None:
+        subject.hold_specified("a critical beta")
+        return _FormulaSearch(subject)
+    plain = without_budget(subject)
+    if not isinstance(plain.schedule, Arith):
+        told = f"{subject.name} is no formula: --critical brackets the beta of a schedule, and it has none of its own"
+        raise InputError(told, "Give a temperature with --tau, such as --tau '1/(64*n^3*log(n+1))': it is over beta.")
+    return _ProgramSearch(plain, plain.schedule)
 
 
 NOTHING_KNOWN = Bracket(None, None, None, None, 0, False)
@@ -234,52 +256,54 @@ def at_beta(subject: Subject, beta: Fraction) -> Transformer:
     )
 
 
-class _Search:
+class _Search(ABC):
     """Betas are numbers of `WIDTH`."""
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
         self.alphabet = subject.alphabet
-        self.core = desugar(subject.file)
-        self.own = own_predicates(subject.file)
         self.engines: dict[int, SoftEngine] = {}
         self.best: Word = ()
 
-    def length(self, n: int) -> Bracket:
-        """The bracket of one length."""
-        sites = Sites((n,), only_last=True)
-        meaning = prove_meaning(self.subject.program, self.core, Facts(sites, self.core.alphabet, self.own))
+    @abstractmethod
+    def prover(self, n: int) -> tuple[Callable[[int], bool], Callable[[int], list[Word]]]:
+        """At one length, whether every word is proved right at a beta, and words that may be wrong at one, if not all
+        are tried."""
 
-        def proof(beta: int) -> LinkProof:
-            return prove_network(at_beta(self.subject, beta * WIDTH), self.subject.program, sites)[0]
-
-        proved = least(lambda beta: meaning.proved and proof(beta).proved)
-        cases = proof((proved or 1) - 1).cases if proved != 1 else ()
-        exhaustive = count_words(len(self.alphabet), n) <= EVERY_WORD
-        longer = self._stretched(n, [self.alphabet] * (len(self.best) + 1)) if 0 < len(self.best) < n else []
-        suggested = [word for case in cases for word in words_of(case, self.alphabet)]
-        candidates = enumerate_words(self.alphabet, n) if exhaustive else [*suggested, *longer]
-        words = list(dict.fromkeys(word for word in candidates if len(word) == n))
-        refuted, word = self._refute(words, proved or MOST)
-        return Bracket(n, None if proved is None else proved * WIDTH, refuted, word, len(words), exhaustive)
-
+    @abstractmethod
     def every(self, rows: Sequence[Bracket]) -> tuple[Bracket, Proof | None, str | None]:
         """The bracket of every length, the proof at its beta, and why there is none."""
 
-        def proof(beta: int) -> Proof:
-            return prove_general(at_beta(self.subject, beta * WIDTH), self.subject.program, self.core, self.own)
+    def lengths(self, max_n: int) -> list[int]:
+        """The lengths that are looked at one by one."""
+        return list(range(1, max_n + 1))
 
-        proved = least(lambda beta: proof(beta).proved)
-        found = proof(MOST if proved is None else proved)
-        bracket = reduce(_wider, rows, replace(NOTHING_KNOWN, right_at=None if proved is None else proved * WIDTH))
-        if proved is None:
-            return bracket, None, found.reason
-        for n in () if bracket.closed else FAR:
-            more = self._stretched(n, [(symbol,) for symbol in self.best])  # of one of its symbols
-            words = list(dict.fromkeys(more))
-            refuted, word = self._refute(words, proved, int((bracket.wrong_at or 0) / WIDTH) + 1)
-            bracket = _wider(bracket, Bracket(n, None, refuted, word, len(words), False))
-        return bracket, found, found.reason
+    @property
+    def used(self) -> Fraction:
+        """The beta in use."""
+        return Fraction(1)
+
+    @abstractmethod
+    def engine(self, beta: int) -> SoftEngine:
+        """The network at a beta."""
+
+    @abstractmethod
+    def meant(self, words: Sequence[Word]) -> Sequence[Answer]:
+        """What it should answer."""
+
+    def length(self, n: int) -> Bracket:
+        """The bracket of one length."""
+        holds, suggest = self.prover(n)
+        proved = least(holds)
+        exhaustive = count_words(len(self.alphabet), n) <= EVERY_WORD
+        longer = self._stretched(n, [self.alphabet] * (len(self.best) + 1)) if 0 < len(self.best) < n else []
+        if exhaustive:
+            candidates: Iterable[Word] = enumerate_words(self.alphabet, n)
+        else:
+            candidates = [*(suggest((proved or 1) - 1) if proved != 1 else ()), *longer]
+        words = list(dict.fromkeys(word for word in candidates if len(word) == n))
+        refuted, word = self._refute(words, proved or MOST)
+        return Bracket(n, None if proved is None else proved * WIDTH, refuted, word, len(words), exhaustive)
 
     # ---- words ----
 
@@ -290,14 +314,13 @@ class _Search:
         return [(*best[:place], *(symbol,) * more, *best[place:]) for place, some in places for symbol in some]
 
     def _wrong(self, words: Sequence[Word], beta: int) -> list[Word]:
-        """The words on which the network certainly does not do what the formula says."""
+        """The words on which the network certainly does not answer as it should."""
         if beta not in self.engines:
-            model = at_beta(self.subject, beta * WIDTH)
-            subject = replace(self.subject, stored=model)
-            self.engines[beta] = SoftEngine(subject, model, subject.program, budget=subject.budget)
-        answers, meant = self.engines[beta].decisions(words), self.subject.oracles(words) or []
+            self.engines[beta] = self.engine(beta)
+        prepared = [self.subject.prepared(word) for word in words]
+        answers, meant = self.engines[beta].decisions(prepared), self.meant(words)
         return [word for word, (decided, answer), right in zip(words, answers, meant, strict=True)
-                if decided and answer is not right]  # fmt: skip
+                if decided and settled(right) and answer != right]  # fmt: skip
 
     def _refute(self, words: list[Word], high: int, low: int = 1) -> tuple[Fraction | None, Word | None]:
         """The largest beta from `low` to below `high` found at which a word is wrong, and the word."""
@@ -314,6 +337,109 @@ class _Search:
         refuted, _ = bisected(low, high, right)
         self.best = found[0]
         return refuted * WIDTH, found[0]
+
+
+class _FormulaSearch(_Search):
+    """Of a formula, whose network is proved from its weights."""
+
+    def __init__(self, subject: Subject) -> None:
+        super().__init__(subject)
+        self.core = desugar(subject.file)
+        self.own = own_predicates(subject.file)
+
+    def prover(self, n: int) -> tuple[Callable[[int], bool], Callable[[int], list[Word]]]:
+        """By the heads; words of their worst cases."""
+        sites = Sites((n,), only_last=True)
+        meaning = prove_meaning(self.subject.program, self.core, Facts(sites, self.core.alphabet, self.own))
+
+        def proof(beta: int) -> LinkProof:
+            return prove_network(at_beta(self.subject, beta * WIDTH), self.subject.program, sites)[0]
+
+        def suggested(beta: int) -> list[Word]:
+            return [word for case in proof(beta).cases for word in words_of(case, self.alphabet)]
+
+        return lambda beta: meaning.proved and proof(beta).proved, suggested
+
+    def every(self, rows: Sequence[Bracket]) -> tuple[Bracket, Proof | None, str | None]:
+        """By the argument in closed form, and by words of a few longer lengths."""
+
+        def proof(beta: int) -> Proof:
+            return prove_general(at_beta(self.subject, beta * WIDTH), self.subject.program, self.core, self.own)
+
+        proved = least(lambda beta: proof(beta).proved)
+        found = proof(MOST if proved is None else proved)
+        bracket = reduce(_wider, rows, replace(NOTHING_KNOWN, right_at=None if proved is None else proved * WIDTH))
+        if proved is None:
+            return bracket, None, found.reason
+        for n in () if bracket.closed else FAR:
+            more = self._stretched(n, [(symbol,) for symbol in self.best])  # of one of its symbols
+            words = list(dict.fromkeys(more))
+            refuted, word = self._refute(words, proved, int((bracket.wrong_at or 0) / WIDTH) + 1)
+            bracket = _wider(bracket, Bracket(n, None, refuted, word, len(words), False))
+        return bracket, found, found.reason
+
+    def lengths(self, max_n: int) -> list[int]:
+        """And a few longer ones."""
+        return [*range(1, max_n + 1), *(factor * max_n for factor in LONGER if factor * max_n <= LARGEST_LENGTH)]
+
+    @property
+    def used(self) -> Fraction:
+        """The largest of the heads."""
+        return max(map(self.subject.budget.beta_of, self.subject.program.heads), default=Fraction(1))
+
+    def engine(self, beta: int) -> SoftEngine:
+        """With every W_Q scaled."""
+        model = at_beta(self.subject, beta * WIDTH)
+        subject = replace(self.subject, stored=model)
+        return SoftEngine(subject, model, subject.program, budget=subject.budget)
+
+    def meant(self, words: Sequence[Word]) -> Sequence[Answer]:
+        """What the formula says."""
+        return self.subject.oracles(words) or []
+
+
+class _ProgramSearch(_Search):
+    """Of a program or a hard-attention model at a schedule over beta: softmax is right where it answers as hard
+    attention does, which is proved by the recursion of Theorem 26."""
+
+    def __init__(self, subject: Subject, schedule: Schedule) -> None:
+        super().__init__(subject)
+        self.schedule, self.hard = schedule, HardRunner(subject)
+        self.program: Program = subject.program
+
+    def prover(self, n: int) -> tuple[Callable[[int], bool], Callable[[int], list[Word]]]:
+        """By the recursion; words at random."""
+        found = known_of(self.subject, n, EVERY)
+        known = found if isinstance(found, KnownLength) else None
+        # Softmax simulates this program, whose ties are broken if there are any.
+        self.program = self.subject.program if known is None else known.program
+        self.engines.clear()
+
+        def proved(beta: int) -> bool:
+            subject = replace(self.subject, schedule=self.at(beta))
+            return known is not None and settled_length(subject, known).proved_by is not None
+
+        return proved, lambda _: sample_words(self.alphabet, n, SAMPLED, SEED)
+
+    def at(self, beta: int) -> Schedule:
+        """The schedule over a beta."""
+        return parse_arith(f"({self.schedule})/({beta * WIDTH})")
+
+    def every(self, rows: Sequence[Bracket]) -> tuple[Bracket, Proof | None, str | None]:
+        """Nothing but the words of the lengths tried."""
+        return (
+            reduce(_wider, rows, NOTHING_KNOWN),
+            None,
+            "programs and hard-attention models are proved length by length",
+        )
+
+    def engine(self, beta: int) -> SoftEngine:
+        """At the schedule over beta."""
+        return SoftEngine(self.subject, assemble(self.program, self.at(beta)), self.program)
+
+    def meant(self, words: Sequence[Word]) -> Sequence[Answer]:
+        """What hard attention answers."""
+        return self.hard.answers(words)
 
 
 def bisected(low: int, high: int, holds: Callable[[int], bool]) -> tuple[int, int]:

@@ -484,9 +484,30 @@ def prove_length(
 ) -> tuple[LengthProof, Mismatch | None]:
     """The proof of one length, and a word on which hard attention is not what the program says; the search for a
     temperature begins `near` one."""
+    found = known_of(subject, n, every)
+    if not isinstance(found, KnownLength):
+        return found
+    return settled_length(subject, found, near), None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownLength:
+    """What is known of hard attention on all words of a length, whatever the temperature: the program that softmax
+    simulates, its facts, how they were found, and the heads whose ties it breaks."""
+
+    n: int
+    program: Program
+    facts: LengthFacts
+    how: str
+    broken: tuple[str, ...] = ()
+
+
+def known_of(subject: Subject, n: int, every: int) -> KnownLength | tuple[LengthProof, Mismatch | None]:
+    """What is known of hard attention on the words of one length; else why no temperature is proved, and a word on
+    which hard attention is not what the program says."""
     if subject.structural:
         size = len(subject.prepared((subject.alphabet[0],) * n))
-        return _settle(subject, subject.program, static_facts(subject.program, size), n, "structure", near), None
+        return KnownLength(n, subject.program, static_facts(subject.program, size), "structure")
     if n > longest(subject, n, every):
         return LengthProof(n, None, reason=_too_many(subject, n)), None
     words: tuple[Word, ...] = tuple(product(subject.alphabet, repeat=n))
@@ -499,14 +520,17 @@ def prove_length(
     broken = found.violations.get(n)
     if broken is not None:
         return LengthProof(n, None, reason=f"{broken.what} does not hold"), None
-    length = _settle(subject, found.program, found.facts[n], n, "every word", near)
-    return replace(length, ties_broken=found.broken), None
+    return KnownLength(n, found.program, found.facts[n], "every word", found.broken)
 
 
-def _settle(
-    subject: Subject, program: Program, facts: LengthFacts, n: int, how: str, near: Fraction | None
-) -> LengthProof:
-    """Whether the bound at the outputs is below their distance from the threshold; 0 where they must be 0 or 1."""
+def settled_length(subject: Subject, known: KnownLength, near: Fraction | None = None) -> LengthProof:
+    """Whether softmax answers as hard attention does at the subject's temperature, or one that is found `near` one: the
+    bound at the outputs is below their distance from the threshold, or 0 where they must be 0 or 1."""
+    return replace(_settle(subject, known, near), ties_broken=known.broken)
+
+
+def _settle(subject: Subject, known: KnownLength, near: Fraction | None) -> LengthProof:
+    n, program, facts, how = known.n, known.program, known.facts, known.how
     distance = HALF if subject.exact else facts.distance or Fraction(0)
     if not distance:
         return LengthProof(n, None, reason="an output may lie on the threshold")
