@@ -91,8 +91,7 @@ class Real:
         return _ball(self, bits)
 
     def __str__(self) -> str:
-        low, high = bounds(self, 64)
-        return f"about {float((low + high) / 2):.6g}"
+        return f"about {self.ball(64).mid().str(6, radius=False)}"
 
 
 RealNumber: TypeAlias = int | Fraction | Real
