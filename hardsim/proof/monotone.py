@@ -59,6 +59,8 @@ class _Search:
                 return self.positive(left) and self.positive(right)
             case Operation("^", base, _) if _has_function(tree):
                 return self.positive(base)
+            case Application("exp", _):
+                return True  # where its argument has a value, which `side` sees to
         return positive(self.side(tree, -1), self.domain)
 
     def _side(self, tree: Expression, side: Side) -> Value:
@@ -93,9 +95,10 @@ class _Search:
 
     def _application(self, tree: Application, side: Side) -> Value:
         """A number on that side of a function's values, from one on that side of its arguments."""
-        least = lower(self.side(tree.arg, -1), self.domain)
+        everywhere = tree.function == "exp"
+        least = None if everywhere and side == 1 else lower(self.side(tree.arg, -1), self.domain)
         end = least if side == -1 else upper(self.side(tree.arg, 1), self.domain)
-        has_value = tree.function == "exp" or (least is not None and sign(least) >= (tree.function == "log"))
+        has_value = everywhere or (least is not None and sign(least) >= (tree.function == "log"))
         if end is None or not has_value or abs(end) > LARGEST_ARGUMENT:
             where = "above" if side == 1 else "below"
             raise NoRatio(f"no number {where} {Arith(tree)} follows from its growing with its argument")

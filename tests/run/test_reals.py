@@ -47,7 +47,7 @@ def irrational(draw: st.DrawFn) -> Transformer:
     return replace(model, temperature=tau, encodings=tuple(encodings))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(irrational(), st.integers(1, 5), st.integers(0, 10**6))
 def test_every_engine_contains_the_definition(model: Transformer, n: int, seed: int) -> None:
     word = tuple(random.Random(seed).choices(ALPHABET, k=n))
