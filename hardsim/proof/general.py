@@ -111,9 +111,12 @@ def nearest(task: HeadTask) -> BooleanHead:
         for kind in reading.types[kinds]
     )
     before, beyond = dict[Any, None](), dict[Any, None]()
-    for query, (key, won, value), (other, lost, wrong) in product(
-        dict.fromkeys(zip(*reading.queries, strict=True)), entries, entries
-    ):
+    # A query that sees one position reads it.
+    alone = task.state.sites.alone(reading.mask)
+    queries = dict.fromkeys(
+        query for query, one in zip(zip(*reading.queries, strict=True), alone, strict=True) if not one
+    )
+    for query, (key, won, value), (other, lost, wrong) in product(queries, entries, entries):
         if value != wrong and (won or not lost):
             # What depends on the symbol may depend on the position besides: each is taken at its own.
             parts = (factor * (Ratio.of(first).at({"i": WINNER}) - Ratio.of(second).at({"i": OTHER}))
