@@ -15,7 +15,8 @@ alone, l(w) - l(j) = (beta/2) i^2 (w - j)/(j w), and only words of thousands of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
@@ -25,8 +26,9 @@ from math import log
 from hardsim.checking.engines import Hard, HardRunner, SoftEngine
 from hardsim.checking.interrupts import to_the_report
 from hardsim.checking.options import Request
-from hardsim.checking.prove import words_of
+from hardsim.checking.prove import EVERY, affordable, known_by_structure, known_by_words, settled_length, words_of
 from hardsim.checking.result import (
+    Answer,
     FormulaText,
     InputKind,
     InputName,
@@ -36,15 +38,19 @@ from hardsim.checking.result import (
     Title,
     Word,
     input_summary,
+    settled,
     word_summary,
 )
+from hardsim.checking.sharpening import without_budget
 from hardsim.checking.subject import Subject, own_predicates
-from hardsim.checking.words import count_words, enumerate_words
+from hardsim.checking.words import count_words, enumerate_words, sample_words
 from hardsim.errors import InputError
+from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.desugar import desugar
-from hardsim.network.model import AttentionHead, Transformer
+from hardsim.network.model import AttentionHead, Schedule, Transformer
 from hardsim.network.numbers import plain
-from hardsim.program.model import Kind
+from hardsim.program.assemble import assemble
+from hardsim.program.model import Kind, Program
 from hardsim.proof.facts import Facts
 from hardsim.proof.general import prove_general
 from hardsim.proof.network import one_for_all, prove_meaning, prove_network
@@ -70,6 +76,8 @@ MOST_SYMBOLS, MOST_RUNS = 4, 4
 """Symbols of which words of two runs are made, and runs of a worst case that are told."""
 AFTER = 1
 """Stands for what a layer's clips have written, among the places where errors are measured."""
+SAMPLED, SEED = 64, 0
+"""Words of a program that are tried where not all are, and what draws them."""
 UNUSED = (
     "dps engine workers backend samples seed epsilon",
     "the least beta is found by the prover, in one process and in arithmetic of its own",
@@ -117,7 +125,7 @@ class Bracket(Record):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CriticalResult(Record):
-    """How small beta may be for one formula in one regime."""
+    """How small beta may be for one formula in one regime, or for one program at a schedule over beta."""
 
     input: InputName
     kind: InputKind
@@ -143,6 +151,13 @@ class CriticalResult(Record):
     nearest: bool
     """Whether some head looks for the nearest position, which is what Lemma 6 speaks of."""
     partial: Partial = False
+
+    @property
+    def proved(self) -> bool:
+        """Whether a beta is proved right: of a formula one for every length, of a program one for each length."""
+        if self.formula is None:
+            return all(bracket.right_at is not None for bracket in self.lengths)
+        return self.every_length.right_at is not None
 
     @property
     def summary(self) -> str:
@@ -182,16 +197,11 @@ def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | 
     A KeyboardInterrupt ends the search early; what was found is kept and marked partial.
 
     Raises:
-        InputError: if it is no formula, the temperature is not positive somewhere, or the network is another one than
-            the specification makes.
+        InputError: if it is no formula and has no schedule, the temperature is not positive somewhere, or a formula's
+            network is another one than the specification makes.
     """
-    if subject.formula is None:
-        told = f"{subject.name} is no formula: --critical covers formulas and what was compiled from them"
-        hint = "Leave out --critical: the report gives the temperatures at which words tried are right and wrong."
-        raise InputError(told, hint)
-    subject.hold_specified("a critical beta")
-    search = _Search(subject)
-    lengths = [*range(1, max_n + 1), *(factor * max_n for factor in LONGER if factor * max_n <= LARGEST_LENGTH)]
+    search = _search(subject)
+    lengths = search.lengths(max_n)
     rows: list[Bracket] = []
     whole: list[EveryLength] = []
 
@@ -217,12 +227,24 @@ def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | 
             reason=found.reason,
             missing=found.missing,
             inside=found.inside,
-            beta_used=max((subject.budget.beta_of(head) for head in subject.program.heads), default=Fraction(1)),
+            beta_used=search.used,
             nearest=any(head.kind is Kind.NEAREST for head in subject.program.heads),
             partial=partial,
         )
 
     return to_the_report(work, result)
+
+
+def _search(subject: Subject) -> _Search:
+    """What brackets a subject's beta. Raises as `critical`."""
+    if subject.formula is not None:
+        subject.hold_specified("a critical beta")
+        return _FormulaSearch(subject)
+    plain = without_budget(subject)
+    if not isinstance(plain.schedule, Arith):
+        told = f"{subject.name} is no formula: --critical brackets the beta of a schedule, and it has none of its own"
+        raise InputError(told, "Give a temperature with --tau, such as --tau '1/(64*n^3*log(n+1))': it is over beta.")
+    return _ProgramSearch(plain, plain.schedule)
 
 
 NOTHING_KNOWN = Bracket(None, None, None, None, 0, False)
@@ -265,19 +287,95 @@ def at_beta(subject: Subject, beta: Fraction) -> Transformer:
     )
 
 
-class _Search:
-    """One formula's network at all betas."""
+class _Search(ABC):
+    """One subject's network at all betas."""
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
         self.alphabet = subject.alphabet
+        self.hard = HardRunner(subject)
+        self.engines: dict[tuple[Fraction, bool], SoftEngine] = {}
+        self.best: Word = ()
+
+    @abstractmethod
+    def lengths(self, max_n: int) -> list[int]:
+        """The lengths that are looked at one by one."""
+
+    @property
+    @abstractmethod
+    def used(self) -> Fraction:
+        """The beta in use."""
+
+    @abstractmethod
+    def prover(self, n: int) -> tuple[Callable[[Fraction], bool], Callable[[Fraction], list[Word]]]:
+        """At one length, whether every word is proved right at a beta, and words that may be wrong at one, if not all
+        are tried."""
+
+    @abstractmethod
+    def every(self, rows: Sequence[Bracket]) -> EveryLength:
+        """The bracket of every length, the head that decides it, why there is none, and why it is open."""
+
+    @abstractmethod
+    def _wrong(self, words: Sequence[Word], beta: Fraction) -> list[Word]:
+        """The words on which the network certainly does not answer as it should."""
+
+    def length(self, n: int) -> Bracket:
+        """The bracket of one length."""
+        holds, suggested = self.prover(n)
+        proved = least(holds)
+        exhaustive = count_words(len(self.alphabet), n) <= EVERY_WORD
+        longer = self._stretched(n, [self.alphabet] * (len(self.best) + 1)) if 0 < len(self.best) < n else []
+        if exhaustive:
+            candidates: Iterable[Word] = enumerate_words(self.alphabet, n)
+        else:
+            candidates = [*(suggested((proved or WIDTH) - WIDTH) if proved != WIDTH else ()), *longer]
+        words = list(dict.fromkeys(word for word in candidates if len(word) == n))
+        refuted, word = self._refute(words, LARGEST if proved is None else proved, WIDTH, WIDTH)
+        return Bracket(n, proved, refuted, word, len(words), exhaustive)
+
+    def _stretched(self, n: int, symbols: Sequence[Sequence[str]]) -> list[Word]:
+        """The last refuting word with so many of a symbol of each place put in there that it has length n."""
+        best, more = self.best, n - len(self.best)
+        places = enumerate(symbols)
+        return [(*best[:place], *(symbol,) * more, *best[place:]) for place, some in places for symbol in some]
+
+    def _refute(
+        self, words: list[Word], high: Fraction, low: Fraction, unit: Fraction
+    ) -> tuple[Fraction | None, Word | None]:
+        """The largest multiple of a unit from `low` to below `high` found at which a word is wrong, and the word."""
+        found = self._wrong(words, low) if words and low < high else []
+        if not found:
+            return None, None
+
+        def right(beta: Fraction) -> bool:
+            nonlocal found
+            wrong = self._wrong(found, beta)
+            found = wrong or found
+            return not wrong
+
+        refuted, _ = bisected(low, high, right, unit)
+        self.best = found[0]
+        return refuted, found[0]
+
+
+class _FormulaSearch(_Search):
+    """Of a formula, whose network is proved from its weights."""
+
+    def __init__(self, subject: Subject) -> None:
+        super().__init__(subject)
         self.core = desugar(subject.file)
         self.own = own_predicates(subject.file)
-        self.engines: dict[tuple[Fraction, bool], SoftEngine] = {}
-        self.hard = HardRunner(subject)
         self.inexact = False
-        self.best: Word = ()
         self.prefix = one_for_all(subject.model, subject.program, None)
+
+    def lengths(self, max_n: int) -> list[int]:
+        """And a few longer ones."""
+        return [*range(1, max_n + 1), *(factor * max_n for factor in LONGER if factor * max_n <= LARGEST_LENGTH)]
+
+    @property
+    def used(self) -> Fraction:
+        """The largest of the heads."""
+        return max(map(self.subject.budget.beta_of, self.subject.program.heads), default=Fraction(1))
 
     # ---- proofs ----
 
@@ -289,19 +387,15 @@ class _Search:
         """The first link for all words that are longer than those looked at one by one."""
         return prove_general(at_beta(self.subject, beta), self.subject.program, beyond=ONE_BY_ONE)
 
-    def length(self, n: int) -> Bracket:
-        """The bracket of one length."""
+    def prover(self, n: int) -> tuple[Callable[[Fraction], bool], Callable[[Fraction], list[Word]]]:
+        """By the heads; words of their worst cases."""
         sites = Sites((n,), only_last=True)
         meaning = prove_meaning(self.subject.program, self.core, Facts(sites, self.core.alphabet, self.own))
-        proved = least(lambda beta: meaning.proved and self.by_length(beta, sites)[0].proved)
-        cases = self.by_length((proved or WIDTH) - WIDTH, sites)[0].cases if proved != WIDTH else ()
-        exhaustive = count_words(len(self.alphabet), n) <= EVERY_WORD
-        longer = self._stretched(n, [self.alphabet] * (len(self.best) + 1)) if 0 < len(self.best) < n else []
-        suggested = [word for case in cases for word in words_of(case, self.alphabet)]
-        candidates = enumerate_words(self.alphabet, n) if exhaustive else [*suggested, *longer]
-        words = list(dict.fromkeys(word for word in candidates if len(word) == n))
-        refuted, word = self._refute(words, LARGEST if proved is None else proved, WIDTH, WIDTH)
-        return Bracket(n, proved, refuted, word, len(words), exhaustive)
+
+        def suggested(beta: Fraction) -> list[Word]:
+            return [word for case in self.by_length(beta, sites)[0].cases for word in words_of(case, self.alphabet)]
+
+        return lambda beta: meaning.proved and self.by_length(beta, sites)[0].proved, suggested
 
     def every(self, rows: Sequence[Bracket]) -> EveryLength:
         """The bracket of every length, the head that decides it, why there is none, and why it is open."""
@@ -339,12 +433,6 @@ class _Search:
         return EveryLength(bracket, deciding, None, missing, found)
 
     # ---- words ----
-
-    def _stretched(self, n: int, symbols: Sequence[Sequence[str]]) -> list[Word]:
-        """The last refuting word with so many of a symbol of each place put in there that it has length n."""
-        best, more = self.best, n - len(self.best)
-        places = enumerate(symbols)
-        return [(*best[:place], *(symbol,) * more, *best[place:]) for place, some in places for symbol in some]
 
     def _candidates(self, cases: Sequence[WorstCase]) -> list[list[Word]]:
         """Words of one length each: what worst cases suggest, and one symbol followed by another."""
@@ -385,8 +473,8 @@ class _Search:
         return bracket
 
     def _wrong(self, words: Sequence[Word], beta: Fraction) -> list[Word]:
-        """The words on which the network certainly does not do what the formula says or, once it is `inexact` what is
-        asked for, on which a clip certainly is not that of hard attention."""
+        """Those that are not answered as the formula says or, once it is `inexact` what is asked for, on which a clip
+        certainly is not that of hard attention."""
         if (beta, self.inexact) not in self.engines:
             model = at_beta(self.subject, beta)
             subject = replace(self.subject, stored=model)
@@ -402,27 +490,7 @@ class _Search:
                 for word, *some in zip(words, found.decided, *errors, strict=True)
                 if all(some[:1]) and any(some[1:])
             ]
-        answers, meant = engine.decisions(words), self.subject.oracles(words) or []
-        return [word for word, (decided, answer), right in zip(words, answers, meant, strict=True)
-                if decided and answer is not right]  # fmt: skip
-
-    def _refute(
-        self, words: list[Word], high: Fraction, low: Fraction, unit: Fraction
-    ) -> tuple[Fraction | None, Word | None]:
-        """The largest multiple of a unit from `low` to below `high` found at which a word is wrong, and the word."""
-        found = self._wrong(words, low) if words and low < high else []
-        if not found:
-            return None, None
-
-        def right(beta: Fraction) -> bool:
-            nonlocal found
-            wrong = self._wrong(found, beta)
-            found = wrong or found
-            return not wrong
-
-        refuted, _ = bisected(low, high, right, unit)
-        self.best = found[0]
-        return refuted, found[0]
+        return _differing(words, engine.decisions(words), self.subject.oracles(words) or [])
 
     # ---- why it is open ----
 
@@ -434,6 +502,64 @@ class _Search:
         runs = "; ".join(f"{run.first}-{run.last}: {run.type}" for run in case.types[:MOST_RUNS])
         where = f"a word of length {case.n} on which, at position {case.i}, {below.reason}"
         return where + (f" (positions {runs}{'; ...' * (len(case.types) > MOST_RUNS)})" if runs else "")
+
+
+class _ProgramSearch(_Search):
+    """Of a program or a hard-attention model at a schedule over beta: softmax is right where it answers as hard
+    attention does, which is proved by the recursion of Theorem 26."""
+
+    def __init__(self, subject: Subject, schedule: Schedule) -> None:
+        super().__init__(subject)
+        self.schedule = schedule
+        self.program: Program = subject.program
+
+    def lengths(self, max_n: int) -> list[int]:
+        """No others."""
+        return list(range(1, max_n + 1))
+
+    @property
+    def used(self) -> Fraction:
+        """The schedule is over beta, and is used as it is."""
+        return Fraction(1)
+
+    def prover(self, n: int) -> tuple[Callable[[Fraction], bool], Callable[[Fraction], list[Word]]]:
+        """By the recursion; words at random."""
+        known = known_by_structure(self.subject, n)
+        if known is None and affordable(self.subject, n, EVERY):
+            found = known_by_words(self.subject, n)
+            known = None if isinstance(found, tuple) else found
+        # Softmax simulates this program, whose ties are broken if there are any.
+        self.program = self.subject.program if known is None else known.program
+        self.engines.clear()
+
+        def proved(beta: Fraction) -> bool:
+            subject = replace(self.subject, schedule=self.at(beta))
+            return known is not None and settled_length(subject, known).proved_by is not None
+
+        return proved, lambda _: sample_words(self.alphabet, n, SAMPLED, SEED)
+
+    def at(self, beta: Fraction) -> Schedule:
+        """The schedule over a beta."""
+        return parse_arith(f"({self.schedule})/({beta})")
+
+    def every(self, rows: Sequence[Bracket]) -> EveryLength:
+        """Nothing but the words of the lengths tried."""
+        reason = "programs and hard-attention models are proved length by length"
+        return EveryLength(reduce(_wider, rows, NOTHING_KNOWN), None, reason)
+
+    def _wrong(self, words: Sequence[Word], beta: Fraction) -> list[Word]:
+        """Those that are not answered as hard attention does."""
+        if (beta, False) not in self.engines:
+            model = assemble(self.program, self.at(beta))
+            self.engines[beta, False] = SoftEngine(self.subject, model, self.program)
+        prepared = [self.subject.prepared(word) for word in words]
+        return _differing(words, self.engines[beta, False].decisions(prepared), self.hard.answers(words))
+
+
+def _differing(words: Sequence[Word], answers: Sequence[tuple[bool, Answer]], meant: Sequence[Answer]) -> list[Word]:
+    """The words of which the answer is certain and not what it should be."""
+    return [word for word, (decided, answer), right in zip(words, answers, meant, strict=True)
+            if decided and settled(right) and answer != right]  # fmt: skip
 
 
 def bisected(

@@ -38,6 +38,7 @@ from hardsim.checking.subject import HALF, Subject, SubjectRecord, own_predicate
 from hardsim.checking.words import count_words, count_words_upto, enumerate_words
 from hardsim.errors import Contradiction, InputError, Undecided
 from hardsim.lang.desugar import desugar
+from hardsim.lang.reals import upper
 from hardsim.lang.valuations import Alphabet
 from hardsim.network.model import Transformer
 from hardsim.program.assemble import assemble
@@ -76,7 +77,7 @@ class LengthProof(Record):
     proved_by: Annotated[str, one_of("structure", "every word")] | None
     """How it is proved; None where it is not."""
     temperature: Exact | None = None
-    """The least temperature of the positions."""
+    """The least temperature of the positions, or of one that is no rational number a rational next to it, below it."""
     bound: Measured | None = None
     """The bound of the output's error."""
     distance: Exact | None = None
@@ -492,15 +493,42 @@ def prove_length(
 ) -> tuple[LengthProof, Mismatch | None]:
     """The proof of one length, and a word on which hard attention is not what the program says; the search for a
     temperature begins `near` one."""
-    derived = None
-    if subject.by_structure and not isinstance(subject.law, str):
-        facts = subject.law.facts(len(subject.prepared((subject.alphabet[0],) * n)))
-        gaps = {name: head.gaps for name, head in facts.heads.items()}
-        derived = _settle(subject, subject.program, facts, gaps, n, "structure", near)
+    derived, known = None, known_by_structure(subject, n)
+    if known is not None:
+        derived = settled_length(subject, known, near)
         if derived.proved_by or subject.kind == "srasp":
             return derived, None
     if not affordable(subject, n, every):
         return derived or LengthProof(n, None, reason=_too_many(subject, n)), None
+    found = known_by_words(subject, n)
+    return found if isinstance(found, tuple) else (settled_length(subject, found, near), None)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownLength:
+    """What is known of hard attention on all words of a length, whatever the temperature: the program that softmax
+    simulates, its facts and gaps, how they were found, and the heads whose ties it breaks."""
+
+    n: int
+    program: Program
+    facts: LengthFacts
+    gaps: Gaps
+    how: str
+    broken: tuple[str, ...] = ()
+
+
+def known_by_structure(subject: Subject, n: int) -> KnownLength | None:
+    """What is known of hard attention on the words of one length from the weights; None if nothing is."""
+    if not subject.by_structure or isinstance(subject.law, str):
+        return None
+    facts = subject.law.facts(len(subject.prepared((subject.alphabet[0],) * n)))
+    gaps = {name: head.gaps for name, head in facts.heads.items()}
+    return KnownLength(n, subject.program, facts, gaps, "structure")
+
+
+def known_by_words(subject: Subject, n: int) -> KnownLength | tuple[LengthProof, Mismatch | None]:
+    """What is known of hard attention on the words of one length from running them all; else why no temperature is
+    proved, and a word on which hard attention is not what the program says."""
     words: tuple[Word, ...] = tuple(product(subject.alphabet, repeat=n))
     found, _, answers = prepare_words(subject, {n: words}, {n: True}, keep=False)
     oracles = subject.oracles(words) or [None] * len(words)
@@ -512,14 +540,17 @@ def prove_length(
     if broken is not None:
         return LengthProof(n, None, reason=f"{broken.what} does not hold"), None
     facts = found.facts[n]
-    length = _settle(subject, found.program, facts, declared_gaps(found.program, facts), n, "every word", near)
-    return replace(length, ties_broken=found.broken), None
+    return KnownLength(n, found.program, facts, declared_gaps(found.program, facts), "every word", found.broken)
 
 
-def _settle(
-    subject: Subject, program: Program, facts: LengthFacts, gaps: Gaps, n: int, how: str, near: Fraction | None
-) -> LengthProof:
-    """Whether the bound at the outputs is below their distance from the threshold; 0 where they must be 0 or 1."""
+def settled_length(subject: Subject, known: KnownLength, near: Fraction | None = None) -> LengthProof:
+    """Whether softmax answers as hard attention does at the subject's temperature, or one that is found `near` one: the
+    bound at the outputs is below their distance from the threshold, or 0 where they must be 0 or 1."""
+    return replace(_settle(subject, known, near), ties_broken=known.broken)
+
+
+def _settle(subject: Subject, known: KnownLength, near: Fraction | None) -> LengthProof:
+    n, program, facts, gaps, how = known.n, known.program, known.facts, known.gaps, known.how
     distance = HALF if subject.exact else facts.distance or Fraction(0)
     if not distance:
         return LengthProof(n, None, reason="an output may lie on the threshold")
@@ -530,7 +561,7 @@ def _settle(
             bounds, tau = solution.bounds, solution.tau
         else:
             inverse = inverses(assemble(program, schedule), facts.n)
-            bounds, tau = error_bounds(program, facts, inverse, gaps), 1 / min(inverse)
+            bounds, tau = error_bounds(program, facts, inverse, gaps), 1 / max(map(upper, inverse))
     except Undecided as failure:
         return LengthProof(n, None, reason=str(failure))
     bound = output_bound(subject, bounds)

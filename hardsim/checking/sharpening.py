@@ -18,6 +18,7 @@ from hardsim.checking.subject import SIDES, Subject
 from hardsim.errors import InvariantError, Undecided
 from hardsim.hard.exact import HardTrace
 from hardsim.lang.arith import Arith, parse_arith
+from hardsim.lang.reals import Real
 from hardsim.network.model import LengthTable, Schedule
 from hardsim.program.assemble import assemble
 from hardsim.program.model import Head, Program
@@ -243,7 +244,7 @@ class LengthPlan:
     program: Program
     facts: LengthFacts
     schedule: Schedule
-    inverse: tuple[Fraction, ...]
+    inverse: tuple[Fraction | Real, ...]
     bounds: Bounds
     solution: Solution | None
     epsilon: Fraction

@@ -16,6 +16,10 @@ weigh at most x + x^2 + ... = x/(1 - x), relative to the winner. Those beyond th
    backwards: n - j for j - 1, so that the far end counts.
 Where no position is selected the last one wins, and only the positions before it are there: a share of x.
 
+Temperature. The arguments ask for differences of logits of a query that are at least something: each is one number that
+does not depend on the temperature, over the temperature at the query, so that a colder one only makes it larger. A
+temperature with log, sqrt or exp may therefore be replaced by a rational function that is nowhere colder (`monotone`).
+
 Rates come from comparing coefficients (`ratios`). Only wrong values are counted, so that winner and loser differ in
 their values.
 
@@ -105,7 +109,13 @@ def prove_general(
         meaning = prove_meaning(program, core, GeneralFacts(classes, core.alphabet, users or {}))
     # Cases are of classes, not of words.
     bare = tuple(replace(head, worst=None) for head in heads)
-    return Proof(replace(network, cases=(), rounded=False), meaning, bare, predicates=classes.predicates)
+    return Proof(
+        replace(network, cases=(), rounded=False),
+        meaning,
+        bare,
+        predicates=classes.predicates,
+        temperatures=classes.temperatures,
+    )
 
 
 # ---- the nearest position ----
@@ -126,7 +136,11 @@ def nearest(task: HeadTask) -> BooleanHead:
         for kind in reading.types[kinds]:
             key = tuple(simplest(part + own) for part, own in zip(fixed, kind.key, strict=True))
             entries.setdefault((key, kind.selected, kind.value), set()).add(one.even_i)
-    queries = dict.fromkeys(zip(*reading.queries, strict=True))
+    # A query that sees one position reads it.
+    alone = classes.alone(reading.mask)
+    queries = dict.fromkeys(
+        query for query, one in zip(zip(*reading.queries, strict=True), alone, strict=True) if not one
+    )
     rivals = [_rivals(query, winner, entries) for query, winner in product(queries, entries)]
     before, beyond = ({rival.loss: None for some in rivals for rival in some if rival.beyond is side}
                       for side in (False, True))  # fmt: skip

@@ -32,11 +32,12 @@ from typing import Any
 import numpy as np
 from flint import arb
 
+from hardsim.lang.reals import RealNumber, lower
 from hardsim.lang.valuations import Valuations
 from hardsim.network.model import AttentionHead, Terms
 from hardsim.network.numbers import Mask, Rational, plain
 from hardsim.program.model import Affine, Head, Kind, Program, Weighting
-from hardsim.proof.arrays import NOTHING, Array, above, ball, exp_lower, exp_upper, working_precision
+from hardsim.proof.arrays import NOTHING, Array, above, ball, exp_lower, exp_upper, next_to, working_precision
 from hardsim.proof.facts import HOLDS, SYMBOL, Column
 from hardsim.proof.nearest import Example, LocalType, NearestReading, head_worst_case
 from hardsim.proof.ratios import Ratio, common, simplest
@@ -349,7 +350,9 @@ def look_up_errors(
         values = task.fixed(task.hard)
         return state.once("table", (signature, tuple(values)),
                           lambda: table_errors(state.sites, rates, values, visible, sizes)), None  # fmt: skip
-    errors = np.array([number_error(*key) for key in zip(rates, visible, strict=True)])
+    # The error is the mean distance d under weights e^(-k d^2), which falls as k grows: its derivative is minus the
+    # covariance of d and d^2. So of a rate that is no rational a rational below it is taken.
+    errors = np.array([number_error(lower(rate), seen) for rate, seen in zip(rates, visible, strict=True)])
     return np.nextafter(errors * above(abs(ball(slope))), np.inf), None
 
 
@@ -426,7 +429,7 @@ CHUNK = 500_000
 
 
 def table_errors(
-    sites: Sites, rates: Sequence[Fraction], values: Sequence[Rational], visible: Sequence[int], sizes: Sequence[int]
+    sites: Sites, rates: Sequence[RealNumber], values: Sequence[Rational], visible: Sequence[int], sizes: Sequence[int]
 ) -> Array:
     """For every site the largest weight of other values where the value at the position looked up is 0, and where it is
     1; minus infinity where no count leads there. A site sees the first `visible` positions, and its counts go from 0 to
@@ -440,12 +443,12 @@ def table_errors(
     return found
 
 
-def _worst(rates: Sequence[Fraction], column: Any, visible: Any, sizes: Any) -> Array:
+def _worst(rates: Sequence[RealNumber], column: Any, visible: Any, sizes: Any) -> Array:
     """The same for some sites of one length; a count is a column of arrays whose rows are sites."""
-    near = min(int(visible.max()) - 1, isqrt(int(NEAR / min(rates))) + 1)
+    near = min(int(visible.max()) - 1, isqrt(int(NEAR / min(map(lower, rates)))) + 1)
     squares = np.arange(1, near + 1, dtype=np.float64) ** 2
-    # A rational rounded once, and a product.
-    exponent = -np.array([float(rate) for rate in rates])[:, None] * squares
+    # A number next to a float, and a product: less than the four roundings that are taken.
+    exponent = -np.array(list(map(next_to, rates)))[:, None] * squares
     error = -exponent * 2.0**-51
     high, low = exp_upper(exponent, error), exp_lower(exponent, error)
     own = column[: sizes.max()]
@@ -510,7 +513,8 @@ def sign_errors(task: HeadTask, specified: list[Any]) -> Errors:
                 raise NotProved(f"the number whose sign head {name} tests can be 0", name)
             if size < 0:
                 continue
-            worst[bit, site] = wrong_sign(seen, bit, size * factor * state.inverse[site])
+            # The share of the wrong keys, which have the lesser logits, falls as the size grows: see `look_up_errors`.
+            worst[bit, site] = wrong_sign(seen, bit, lower(size * factor * state.inverse[site]))
     return worst, None
 
 

@@ -28,6 +28,7 @@ import numpy as np
 from hardsim.errors import InputError
 from hardsim.lang.core import And, AtLeast, Core, Edge, Letters, Node, Numeric, Reach, Step, Xor
 from hardsim.lang.predicate import BUILT_IN
+from hardsim.lang.reals import lower
 from hardsim.network.model import FeedForward, HiddenUnit, Terms, Transformer
 from hardsim.network.numbers import Mask, Rational, plain
 from hardsim.network.store import Users
@@ -494,7 +495,7 @@ def attaining(state: State, reading: NearestReading, site: int, winner: int, bit
     query = [row[site] for row in reading.queries]
 
     def logit(kind: LocalType) -> Fraction:
-        return sum((Fraction(q * k) for q, k in zip(query, kind.key, strict=True)), Fraction(0))
+        return sum((lower(q * k) for q, k in zip(query, kind.key, strict=True)), Fraction(0))
 
     kinds = {j: reading.types[reading.kinds[start + j - 1]] for j in reading.mask.visible(i, n)}
     selected = any(kind.selected and kind.value == bit for kind in kinds[winner])

@@ -18,7 +18,18 @@ from typing import Any, TypeAlias
 
 from flint import fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
-from hardsim.lang.arith import MAX_POWER_BITS, Arith, Constant, Expression, Indicator, Negation, Operation, Variable
+from hardsim.lang.arith import (
+    MAX_POWER_BITS,
+    Application,
+    Arith,
+    Constant,
+    Expression,
+    Indicator,
+    Negation,
+    Operation,
+    Variable,
+)
+from hardsim.lang.reals import Real
 from hardsim.network.numbers import Rational, plain
 from hardsim.proof.result import NotProved
 
@@ -174,6 +185,8 @@ def common(numbers: Iterable[Fraction]) -> Fraction:
 
 def simplest(value: Any) -> Any:
     """A quotient that is a constant as a number; numbers as ints where they are."""
+    if isinstance(value, Real):
+        return value
     return value.simplest if isinstance(value, Ratio) else plain(value)
 
 
@@ -281,6 +294,8 @@ def ratio_of(function: Arith, sign: Callable[[LinearForm], int], domain: Domain)
                 if op == "/" and not positive(second, domain) and not positive(-second, domain):
                     raise NoRatio(f"{second} is not known to be other than 0")
                 return _held(ARITHMETIC[op](first, second))
+            case Application(name, _):
+                raise NoRatio(f"it has a function, {name}")
             case Operation("div" | "mod"):
                 raise NoRatio("it divides with a remainder")
             case _:

@@ -174,6 +174,8 @@ def conclusions(result: CriticalResult) -> list[str]:
     lines = []
     if result.partial:
         lines.append("every length: not asked, since the search was interrupted")
+    elif result.formula is None:
+        lines.append(f"every length: not asked, since {result.reason}")
     elif every.right_at is None:
         lines.append(f"every length: not proved at any beta up to {beta_text(LARGEST)}: {result.reason}")
     else:

@@ -178,6 +178,10 @@ def print_argument(screen: Screen, proof: Proof, tables: bool) -> None:
             _print_heads(screen, heads)
         if proof.predicates:
             screen.line(f"  counted as Booleans of which nothing is known: {'; '.join(proof.predicates)}")
+        if proof.temperatures:
+            screen.line(
+                f"  logits l are those of a temperature that is nowhere colder: {'; '.join(proof.temperatures)}"
+            )
     for number, link in enumerate(proof.links, start=1):
         reason = "proved" if link.proved else f"not proved: {link.reason}"
         screen.line(f"  every length, link {number}: {link.claim} -- {reason}")
