@@ -35,6 +35,7 @@ from hardsim.proof.lattice import (
     positive,
     relu,
     times,
+    times_step,
 )
 from hardsim.proof.places import J, Place, Seen, World, every_length, one_position
 from hardsim.proof.ratios import Ratio, Value, simplest
@@ -338,9 +339,7 @@ class _Derivation:
         step = common_step(steps)
         if step is None:
             return NumberSpan(ends[0], ends[1])
-        return NumberSpan(
-            ends[0], ends[1], times(offset, over), 0 if step == 0 else content(simplest(Ratio.of(step) * over))
-        )
+        return NumberSpan(ends[0], ends[1], times(offset, over), times_step(step, over))
 
     # ---- the answer ----
 
