@@ -318,7 +318,7 @@ def _reach(low: OfN, high: OfN) -> tuple[Fraction, int]:
 
 
 @dataclass(frozen=True)
-class Claim:
+class EveryLength:
     """What is to be proved of a program: that every output is nearer to the hard one than that is to the threshold, or
     the very same (`exact`). `lengths` says which lengths below a given one words have, with their padding."""
 
@@ -372,7 +372,7 @@ class Claim:
         return ProgramArgument(temperature, reason=f"at the temperature {temperature} {reason}")
 
 
-def argue(claim: Claim, tau: Arith | None = None) -> ProgramArgument:
+def argue(claim: EveryLength, tau: Arith | None = None) -> ProgramArgument:
     """The argument for every length: at a given temperature, or else at `1/(C n^(k + 1))`, where all gaps are at least
     a constant times n^-k and C is the least power of two at which it goes through."""
     if tau is not None:
@@ -394,7 +394,7 @@ def argue(claim: Claim, tau: Arith | None = None) -> ProgramArgument:
     return found
 
 
-def _given(claim: Claim, tau: Arith) -> ProgramArgument:
+def _given(claim: EveryLength, tau: Arith) -> ProgramArgument:
     """At a temperature of n."""
     reason = f"the temperature {tau} is no rational function of n alone"
     if "i" in tau.variables:
