@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -218,9 +219,11 @@ class Subject(Target):
             return ProgramArgument(None, reason=self.law)
 
         def lengths(end: int) -> list[int]:
-            # a padded word is no shorter
-            padded = {self.positions(n) - self.program.bos for n in range(1, end)}
-            return sorted(n for n in padded if n < end)
+            found: set[int] = set()
+            for n in range(1, end):  # a padded word is no shorter
+                with suppress(InputError):  # no word of this length can be padded
+                    found.add(self.positions(n) - self.program.bos)
+            return sorted(n for n in found if n < end)
 
         tau = self.schedule
         if tau is not None and not isinstance(tau, Arith):

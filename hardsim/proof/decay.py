@@ -30,7 +30,7 @@ from functools import lru_cache
 
 from hardsim.lang.arith import Arith
 from hardsim.network.numbers import ONE as CONSTANT
-from hardsim.program.model import Affine, Head, Program, ProgramLayer
+from hardsim.program.model import Affine, Head, Program, ProgramLayer, Weighting
 from hardsim.proof.lattice import times
 from hardsim.proof.places import A, N
 from hardsim.proof.program import HeadLaw, Law, LayerLaw, OfN, ProgramLaw, number
@@ -280,6 +280,8 @@ class _Induction:
             self.hold(f"eta/tau of head {head.name}", over, up, error.rate, Fraction(1, 2))
         rate, gaps = self._rate(head, known)
         unique = all(row.unique for row in known.rows.values())
+        if not unique and head.weighting is not Weighting.AVERAGE:
+            raise NotProved(f"head {head.name} may have ties, which softmax does not break")
         rules = tuple(dict.fromkeys(rule for row in known.rows.values() for rule in row.rules))
         self.heads.append(HeadDecay(head.name, depth, rules, gaps, unique, rate, factor, power))
         result = [] if rate is None else [(2 * EULER if factor else Fraction(2), 1, rate)]

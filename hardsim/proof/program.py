@@ -317,7 +317,7 @@ class _Derivation:
             if reach is not None:
                 span = value[key.order]
                 seen.append((key.order, span.at({"i": J}) if key.several else span, reach))
-        if row is None or row.equal:
+        if row is None or (row.equal and head.weighting is Weighting.AVERAGE):
             return self._mean(query, seen, self.world.count(query, head.mask))
         if row.winner is not None:
             return value[row.winner]

@@ -463,23 +463,29 @@ def test_without_a_length_a_model_is_proved_as_far_as_can_be(hardsim: Any, tmp_p
 
 def test_every_length_of_a_program_or_model(hardsim: Any, tmp_path: Path, model: Path) -> None:
     path = program(tmp_path, SOME_A)
-    for asked in (path, model):
-        hardsim("prove", asked, "--all-n").clean(
-            "PROVED ", "every word of every length: softmax answers as hard attention does", "N0 = ", "gap/tau >= "
-        )
-        # With a length besides that, too.
-        hardsim("prove", asked, "--all-n", "--max-n", "2").prints("PROVED ", "every word of every length")
-        result = hardsim("prove", asked, "--all-n", "--json", "-").result
-        assert result["verdict"] == "PROVED"
-        argument = result["argument"]
-        assert argument["proved"]
-        assert all(check["value"] <= check["limit"]["value"] for check in argument["checks"])
+    hardsim("prove", path, "--all-n").clean(
+        "PROVED ", "every word of every length: softmax answers as hard attention does", "N0 = ", "gap/tau >= "
+    )
+    # With a length besides that, too.
+    hardsim("prove", path, "--all-n", "--max-n", "2").prints("PROVED ", "every word of every length")
+    result = hardsim("prove", path, "--all-n", "--json", "-").result
+    assert (result["verdict"], result["argument"]["proved"]) == ("PROVED", True)
+    assert all(check["value"] <= check["limit"]["value"] for check in result["argument"]["checks"])
     # The gap of a lattice over this temperature is the same at every length.
     outcome = hardsim("prove", path, "--all-n", "--tau", "1/n", "--no-tables")
     outcome.exits(3, "UNDECIDED ", "not proved for every length: at the temperature 1/n head Y: none: the gap", "Next:")
     hardsim("prove", path, "--all-n", "--max-n", "2", "--tau", "1/(9*n)").prints(
         "PROVED ", "every word of length 1 to 2", "Not proved for every length: at the temperature 1/(9*n)"
     )
+
+
+def test_a_mean_of_ties_is_not_known_at_every_length(hardsim: Any, model: Path) -> None:
+    hardsim("prove", model, "--all-n").clean(
+        "UNDECIDED ", "an output may lie on the threshold", "Next: leave out --all-n", code=3
+    ).lacks("PROVED")
+    result = hardsim("prove", model, "--all-n", "--json", "-").result
+    assert (result["verdict"], result["lengths"], result["proved_to"]) == ("UNDECIDED", [], 0)
+    assert result["argument"]["reason"] == "an output may lie on the threshold"
 
 
 def test_words_are_run_after_a_proof_of_a_model(hardsim: Any, tmp_path: Path, model: Path) -> None:
