@@ -19,7 +19,8 @@ from hardsim.program.file import program_of
 from hardsim.program.model import Program, Weighting
 from hardsim.run.forward import Forward
 from hardsim.run.mp import MpArithmetic
-from tests.reals import context, mp_value
+from tests.reals import context as context
+from tests.reals import mp_value
 
 ALPHABET = ("a", "b", "c")
 D = 5
