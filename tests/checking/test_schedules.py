@@ -253,8 +253,8 @@ NETWORK = {
 
 @pytest.mark.parametrize("engine", ["auto", "ball"])
 def test_encodings_of_networks_that_others_made(tmp_path: Path, engine: str) -> None:
-    """The mean of 1s and -1s is at least 1/(n + 1), or at most 0; 1/(sqrt(5) n + e), which is subtracted, lies between. Each
-    key has the same product with a query, so that the head takes the mean."""
+    """The mean of 1s and -1s is at least 1/(n + 1), or at most 0; 1/(sqrt(5) n + e) is subtracted, which lies between.
+    Each key has the same product with a query, so that the head takes the mean."""
     path = tmp_path / "network.json"
     path.write_text(json.dumps(NETWORK), encoding="utf-8")
     found = hardsim.load(path).check(against=str(FORMULAS / "majority.ltl"), max_n=4, engine=engine)

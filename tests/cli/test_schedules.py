@@ -20,7 +20,7 @@ def since(tmp_path: Path) -> Path:
 
 
 def test_verdicts_and_answers(hardsim: Any, since: Path) -> None:
-    hardsim("check", since, "--tau", LOG, "--max-n", "4").exits(0).clean("CERTIFIED", f"temperature {LOG}")
+    hardsim("check", since, "--tau", LOG, "--max-n", "4").exits(0).clean("PROVED", f"temperature {LOG}")
     hardsim("prove", since, "--tau", LOG, "--max-n", "8").exits(0).clean("PROVED", "every word of length 1 to 8")
     hardsim("eval", since, "bc", "--tau", LOG).exits(0)
     every = hardsim("prove", since, "--tau", LOG, "--all-n").exits(0).clean("every word of every length")
@@ -32,13 +32,12 @@ def test_verdicts_and_answers(hardsim: Any, since: Path) -> None:
 
 
 def test_the_bracket_of_a_program(hardsim: Any) -> None:
-    result = (
-        hardsim("bound", "dyck1.srasp", "--critical", "--tau", "1/n^2", "--max-n", "2", "--json", "-").exits(0).result
-    )
+    asked = "bound", "dyck1.srasp", "--critical"
+    result = hardsim(*asked, "--tau", "1/n^2", "--max-n", "2", "--json", "-").exits(0).result
     assert result["kind"] == "srasp"
     assert [row["right_at"] is not None for row in result["lengths"]] == [True, True]
     assert result["every_length"]["right_at"] is None
-    refused = hardsim("bound", "dyck1.srasp", "--critical").exits(2)
+    refused = hardsim(*asked).exits(2)
     assert "it has none of its own" in refused.err
     assert "--tau" in refused.err
 
