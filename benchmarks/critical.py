@@ -75,6 +75,10 @@ NUMBER = Form(
     "4 Σ m x^(m²) = 1 + Σ x^(m²), x = e^-β",
     root(lambda b: squares(exp(-b), 1) / (1 + squares(exp(-b))), 1 / 4),
 )
+TWICE = Form(
+    "8 Σ m x^(m²) = 1 + Σ x^(m²), x = e^-β",
+    root(lambda b: squares(exp(-b), 1) / (1 + squares(exp(-b))), 1 / 8),
+)
 NUMBER_EARLY = Form("(ln 3)/2", log(3) / 2)
 PAIR, PAIR_EARLY = Form("ln 7", log(7)), Form("(ln 7)/2", log(7) / 2)
 TABLE = Form("6 Σ x^(m²) = 1, x = e^-β", root(lambda b: squares(exp(-b)), 1 / 6))
@@ -146,7 +150,7 @@ ROWS = (
     Row("#R, sign test", "#R[a] >= 2", first=True, counting="sign", derived=SIGNS),
     Row("#, sign test", "#[a] >= 2", counting="sign", derived=SIGNS),
     Row("two counts, sign test", "#L[a] > #L[b]", counting="sign", derived=SIGNS),
-    Row("equality, sign test", "#L[a] = #L[b]", counting="sign"),
+    Row("equality, sign test", "#L[a] = #L[b]", "abc", counting="sign", derived=SIGNS),
     Row("#L, look-up", "#L[a] >= 2", counting="lookup", derived=ONE_NUMBER),
     Row("#R, look-up", "#R[a] >= 2", first=True, counting="lookup", derived=ONE_NUMBER),
     Row("#, look-up", "#[a] >= 2", counting="lookup", derived=ONE_NUMBER),
@@ -154,7 +158,7 @@ ROWS = (
     Row("two counts, look-up", "#L[a or b] > #L[b or c]", "abc", counting="lookup", derived=forms(PAIR, PAIR_EARLY)),
     Row("equality, look-up", "#L[a] = #L[b]", counting="lookup"),
     Row("counts of two kinds", "#L[a] > #R[b]"),
-    Row("counts of two kinds", "2 * #L[a] >= len"),
+    Row("counts and lengths", "2 * #L[a] >= len", derived=forms(TWICE)),
     Row("ODD of a count", "ODD(#L[a])", derived=forms(SIGN, SIGN_EARLY)),
     Row("ODD of a count", "ODD(#R[a])", first=True, derived=forms(SIGN)),
     Row("ODD of a count", "ODD(#[a])", derived=forms(SIGN)),

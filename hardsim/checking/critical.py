@@ -415,10 +415,7 @@ class _FormulaSearch(_Search):
             last = failing(LARGEST)
             return EveryLength(bracket, None, None if last is None else last.reason)
         bracket = replace(bracket, right_at=proved)
-        known = [
-            head for head in (*self.long(proved).heads, *self.by_length(proved, sites)[1]) if head.margin is not None
-        ]
-        deciding = min(known, key=lambda head: head.margin or Fraction(0), default=None)
+        deciding = _tightest(self.long(proved).heads, self.by_length(proved, sites)[1])
         if bracket.closed:
             return EveryLength(bracket, deciding, None)
         below = self.by_length(proved - WIDTH, sites)[0]
@@ -502,6 +499,19 @@ class _FormulaSearch(_Search):
         runs = "; ".join(f"{run.first}-{run.last}: {run.type}" for run in case.types[:MOST_RUNS])
         where = f"a word of length {case.n} on which, at position {case.i}, {below.reason}"
         return where + (f" (positions {runs}{'; ...' * (len(case.types) > MOST_RUNS)})" if runs else "")
+
+
+def _tightest(long: Sequence[HeadProof], by_length: Sequence[HeadProof]) -> HeadProof | None:
+    """The head with the least margin; of long words unless that of a single length is less by more than rounding."""
+
+    def least_of(heads: Sequence[HeadProof]) -> HeadProof | None:
+        known = (head for head in heads if head.margin is not None)
+        return min(known, key=lambda head: head.margin or Fraction(0), default=None)
+
+    first, other = least_of(long), least_of(by_length)
+    if first is None or other is None or first.margin is None or other.margin is None:
+        return first or other
+    return other if other.margin < first.margin * Fraction(99, 100) else first
 
 
 class _ProgramSearch(_Search):
