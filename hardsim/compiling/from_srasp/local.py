@@ -25,7 +25,7 @@ LENGTH: Final = "n"
 BEFORE, HERE, AFTER = "<", "=", ">"
 SIDES: Final[Mapping[ast.Mask, str]] = {"1": "<=>", "j<i": "<", "j<=i": "<=", "j>i": ">", "j>=i": "=>"}
 """The sides of i on which a mask allows j."""
-DEEPEST: Final = 120
+DEEPEST: Final = 80
 """Expressions inside each other, with those of the vectors that they refer to."""
 MOST_TUPLES: Final = 256
 """Tuples of symbols that are tried to see whether all of them are in a relation, or none."""
@@ -132,9 +132,7 @@ class LocalReader:
         """
         waiting: list[Type] = [start]
         while waiting:
-            self._left -= 1
-            if self._left < 0:
-                raise TooManyTypes
+            self.spend(1)
             known = waiting.pop()
             try:
                 result = found(known)
@@ -144,6 +142,12 @@ class LocalReader:
                 waiting += [{**known, split.feature: part} for part in split.parts]
             else:
                 yield known, result
+
+    def spend(self, types: int) -> None:
+        """Count types, or what costs as much as looking at so many. Raises TooManyTypes."""
+        self._left -= types
+        if self._left < 0:
+            raise TooManyTypes
 
     def values(self, feature: Feature, known: Type) -> Values:
         """The values that a feature may have."""

@@ -62,6 +62,8 @@ from hardsim.program.model import Affine
 
 MOST_TYPES: Final = 3000
 """Types of one program that are looked at."""
+DEEPEST_SUM: Final = 20
+"""Sums and vectors by attention inside each other."""
 MOST_BOUNDS: Final = 6
 """Bounds of one form that are kept."""
 MOST_PIECES: Final = 24
@@ -99,6 +101,7 @@ class Ranges:
         self._cells = Cells(self._reader)
         self._hulls: dict[tuple[str, int, bool], list[Pieces]] = {}
         self._terms: dict[tuple[Affine, frozenset[tuple[Feature, Values]], bool], list[Pieces]] = {}
+        self._depth = 0
 
     def hold(self, node: ast.Expression) -> bool:
         """Whether an integer expression, over i, is shown to be in [-n, n] at every position of every word."""
@@ -168,15 +171,31 @@ class Ranges:
                 yield from self._read(form, vectors, known, chain)
 
     def _parts(self, form: Affine, known: Type, chain: Chain) -> list[Pieces]:
-        """Bounds of a form by those of its sums, of what attention reads, and of positions and lengths."""
+        """Bounds of a form by those of its sums, of what attention reads, and of positions and lengths.
+
+        Raises:
+            Split: by features of the places.
+            TooManyTypes: also if there are too many sums and vectors inside each other.
+        """
+        self._depth += 1
+        try:
+            if self._depth > DEEPEST_SUM:
+                raise TooManyTypes
+            return self._added_parts(form, known, chain)
+        finally:
+            self._depth -= 1
+
+    def _added_parts(self, form: Affine, known: Type, chain: Chain) -> list[Pieces]:
         segments: list[dict[tuple[str, str], Rational]] = [{} for _ in range(len(chain.places) + 1)]
         while sums := [(quantity, factor) for quantity, factor in quantities(form) if quantity.kind == "sum"]:
-            form = Affine.of([(name, factor) for name, factor in form.terms if not name.startswith("sum ")])
+            self._reader.spend(len(sums) // 2)
+            terms = [(name, factor) for name, factor in form.terms if not name.startswith("sum ")]
             for quantity, factor in sums:
-                form = form + self._own(quantity, known, chain).scaled(factor)
+                terms += self._own(quantity, known, chain).scaled(factor).terms
                 for segment in _covered(quantity, chain):
                     key = quantity.place, quantity.which
                     segments[segment][key] = segments[segment].get(key, 0) + factor
+            form = Affine.of(terms)
         options: list[list[Pieces]] = []
         for number, weights in enumerate(segments):
             if any(weights.values()):
@@ -369,6 +388,7 @@ class Ranges:
 
     def _pruned(self, pieces: Sequence[fmpq_mpoly], where: Where) -> Pieces:
         """The polynomials that are not below another one at all these positions."""
+        self._reader.spend(len(pieces) ** 2 // 16)
         kept: list[fmpq_mpoly] = []
         for piece in pieces:
             if not any(self.lengths.never_negative(one - piece, where) for one in kept):
