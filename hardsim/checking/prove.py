@@ -37,12 +37,14 @@ from hardsim.checking.sharpening import added, constant, plan_length, prepare_wo
 from hardsim.checking.subject import HALF, Subject, SubjectRecord, own_predicates
 from hardsim.checking.words import count_words, count_words_upto, enumerate_words
 from hardsim.errors import Contradiction, InputError, Undecided
+from hardsim.lang.arith import parse_arith
 from hardsim.lang.desugar import desugar
 from hardsim.lang.reals import upper
 from hardsim.lang.valuations import Alphabet
 from hardsim.network.model import Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.model import Program
+from hardsim.proof.decay import ProgramArgument
 from hardsim.proof.general import prove_general
 from hardsim.proof.network import Report, prove
 from hardsim.proof.result import HeadProof, LinkProof, Proof, WorstCase
@@ -57,6 +59,8 @@ LONGEST_SUGGESTED = 24
 """Words that failing worst cases suggest are tried up to so many,"""
 LONGEST_TRIED = 512
 """and up to this length: attention to every position from every position."""
+SHORT = 5
+"""After a proof for every length, the lengths below are looked at one by one all the same, and words of them run."""
 SUGGESTED = 8
 """Words of the worst cases that are run after a proof, those with the least margins."""
 ROUNDING = Fraction(1, 2**30)
@@ -116,6 +120,8 @@ class ProofResult(SubjectRecord):
     formula."""
     lengths: tuple[LengthProof, ...] = ()
     """Of a model or a program, the lengths one by one."""
+    argument: ProgramArgument | None = None
+    """Of a model or a program, the argument for every length, where it was asked for."""
     confirmed: Confirmation | None = None
     """The words that were run after a proof; None where no length was proved, or one is refuted."""
     shown: Shown | None = None
@@ -160,7 +166,8 @@ class ProofResult(SubjectRecord):
     @property
     def every_length(self) -> bool:
         """Whether the verdict is PROVED for the words of every length."""
-        return self.verdict is Verdict.PROVED and self.all_n is not None and self.all_n.proved
+        argument = self.all_n or self.argument
+        return self.verdict is Verdict.PROVED and argument is not None and argument.proved
 
     @property
     @written
@@ -247,7 +254,7 @@ def plan_proof(subject: Subject, request: Request) -> ProofPlan:
         return ProofPlan(subject, "heads", max_n, lambda report: by_heads(report=report))
     plain = without_budget(subject)
     if request.all_n and not bounded(request):
-        return ProofPlan(plain, "lengths", 0, lambda _: unproved_for_every_length(plain, max_n, min_n))
+        return ProofPlan(plain, "lengths", 0, lambda _: prove_every_length(plain, max_n, min_n))
     reach, remark = max_n, None
     possible = longest(plain, max_n)
     if possible < max_n:
@@ -257,7 +264,7 @@ def plan_proof(subject: Subject, request: Request) -> ProofPlan:
             remark = f"{limit}: of that and longer ones there is no proof{advice}"
         else:
             reach, remark = possible, f"{limit}: proved is up to length {possible}"
-    by_lengths = partial(prove_attention, plain, reach, request.search, min_n=min_n)
+    by_lengths = partial(prove_attention, plain, reach, request.search, min_n=min_n, all_n=request.all_n)
     return ProofPlan(plain, "lengths", reach, lambda report: by_lengths(report=report), remark)
 
 
@@ -447,13 +454,26 @@ def affordable(subject: Subject, n: int, every: int) -> bool:
     return count_words(len(subject.alphabet), n) <= every
 
 
-def unproved_for_every_length(subject: Subject, max_n: int, min_n: int = 1) -> ProofResult:
-    """The result where a proof for every length is asked for: there is no argument for that, whatever the model."""
-    reach = (
-        "there is no argument for every length of programs and hard-attention models, whose proofs are about one "
-        "length at a time; no length was looked at. Next: leave out --all-n, and name the longest length with --max-n"
-    )
-    return ProofResult(subject, min_n, max_n, Verdict.UNDECIDED, reach)
+def prove_every_length(subject: Subject, max_n: int, min_n: int = 1) -> ProofResult:
+    """The proof for every length of a model or program, and the short ones that it looks at one by one."""
+    argument = subject.argument
+    if not argument.proved:
+        reach = (
+            f"not proved for every length: {argument.reason}; no length was looked at. "
+            "Next: leave out --all-n, and name the longest length with --max-n"
+        )
+        return ProofResult(subject, min_n, max_n, Verdict.UNDECIDED, reach, argument=argument)
+    sharp = replace(subject, schedule=parse_arith(argument.temperature or "1"))
+    start = argument.start or 1
+    lengths = tuple(prove_length(sharp, n, 0)[0] for n in range(1, max(start, SHORT)))
+    reach = f"every word of every length: {_claim(subject)}, at the temperature {argument.temperature}"
+    return ProofResult(subject, min_n, max_n, Verdict.PROVED, reach, lengths=lengths, argument=argument)
+
+
+def _claim(subject: Subject) -> str:
+    """What structure proves."""
+    rest = " (that hard attention is the program rests on one construction per vector)" * (subject.kind == "srasp")
+    return f"softmax answers as hard attention does{rest}"
 
 
 def prove_attention(
@@ -463,11 +483,12 @@ def prove_attention(
     every: int = EVERY,
     *,
     min_n: int = 1,
+    all_n: bool = False,
     report: Report | None = None,
 ) -> ProofResult:
-    """Prove every length from `min_n` to `max_n`; where one is not proved at a given temperature, try up to `search`
-    words. `report` is told how many of how many lengths are done; InputError if the temperature is not positive, or a
-    word leaves the range of a program (OutOfRange)."""
+    """Prove every length from `min_n` to `max_n`, and every longer one if asked for; where one is not proved at a given
+    temperature, try up to `search` words. `report` is told how many of how many lengths are done; InputError if the
+    temperature is not positive, or a word leaves the range of a program (OutOfRange)."""
     lengths: list[LengthProof] = []
     tried, mismatch = 0, None
     for n in range(min_n, max_n + 1):
@@ -485,7 +506,15 @@ def prove_attention(
         if report is not None:
             report(len(lengths), max_n - min_n + 1)
     verdict, reach = _conclude(subject, lengths, (min_n, max_n), tried, mismatch)
-    return ProofResult(subject, min_n, max_n, verdict, reach, tried, mismatch, lengths=tuple(lengths))
+    argument = subject.argument if all_n else None
+    if argument is not None and verdict is Verdict.PROVED:
+        if argument.proved:
+            reach = f"every word of every length: {_claim(subject)}, at the temperature {argument.temperature}"
+        else:
+            reach = f"{reach}. Not proved for every length: {argument.reason}"
+    return ProofResult(
+        subject, min_n, max_n, verdict, reach, tried, mismatch, lengths=tuple(lengths), argument=argument
+    )
 
 
 def prove_length(

@@ -26,6 +26,7 @@ from hardsim.network.model import Schedule, Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.model import Kind, Program, Weighting
 from hardsim.program.sharpness import Budget
+from hardsim.proof.decay import Claim, ProgramArgument, argue
 from hardsim.proof.program import ProgramLaw, law_of
 from hardsim.proof.result import NotProved
 from hardsim.records import Record, Unwritten, written
@@ -205,6 +206,25 @@ class Subject(Target):
             return "an output may lie on the threshold"
         tied = next((head for head in self.program.heads if head.weighting in SIDES and found.may_tie(head)), None)
         return found if tied is None else f"head {tied.name} may have ties, which softmax does not break"
+
+    @cached_property
+    def argument(self) -> ProgramArgument:
+        """The argument for every length, at the temperature that was given or else at one that is found for it; or why
+        there is none."""
+        if not self.structural and self.kind == "srasp":
+            return ProgramArgument(None, reason="its integers may leave their range on some words")
+        if isinstance(self.law, str):
+            return ProgramArgument(None, reason=self.law)
+
+        def lengths(end: int) -> list[int]:
+            # a padded word is no shorter
+            padded = {self.positions(n) - self.program.bos for n in range(1, end)}
+            return sorted(n for n in padded if n < end)
+
+        tau = self.schedule
+        if tau is not None and not isinstance(tau, Arith):
+            return ProgramArgument(str(tau), reason=f"its temperature is a {tau}, which says nothing of longer words")
+        return argue(Claim(self.program, self.law, self.exact, lengths), tau)
 
     @property
     def by_structure(self) -> bool:

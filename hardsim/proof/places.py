@@ -96,7 +96,7 @@ class Place:
             case Operation("mod", left, right):
                 return self._residue(self._walk(left), self._walk(right))
             case _:
-                raise NotProved("nothing is known of its divisions with remainder")
+                raise NotProved("nothing is known of one of its parts")
 
     def _product(self, left: NumberSpan, right: NumberSpan, divided: bool) -> NumberSpan:
         if divided:

@@ -1,10 +1,11 @@
 """Facts of a hard-attention program that hold on every word of every length, derived from its weights alone.
 
-Layer by layer every coordinate has a span (`lattice.NumberSpan`) at every kind of position (`places.Place`), and every head
-that is not uniform a gap and, where they are unique, maxima (`rows`). Nothing that a head declares is used. Attention
-to one maximum takes one of the visible values, uniform attention divides the step by the number of visible positions,
-and the mean of some of them is on no lattice, unless it is that of [j = 0] where BOS is always among the maxima: 1/m
-for the number m of these. What is not known is no fact: `LawOf` names the head or coordinate that is the reason.
+Layer by layer every coordinate has a span (`lattice.NumberSpan`) at every kind of position (`places.Place`), and every
+head that is not uniform a gap and, where they are unique, maxima (`rows`). Nothing that a head declares is used.
+Attention to one maximum takes one of the visible values, uniform attention divides the step by the number of visible
+positions, and the mean of some of them is on no lattice, unless it is that of [j = 0] where BOS is always among the
+maxima: 1/m for the number m of these. What is not known is no fact: NotProved names the head or coordinate that is the
+reason.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from hardsim.proof.lattice import (
     positive,
     relu,
     times,
+    times_step,
 )
 from hardsim.proof.places import J, Place, Seen, World, every_length, one_position
 from hardsim.proof.ratios import Ratio, Value, simplest
@@ -338,9 +340,7 @@ class _Derivation:
         step = common_step(steps)
         if step is None:
             return NumberSpan(ends[0], ends[1])
-        return NumberSpan(
-            ends[0], ends[1], times(offset, over), 0 if step == 0 else content(simplest(Ratio.of(step) * over))
-        )
+        return NumberSpan(ends[0], ends[1], times(offset, over), times_step(step, over))
 
     # ---- the answer ----
 

@@ -23,7 +23,7 @@ row, by how much they differ at least if they differ at all, and whether they ce
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -32,6 +32,7 @@ from typing import TypeAlias
 
 from hardsim.network.numbers import Rational
 from hardsim.program.model import Affine, Head
+from hardsim.proof import ratios
 from hardsim.proof.lattice import (
     NumberSpan,
     common_step,
@@ -269,9 +270,8 @@ class ScoreRows:
             return Difference(gaps, False, None, "positions in order" if step == 0 else TIE_BREAK)
         if gaps := self._concave(group):
             return Difference(gaps, False, None, "look-up")
-        for term in terms_of(tie) if isinstance(tie, Ratio) else ():
-            finer = common_step([step, content(plus(tie, times(term, -1)), KEY)])
-            if finer is not None and finer != 0 and (gaps := self._ordered(remainder(term, finer), finer, reach)):
+        for term, finer in finer_steps(tie, step):
+            if gaps := self._ordered(remainder(term, finer), finer, reach):
                 return Difference(gaps, False, None, TIE_BREAK)
         coarse = common_step([step, content(tie, KEY)])
         if coarse is None:
@@ -471,19 +471,26 @@ def distances(known: Value, step: Value, reach: Seen) -> tuple[Value, ...]:
     """
     off = known if step == 0 else remainder(known, step)
     found = _beside(off, step, reach)
-    if found or not isinstance(off, Ratio):
+    if found:
         return found
-    for term in terms_of(off):
-        finer = common_step([step, content(plus(off, times(term, -1)), KEY)])
-        if finer is not None and finer != step and (found := _beside(remainder(term, finer), finer, reach)):
-            return found
-    return ()
+    sides = (_beside(remainder(term, finer), finer, reach) for term, finer in finer_steps(off, step))
+    return next((side for side in sides if side), ())
 
 
-def terms_of(value: Ratio) -> list[Value]:
-    """The terms of a function: those of its numerator over its denominator, the constant first."""
+def finer_steps(value: Value, step: Value) -> Iterator[tuple[Value, Value]]:
+    """Each term of a function, constants first, with steps of which the others and the given one are multiples: that of
+    their sum, in lowest terms, and one over the denominator of the function itself, whichever is larger somewhere."""
+    if not isinstance(value, Ratio):
+        return
     context, parts = value.top.context(), value.top.to_dict()
-    return [simplest(Ratio(context.from_dict({power: parts[power]}), value.bottom)) for power in sorted(parts, key=sum)]
+    for power in sorted(parts, key=sum):
+        term = Ratio(context.from_dict({power: parts[power]}), value.bottom).simplest
+        others = [Fraction(int(c.p), int(c.q)) for other, c in parts.items() if other != power]
+        whole = Ratio(context.constant(1), value.bottom) * ratios.common(map(abs, others))
+        for rest in dict.fromkeys((plus(value, times(term, -1)), whole.simplest)):
+            finer = common_step([step, content(rest, KEY)])
+            if finer is not None and finer != 0:
+                yield term, finer
 
 
 def _beside(off: Value, step: Value, reach: Seen) -> tuple[Value, ...]:

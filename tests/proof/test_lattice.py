@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from hardsim.proof.lattice import (
     HALF,
+    Domains,
     NumberSpan,
     around,
     clip,
@@ -40,7 +41,7 @@ EVERYWHERE = [chain(["i", "n"], [0, 0])]
 """1 <= i <= n."""
 POSITION, LENGTH = Ratio.variable("i"), Ratio.variable("n")
 PLACES = [(i, n) for n in range(1, 7) for i in range(1, n + 1)]
-NUMBERS = [{}]
+NUMBERS: Domains = [{}]
 
 Known = tuple[NumberSpan, list[Fraction]]
 """A span, and all numbers that it is to contain."""
@@ -141,6 +142,7 @@ def test_the_neighbours_of_a_value(known: Known, value: Fraction) -> None:
 def test_the_common_step_of_numbers(steps: list[Fraction]) -> None:
     found = common_step(steps)
     assert found is not None
+    assert not isinstance(found, Ratio)
     assert all(step == 0 if found == 0 else (step / found).denominator == 1 for step in steps)
     # The largest: no multiple of it divides all of them.
     assert found == 0 or not any(all((step / (found * k)).denominator == 1 for step in steps) for k in range(2, 5))
@@ -167,8 +169,14 @@ def test_the_common_step_of_functions(one: Value, other: Value) -> None:
 
 
 FUNCTIONS: list[Value] = [
-    Fraction(-3, 4), POSITION / LENGTH, (2 * POSITION - LENGTH) / LENGTH, (POSITION * POSITION + POSITION) / (2 * LENGTH), (6 * POSITION + 4) / (LENGTH * LENGTH), 1 / (POSITION + 1), LENGTH - POSITION + HALF,
-]  # fmt: skip
+    Fraction(-3, 4),
+    POSITION / LENGTH,
+    (2 * POSITION - LENGTH) / LENGTH,
+    (POSITION * POSITION + POSITION) / (2 * LENGTH),
+    (6 * POSITION + 4) / (LENGTH * LENGTH),
+    1 / (POSITION + 1),
+    LENGTH - POSITION + HALF,
+]
 
 
 @pytest.mark.parametrize("value", FUNCTIONS)
