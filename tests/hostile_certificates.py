@@ -8,11 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from hardsim.checker import CertificateChecker
 from hardsim.checking.certificate import certificate, certificate_text
 from hardsim.checking.open import read_input
 from hardsim.checking.subject import ModelOptions
 from hardsim.sections import CLAIM
-from hardsim.verify import CertificateChecker, digests, rejection, verify
+from hardsim.verify import digests, rejection, verify
 
 FORMULAS = Path(__file__).resolve().parents[1] / "formulas"
 

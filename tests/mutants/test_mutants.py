@@ -354,7 +354,9 @@ class ProgramCase:
             return
         for length in result["lengths"]:
             if length["proved_by"] and not length["ties_broken"]:
-                tau = arguments[arguments.index("--tau") + 1] if "--tau" in arguments else length["temperature"]["exact"]
+                tau = (
+                    arguments[arguments.index("--tau") + 1] if "--tau" in arguments else length["temperature"]["exact"]
+                )
                 self.hold(length["n"], tau, f"{context}\n{length}")
         if result["verdict"] == "REFUTED" and (mismatch := result["mismatch"]) is not None and "--tau" in arguments:
             soft = Judge(self.matrices, tau=arguments[arguments.index("--tau") + 1])
