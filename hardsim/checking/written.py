@@ -18,8 +18,8 @@ def written_down(option: str, subject: Subject, request: Request, result: ProofR
     """The text of a file, of a subject that was proved; and what is said of it, with `{}` for its name.
 
     Raises:
-        Undecided: if the checker does not follow the proof, or queries were asked for and not every length is proved, or
-            not all steps are of rational functions.
+        Undecided: if the checker does not follow the proof, or queries were asked for and not every length is proved,
+            or a step is not of rational functions.
     """
     if option == "certificate":
         document = certificate(subject, request.max_n, request.min_n)
