@@ -483,7 +483,6 @@ class Facts:
         fixed = [(coefficient, known) for count, coefficient in counts.items() if (known := values[count]) is not None]
         free = {count: coefficient for count, coefficient in counts.items() if values[count] is None and coefficient}
         facts: dict[object, int] = {}
-        numbers: dict[Rational, LinearForm] = {}
 
         @cache
         def number(step: Fraction) -> int:
@@ -506,10 +505,13 @@ class Facts:
 
         def compare(constant: Any, site: int) -> int:
             total = constant + sum(coefficient * known[site] for coefficient, known in fixed)
-            found = numbers.get(total) if isinstance(total, int | Fraction) else self.sites.line(total, site)
-            if found is None:
-                found = numbers.setdefault(total, self.sites.line(total, site))
-            key = (found, site) if found.of_i or found.of_n else found
+            # A number says the same at every site.
+            if isinstance(total, int | Fraction):
+                if total not in facts:
+                    facts[total] = compared(self.sites.line(total, site), site)
+                return facts[total]
+            found = self.sites.line(total, site)
+            key = found, site if found.of_i or found.of_n else None
             if key not in facts:
                 facts[key] = compared(found, site)
             return facts[key]
