@@ -30,12 +30,13 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property, wraps
 from html import escape
+from itertools import combinations
 from pathlib import Path
 from threading import RLock
 from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar, get_args, overload
@@ -46,8 +47,6 @@ from hardsim.checking import prove as proving
 from hardsim.checking.bound import BoundOptions, BoundResult, bound_report, bound_subject
 from hardsim.checking.campaign import CheckOptions, Progress, default_workers, tried_of
 from hardsim.checking.campaign import asked as asked_of
-from hardsim.checking.certificate import certificate as certified
-from hardsim.checking.certificate import certificate_text
 from hardsim.checking.checkpoint import checkpoint_of, remembering
 from hardsim.checking.combined import NO_PROOF, check_with_proof
 from hardsim.checking.crews import crews
@@ -80,6 +79,7 @@ from hardsim.checking.prove import ProofResult
 from hardsim.checking.result import ENGINES, CheckResult, EvalResult, ModelFacts, Opened, Verdict, Word, WordsResult
 from hardsim.checking.specification import SPEC
 from hardsim.checking.subject import At, ModelOptions, Subject, Target, digest
+from hardsim.checking.written import WRITTEN, written_down
 from hardsim.compiling.from_ltl.lower import Method
 from hardsim.errors import (
     HardsimError,
@@ -339,6 +339,7 @@ class Model:
         heads_only: bool = False,
         search: int = 2000,
         certificate: str | os.PathLike[str] | None = None,
+        smt: str | os.PathLike[str] | None = None,
         regime: str | None = None,
         beta: Number | None = None,
         tau: Number | None = None,
@@ -363,6 +364,7 @@ class Model:
         heads_only: bool = False,
         search: int = 2000,
         certificate: str | os.PathLike[str] | None = None,
+        smt: str | os.PathLike[str] | None = None,
         regime: str | None = None,
         beta: Number | None = None,
         tau: Number | None = None,
@@ -387,6 +389,7 @@ class Model:
         heads_only: bool = False,
         search: int = 2000,
         certificate: str | os.PathLike[str] | None = None,
+        smt: str | os.PathLike[str] | None = None,
         regime: str | None = None,
         beta: Number | None = None,
         tau: Number | None = None,
@@ -421,16 +424,18 @@ class Model:
                 found = check_with_proof(network, asked_of(request, network), _update(progress))
                 return _whole(found, found.partial)
             asked.compiled_alone()
-            path = request.certificate
-            with nullcontext() if path is None else _sink(path, "certificate", "Name a file.") as target:
-                if target is not None:
-                    target.spare(located(self.name))
+            with ExitStack() as stack:
+                named = {option: getattr(request, option) for option in WRITTEN}
+                targets = {option: stack.enter_context(_sink(path, option, "Name a file."))
+                           for option, path in named.items() if path is not None}  # fmt: skip
+                _hold_apart(targets, located(self.name))
                 subject = asked.subject()
                 plan = proving.plan_proof(subject, request)
                 asked.remark(plan.remark)
                 result = proving.confirmed(plan.prove(_passing(progress)))
-                if target is not None and result.verdict is Verdict.PROVED:
-                    target.write(certificate_text(certified(subject, request.max_n, request.min_n)))
+                for option, target in targets.items():
+                    if result.verdict is Verdict.PROVED:
+                        target.write(written_down(option, subject, request, result)[0])
         return _whole(result, result.confirmed is not None and result.confirmed.partial)
 
     @_answering
@@ -1071,6 +1076,15 @@ def _sink(path: str, option: str, otherwise: str) -> Sink:
     if path == STDOUT:
         raise InputError(f"{option} {path}: no name of a file", otherwise)
     return Sink(path, option)
+
+
+def _hold_apart(targets: Mapping[str, Sink], read: str) -> None:
+    """Hold that no file is written that is read, and none twice."""
+    for (option, target), (other, second) in combinations(targets.items(), 2):
+        if target.same(second):
+            raise InputError(f"{option} and {other} both write {target.path}", "Name two files.")
+    for target in targets.values():
+        target.spare(read)
 
 
 def _alphabet(given: object, what: str = "an alphabet is") -> str | tuple[str, ...]:

@@ -13,7 +13,13 @@ from typing import Any
 from hardsim.exact import RATIONAL, exact, hold
 from hardsim.expressions import Expression, expression
 
-FORMAT, SCHEMA_VERSION, LARGEST = "hardsim-certificate", 2, 256
+FORMAT, SCHEMA_VERSION, LARGEST = "hardsim-certificate", 3, 256
+VERSIONS = (2, SCHEMA_VERSION)
+"""Of certificates that are read. Those of version 2 have no propositions."""
+EVERY_LENGTH = (
+    "on every word of every length the network's output at the last position is exactly 1 if formula.root holds there, "
+    "and exactly 0 if not"
+)
 CLAIM = (
     "on every word of length min_n to max_n the network's output at the last position is exactly 1 if formula.root "
     "holds there, and exactly 0 if not"
@@ -117,12 +123,14 @@ NODES = {
     "predicate": row(text, row(LITERAL), text, row(COUNT), integer),
 }
 """What follows each operator; `letters` has any number of symbols."""
+OVER_PROPOSITIONS = {"true": row(text, row()), "holds": row(text, row(), text)}
+"""What stands for `letters` over sets of propositions: any set, and the sets that have one of them."""
 
 
 def node(data: Any, place: str) -> None:
     """A node: an operator, the literals it is about, and what else it needs."""
     hold(type(data) is list and len(data) > 1 and type(data[0]) is str, f"{place}: this should be a node")
-    forms = NODES | {"letters": row(text, row(), *[text] * (len(data) - 2))}
+    forms = NODES | OVER_PROPOSITIONS | {"letters": row(text, row(), *[text] * (len(data) - 2))}
     hold(data[0] in forms, f"{place}: the operator {data[0]!a} is not known")
     forms[data[0]](data, place)
     hold(data[0] != "at least" or len(data[1]) == len(data[2]), f"{place}: each count needs one literal")
@@ -144,21 +152,39 @@ def head_claim(data: Any, place: str) -> None:
 
 HEAD = keys(name=text, mask=one_of(*SIDES), query=many(ROW), key=many(ROW), value=ROW, out=text)
 LAYER = keys(heads=many(HEAD), clips=named(row(rational, many(row(rational, rational, ROW)))))
+FORMULA = {"nodes": many(node, 1), "root": LITERAL}
+MODEL = {"encodings": named(text), "temperature": text, "layers": many(LAYER), "output": text}
+SYMBOLS, SETS = {"alphabet": many(text, 1)}, {"props": many(text)}
+EACH_SYMBOL, EACH_PROPOSITION = {"embedding": named(many(rational, 1))}, {"embedding": named(ROW)}
+"""One value for each symbol, or a multiple of each proposition that holds and (of no name) of 1."""
+
+
+def over(symbols: dict[str, Form], sets: dict[str, Form]) -> Form:
+    """An object about words of symbols, or about words of sets of propositions."""
+    return lambda data, place: keys(**(sets if isinstance(data, dict) and "props" in data else symbols))(data, place)
+
+
 CHECKED = {
     "min_n": integer,
-    "max_n": integer,
-    "formula": keys(alphabet=many(text, 1), nodes=many(node, 1), root=LITERAL),
-    "model": keys(
-        alphabet=many(text, 1),
-        embedding=named(many(rational, 1)),
-        encodings=named(text),
-        temperature=text,
-        layers=many(LAYER),
-        output=text,
-    ),
+    "max_n": lambda data, place: None if data is None else integer(data, place),
+    "formula": over(SYMBOLS | FORMULA, SETS | FORMULA),
+    "model": over(SYMBOLS | EACH_SYMBOL | MODEL, SETS | EACH_PROPOSITION | MODEL),
     "meaning": keys(coordinates=named(LITERAL), heads=named(head_claim)),
 }
 """The sections that a claim is about."""
+LENGTH_BOUNDS = many(bound)
+
+
+def entry(data: Any, place: str) -> None:
+    """What bounds a head at one length: by what it should be. Or, of every length, its rate, its series, such bounds."""
+    if type(data) is str:
+        text(data, place)
+    elif type(data) is list:
+        LENGTH_BOUNDS(data, place)
+    else:
+        bound(data, place)
+
+
 LABELS = keys(
     version=text,
     source=keys(name=text, sha256=text, text=text),
@@ -173,7 +199,7 @@ CERTIFICATE = keys(
     claim=text,
     **CHECKED,
     labels=LABELS,
-    bounds=named(many(many(bound))),
+    bounds=named(many(entry)),
     digests=keys(**dict.fromkeys(SECTIONS, text)),
 )
 """All of a certificate."""
@@ -198,17 +224,25 @@ class Claim:
         for key, form in CHECKED.items():
             form(document.get(key), key)
         first, last = document["min_n"], document["max_n"]
-        hold(0 < first <= last <= LARGEST, f"min_n, max_n: lengths from 1 to {LARGEST} can be checked, in this order")
-        self.lengths, self.size = range(first, last + 1), sum(size(document[key]) for key in CHECKED)
+        fine = first == 1 if last is None else 0 < first <= last <= LARGEST
+        hold(fine, f"min_n, max_n: lengths from 1 to {LARGEST} can be checked, in this order; or every one from 1 on")
+        self.lengths, self.size = range(first, (last or 0) + 1), sum(size(document[key]) for key in CHECKED)
         self._formula(document["formula"])
         self._model(document["model"], document["meaning"])
 
     def _formula(self, formula: dict[str, Any]) -> None:
-        self.alphabet, self.nodes = formula["alphabet"], formula["nodes"]
+        self.alphabet, self.nodes = formula.get("alphabet", []), formula["nodes"]
+        self.props: dict[str, int | None] = dict.fromkeys(formula.get("props", []))
         hold(len(set(self.alphabet)) == len(self.alphabet), "formula.alphabet: symbols must differ")
+        hold("props" not in formula or [*self.props] == formula["props"], "formula.props: propositions must differ")
+        hold("" not in self.props, "formula.props: a proposition needs a name")
         self.symbols, self.conditions = list[frozenset[str]](), dict[int, tuple[str, Expression]]()
         for k, (op, _, *rest) in enumerate(self.nodes):
             own = frozenset(rest if op == "letters" else ())
+            hold(op not in OVER_PROPOSITIONS or "props" in formula, f"formula.nodes[{k}]: there are no propositions")
+            if op == "holds":
+                hold(rest[0] in self.props, f"formula.nodes[{k}]: it is about none of the propositions")
+                self.props[rest[0]] = k
             fine = own <= {*self.alphabet} and (op != "letters" or len(own) == len(rest))
             hold(fine, f"formula.nodes[{k}]: symbols must be of the alphabet, and differ")
             self.symbols.append(own)
@@ -219,7 +253,8 @@ class Claim:
         self.root = self.lit(formula["root"], len(self.nodes))
 
     def _model(self, model: dict[str, Any], meaning: dict[str, Any]) -> None:
-        hold(model["alphabet"] == self.alphabet, "model.alphabet is not that of the formula")
+        hold(model.get("alphabet", []) == self.alphabet, "model.alphabet is not that of the formula")
+        hold(model.get("props", []) == [*self.props], "model.props are not those of the formula")
         self.claims = {name: self.lit(lit, len(self.nodes)) for name, lit in meaning["coordinates"].items()}
         self.output, self.embedding = model["output"], exact(model["embedding"])
         self.texts = {name: (text, expression(text, "in")) for name, text in model["encodings"].items()}
@@ -227,8 +262,13 @@ class Claim:
         hold(not self.temperature[1].truth, "model.temperature is a truth, not a number")
         self.layers = [([self._parse(head, meaning["heads"]) for head in layer["heads"]], exact(layer["clips"]))
                        for layer in model["layers"]]  # fmt: skip
-        sizes = {len(values) for values in self.embedding.values()}
+        sizes = {len(values) for values in self.embedding.values()} if self.alphabet else set()
         hold(sizes <= {len(self.alphabet)}, "model.embedding: one value is needed for each symbol")
+        for values in self.embedding.values() if not self.alphabet else ():
+            known = {name for name, k in self.props.items() if k is not None} | {""}
+            hold(
+                values.keys() <= known, "model.embedding: a proposition is read of which no node of the formula speaks"
+            )
         written = [*self.embedding, *(model["encodings"].keys() - self.embedding.keys())]
         written += [out for heads, clips in self.layers for out in (*(head[-1] for head in heads), *clips)]
         hold("" not in written, "model: a coordinate needs a name")

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
@@ -117,7 +117,11 @@ def _power(base: Fraction, exponent: Fraction) -> Fraction:
     return Fraction(base ** int(exponent))
 
 
-def holds(formula: dict[str, Any], word: tuple[str, ...]) -> bool:
+Symbol = str | frozenset[str]
+"""A symbol, or the set of propositions that hold."""
+
+
+def holds(formula: dict[str, Any], word: tuple[Symbol, ...]) -> bool:
     """Whether the root holds at the last position, by the definitions."""
     n, columns = len(word), list[list[bool]]()
 
@@ -130,6 +134,8 @@ def holds(formula: dict[str, Any], word: tuple[str, ...]) -> bool:
     def truth(op: str, args: list[Any], rest: list[Any], i: int) -> bool:
         if op == "letters":
             return word[i - 1] in rest
+        if op in ("true", "holds"):
+            return op == "true" or rest[0] in word[i - 1]
         if op in ("and", "xor"):
             bits = [value(lit, i) for lit in args]
             return all(bits) if op == "and" else sum(bits) == 1
@@ -153,7 +159,7 @@ def holds(formula: dict[str, Any], word: tuple[str, ...]) -> bool:
     return value(formula["root"], n)
 
 
-def output(model: dict[str, Any], word: tuple[str, ...]) -> Decimal:
+def output(model: dict[str, Any], word: tuple[Symbol, ...]) -> Decimal:
     """The network's output at the last position, to about 60 digits."""
     with localcontext() as context:
         context.prec = 60
@@ -166,12 +172,11 @@ def real(value: Any) -> Decimal:
     return Decimal(exact.numerator) / Decimal(exact.denominator)
 
 
-def _output(model: dict[str, Any], word: tuple[str, ...]) -> Decimal:
+def _output(model: dict[str, Any], word: tuple[Symbol, ...]) -> Decimal:
     n, zero = len(word), Decimal(0)
     x: list[dict[str, Decimal]] = []
     for i, symbol in enumerate(word, start=1):
-        at = model["alphabet"].index(symbol)
-        here = {k: real(column[at]) for k, column in model["embedding"].items()}
+        here = {k: embedded(model, column, symbol) for k, column in model["embedding"].items()}
         for k, text in model["encodings"].items():
             here[k] = here.get(k, zero) + real(int(v) if isinstance(v := value_of(text, i=i, n=n), bool) else v)
         x.append(here)
@@ -191,6 +196,13 @@ def _output(model: dict[str, Any], word: tuple[str, ...]) -> Decimal:
         _add(x, new)
         _add(x, [{k: clipped(clip, i) for k, clip in layer["clips"].items()} for i in range(1, n + 1)])
     return x[-1].get(model["output"], zero)
+
+
+def embedded(model: dict[str, Any], column: Any, symbol: Symbol) -> Decimal:
+    """A coordinate of a symbol."""
+    if isinstance(symbol, str):
+        return real(column[model["alphabet"].index(symbol)])
+    return sum((real(value) for name, value in column.items() if not name or name in symbol), Decimal(0))
 
 
 def reals(row: dict[str, str]) -> dict[str, Decimal]:
@@ -216,11 +228,14 @@ def _attended(head: dict[str, Any], temperature: str, form: Any, i: int, n: int)
 
 def false_on(document: dict[str, Any], longest: int = 4) -> list[str]:
     """The words of the certificate's lengths, up to `longest`, on which its claim does not hold."""
-    alphabet = document["formula"]["alphabet"]
+    formula = document["formula"]
+    alphabet: list[Symbol] = formula.get("alphabet", [])
+    for size in range(3 if "props" in formula else 0):
+        alphabet = alphabet + [frozenset(chosen) for chosen in combinations(formula["props"], size)]
     lengths = range(document["min_n"], min(document["max_n"], longest if len(alphabet) < 4 else 3) + 1)
     words = [word for n in lengths for word in product(alphabet, repeat=n)]
     return [
-        " ".join(word)
+        " ".join(map(str, word))
         for word in words
         if abs(output(document["model"], word) - int(holds(document["formula"], word))) > Decimal("1e-40")
     ]

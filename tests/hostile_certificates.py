@@ -8,11 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from hardsim.checker import CertificateChecker
 from hardsim.checking.certificate import certificate, certificate_text
 from hardsim.checking.open import read_input
 from hardsim.checking.subject import ModelOptions
 from hardsim.sections import CLAIM
-from hardsim.verify import CertificateChecker, digests, rejection, verify
+from hardsim.verify import digests, rejection, verify
 
 FORMULAS = Path(__file__).resolve().parents[1] / "formulas"
 
@@ -61,7 +62,7 @@ def handmade(nodes: list[Any], root: list[Any], n: int, **model: Any) -> dict[st
               "regime": "", "beta": "1"}  # fmt: skip
     return {
         "format": "hardsim-certificate",
-        "schema_version": 2,
+        "schema_version": 2,  # what it says is still read
         "claim": CLAIM,
         "min_n": n,
         "max_n": n,

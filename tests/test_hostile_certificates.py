@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hardsim.checker import CertificateChecker
 from hardsim.sections import NODES, printable
-from hardsim.verify import CertificateChecker, digests, verify
+from hardsim.verify import digests, verify
 from tests.certificate_definitions import false_on
 from tests.damage import at, places, replaced
 from tests.hostile_certificates import CASES, TRUE, handmade, made, sealed
@@ -165,11 +166,71 @@ def test_a_predicate_is_a_truth(text: str) -> None:
     assert sealed(handmade(nodes, [1, False], 3, encodings={"out": "5*i"})) is not None
 
 
+# ---- clips that read much ----
+
+
+def joined(count: int, clips: list[Any], negated: list[bool], claim: bool, known: str = "") -> dict[str, Any]:
+    """Clips that read `count` truths that attention decided, and are claimed to be their conjunction, or its negation;
+    `known` is a condition on x, the length, that is a part of it too."""
+    document = made("since", "temperature", 2)
+    layer, meaning = document["model"]["layers"][0], document["meaning"]
+    formula, own = document["formula"], document["formula"]["nodes"]
+    first, literal = len(own), own[document["formula"]["root"][0]]
+    for k in range(count):
+        own.append(literal)
+        layer["heads"].append(layer["heads"][0] | {"name": f"h{k}", "out": f"h{k}"})
+        layer["clips"][f"b{k}"] = ["0", [["1", "-1/2", {f"h{k}": "2"}]]]
+        meaning["heads"][f"h{k}"] = meaning["heads"]["S4.read"]
+        meaning["coordinates"][f"b{k}"] = [first + k, False]
+    parts: list[Any] = [[first + k, turned] for k, turned in enumerate(negated)]
+    if known:
+        true = next(k for k, node in enumerate(own) if node[0] == "letters" and len(node) == 5)
+        own.append(["predicate", [[true, False]], known, [[1, ""]], 0])
+        parts.append([len(own) - 1, False])
+    own.append(["and", parts])
+    document["model"]["layers"].append({"heads": [], "clips": {"out": clips}})
+    document["model"]["output"] = "out"
+    meaning["coordinates"]["out"] = formula["root"] = [len(own) - 1, claim]
+    return document
+
+
+def row_of(values: list[int]) -> dict[str, str]:
+    return {f"b{k}": str(value) for k, value in enumerate(values)}
+
+
+@pytest.mark.parametrize("count", [3, 40])
+def test_a_conjunction_of_many_is_read_by_its_threshold(count: int) -> None:
+    """With coefficients 1 the sum of all is the count, and one less where one is missing: the threshold lies between
+    them. A disjunction is the negated conjunction of the negated."""
+    ones, none, some = row_of([1] * count), [False] * count, [k % 2 == 0 for k in range(count)]
+    threshold = str(1 - count)
+    assert sealed(joined(count, ["0", [["1", threshold, ones]]], none, False)) is None
+    assert sealed(joined(count, ["0", [["1", "0", ones]]], [True] * count, True)) is None
+    assert sealed(joined(count, ["1", [["-1", threshold, ones]]], none, True)) is None
+    mixed = row_of([-1 if turned else 1 for turned in some])
+    assert sealed(joined(count, ["0", [["1", str(1 - some.count(False)), mixed]]], some, False)) is None
+    assert sealed(joined(count, ["0", [["1", threshold, ones]]], none, False, "x < 9")) is None
+    for clips, negated, claim in [
+        (["0", [["1", str(2 - count), ones]]], none, False),  # all but one are enough
+        (["0", [["1", str(-count), ones]]], none, False),  # all are not enough
+        (["0", [["1", threshold, ones]]], none, True),
+        (["0", [["1", threshold, ones]]], some, False),
+        (["0", [["1", "0", ones]]], none, False),
+        (["0", [["1", threshold, ones | {"b1": "0"}]]], none, False),  # one is not read
+        (["0", [["1", threshold, ones | {"b1": "2"}]]], none, False),  # makes up for another
+        (["1", [["1", threshold, ones]]], none, False),
+        (["0", [["2", threshold, ones]]], none, False),
+        (["0", [["1", threshold, ones | {"S4": "1"}]]], none, False),
+    ]:
+        assert sealed(joined(count, clips, negated, claim)) is not None, (clips[1][0][:2], claim)
+    assert sealed(joined(count, ["0", [["1", threshold, ones]]], none, False, "x > 1")) is not None
+
+
 # ---- what is altered at random ----
 
 
 def test_no_operator_is_left_out_below() -> None:
-    """What is accepted is held against the definitions, of each operator of certificates."""
+    """What is accepted is held against the definitions, of each operator of certificates of symbols."""
     used = {op for name, regime in CASES for op, *_ in made(name, regime)["formula"]["nodes"]}
     assert used == {"letters", *NODES}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from dataclasses import replace
 from decimal import Decimal
@@ -171,6 +172,60 @@ def test_a_proposition_is_turned_by_a_clip() -> None:
         assert sealed(document) is not None
         place[key] = before
     assert sealed(document) is None
+
+
+def test_any_set_of_many_propositions_is_a_symbol() -> None:
+    """58 propositions make 2^58 sets, of which none is listed."""
+    names = [f"p{k}" for k in range(58)]
+    formula = " & ".join(f"G (p{k} -> F p{(7 * k + 3) % 58})" for k in range(0, 58, 3))
+    subject = compile_formula(parse_text(f"props: {' '.join(names)}\n{formula}", "many"), ModelOptions())
+    text = certificate_text(certificate(subject, 4))
+    assert len(text) < 5_000_000
+    document: dict[str, Any] = json.loads(text)
+    assert verify(document) is None
+    check_formula(document, subject.file, "file")
+    check_model(document, subject, "model")
+    other = compile_formula(parse_text("alphabet: a b\nG (a -> F b)", "other"), ModelOptions())
+    raised(
+        Rejected, check_formula, document, other.file, "other", match="formula.alphabet: it is not that of other, a b"
+    )
+
+
+def test_sets_are_read_as_propositions_hold() -> None:
+    subject = compile_formula(parse_text("props: p q\nG (p -> F q) & (p S !q)", "sets"), ModelOptions())
+    document: dict[str, Any] = json.loads(certificate_text(certificate(subject, 3)))
+    assert document["formula"]["props"] == ["p", "q"]
+    assert verify(document) is None
+    assert false_on(document) == []
+    embedding, nodes = document["model"]["embedding"], document["formula"]["nodes"]
+    of_p = next(node for node in nodes if node[0] == "holds" and node[2] == "p")
+    changes: list[tuple[Any, Any, Any]] = [
+        (embedding["[p]"], "p", "2"),
+        (embedding["[p]"], "", "1"),
+        (embedding, "[p]", {"q": "1"}),
+        (of_p, 2, "q"),
+        (document["formula"], "props", ["q", "p"]),
+        (document["formula"], "props", ["p", "q", "r"]),
+        (document["model"], "props", ["p"]),
+    ]
+    for place, key, value in changes:
+        before = copy.deepcopy(place[key]) if key in place or isinstance(place, list) else ...
+        place[key] = value
+        assert sealed(document) is not None, (key, value)
+        if before is ...:
+            del place[key]
+        else:
+            place[key] = before
+    assert sealed(document) is None
+    document["schema_version"] = 2
+    assert "version 2 have no propositions" in (verify(document) or "")
+
+
+def test_a_wide_conjunction_is_followed() -> None:
+    parts = " & ".join(f"G (a{k} -> F a{(7 * k + 3) % 40})" for k in range(40))
+    symbols = " ".join(f"a{k}" for k in range(40))
+    document = certificate(compile_formula(parse_text(f"alphabet: {symbols}\n{parts}", "wide"), ModelOptions()), 3)
+    assert verify(document) is None
 
 
 def check_random_certificate(formula: ast.Formula, options: ModelOptions) -> None:

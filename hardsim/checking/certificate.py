@@ -18,12 +18,12 @@ from hardsim.checking.subject import Subject, own_predicates
 from hardsim.errors import HardsimError, InputError, Undecided
 from hardsim.exact import Rejected, hold
 from hardsim.lang import parse
-from hardsim.lang.arith import in_python
+from hardsim.lang.arith import Arith, in_python
 from hardsim.lang.ast import FormulaFile, UserPredicate
 from hardsim.lang.core import And, AtLeast, Core, CountOf, Edge, Letters, Lit, Node, Numeric, Reach, Step, Xor
 from hardsim.lang.desugar import desugar
 from hardsim.lang.pretty import format_file
-from hardsim.lang.valuations import MOST_LISTED, Symbols, everything, listing
+from hardsim.lang.valuations import MOST_LISTED, Alphabet, Holding, Symbols, Valuations, everything, listing
 from hardsim.network.columns import PositionFunction, PredicateColumn
 from hardsim.network.model import AttentionHead, Matrix, Transformer
 from hardsim.network.numbers import ONE, Rational
@@ -31,19 +31,22 @@ from hardsim.program.model import Affine, Head, Kind, Weighting
 from hardsim.program.regimes import PARITY
 from hardsim.proof.account import Account, account_of
 from hardsim.proof.facts import Facts, TooLarge
+from hardsim.proof.general import GeneralFacts
 from hardsim.proof.network import sites_up_to
 from hardsim.proof.result import NotProved
+from hardsim.proof.sites import Classes
 from hardsim.records import Embedded, Record, one_of, written
-from hardsim.sections import CLAIM, FORMAT, SCHEMA_VERSION, SIDES
-from hardsim.verify import CertificateChecker, digests, rejection
+from hardsim.sections import CLAIM, EVERY_LENGTH, FORMAT, SCHEMA_VERSION, SIDES
+from hardsim.verify import checker_of, digests, rejection
 from hardsim.version import __version__
 from hardsim.visible import visible_json
 
 HALF = Fraction(1, 2)
 
-FORMULA = """{"type": "object", "required": ["alphabet", "nodes", "root"], "additionalProperties": false,
+FORMULA = """{"type": "object", "required": ["nodes", "root"], "additionalProperties": false,
   "properties": {
   "alphabet": {"type": "array", "items": {"type": "string"}},
+  "props": {"type": "array", "items": {"type": "string"}},
   "nodes": {"type": "array", "items": {"type": "array"}},
   "root": {"type": "array", "description": "A node, and whether it is negated."}}}"""
 DIGESTS = """{"type": "object", "additionalProperties": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}"""
@@ -52,18 +55,22 @@ Literal = list[Any]
 """`[node, negated]`."""
 
 
-def certificate(subject: Subject, max_n: int, min_n: int = 1) -> dict[str, Any]:
-    """The certificate of a subject that was proved for words of length `min_n` to `max_n`, checked; Undecided if the
-    checker does not accept it (it knows fewer constructions than the prover)."""
+def certificate(subject: Subject, max_n: int | None, min_n: int = 1) -> dict[str, Any]:
+    """The certificate of a subject that was proved for words of length `min_n` to `max_n` (None: of every length),
+    checked; Undecided if the checker does not accept it (it knows fewer constructions than the prover)."""
     core = desugar(subject.file)
-    sites, _ = sites_up_to(subject.model, subject.program, max_n, core, min_n)
+    users = own_predicates(subject.file)
+    if max_n is None:
+        facts: Facts = GeneralFacts(Classes(), core.alphabet, users)
+    else:
+        facts = Facts(sites_up_to(subject.model, subject.program, max_n, core, min_n)[0], core.alphabet, users)
     try:
-        account = account_of(Facts(sites, core.alphabet, own_predicates(subject.file)), subject.program, core)
+        account = account_of(facts, subject.program, core)
         claims = _Claims(subject, core, account)
         document: dict[str, Any] = {
             "format": FORMAT,
             "schema_version": SCHEMA_VERSION,
-            "claim": CLAIM,
+            "claim": EVERY_LENGTH if max_n is None else CLAIM,
             "min_n": min_n,
             "max_n": max_n,
             "labels": {
@@ -78,7 +85,7 @@ def certificate(subject: Subject, max_n: int, min_n: int = 1) -> dict[str, Any]:
             "model": network_json(subject.model, claims.users),
             "meaning": {"coordinates": claims.coordinates, "heads": claims.heads},
         }
-        reason = rejection(lambda: document.update(bounds=CertificateChecker(document).bounds))
+        reason = rejection(lambda: document.update(bounds=checker_of(document)(document).bounds))
     except (Rejected, NotProved, TooLarge) as error:
         reason = str(error)
     if reason is not None:
@@ -139,26 +146,39 @@ class VerifyResult(Record):
         return self.verdict == "VALID"
 
 
-def formula_json(core: Core, users: Mapping[str, UserPredicate]) -> dict[str, Any]:
-    """A formula as the table of its nodes, in primitive operators."""
+def formula_json(core: Core, users: Mapping[str, UserPredicate], listed: bool = False) -> dict[str, Any]:
+    """A formula as the table of its nodes, in primitive operators. Sets of propositions are `listed` one by one in
+    certificates of version 2; else they are any sets, whatever constraints say, which claims more."""
     true = core.nodes.index(Letters(everything(core.alphabet)))
-    if len(core.alphabet) > MOST_LISTED:
-        told = f"a certificate lists every set of propositions, and these make {len(core.alphabet):,}"
-        raise InputError(
-            told, f"Certificates are written of up to {MOST_LISTED:,} sets; the proof itself is not affected."
-        )
-    nodes = [_node(node, true, users) for node in core.nodes]
-    return {"alphabet": list(core.alphabet), "nodes": nodes, "root": [core.root.node, core.root.negated]}
+    nodes = [_node(node, true, users, listed) for node in core.nodes]
+    return {**alphabet_json(core.alphabet, listed), "nodes": nodes, "root": [core.root.node, core.root.negated]}
 
 
-def _node(node: Node, true: int, users: Mapping[str, UserPredicate]) -> list[Any]:
+def alphabet_json(alphabet: Alphabet, listed: bool) -> dict[str, list[str]]:
+    """The symbols, or the propositions; InputError if there are too many sets to be listed."""
+    if isinstance(alphabet, Valuations) and not listed:
+        return {"props": list(alphabet.props)}
+    if len(alphabet) > MOST_LISTED:
+        raise InputError(f"these propositions make {len(alphabet):,} sets, which are too many to be listed")
+    return {"alphabet": list(alphabet)}
+
+
+def letters_json(symbols: Symbols, listed: bool) -> list[Any]:
+    """The node of some symbols."""
+    if isinstance(symbols, Holding):
+        if not listed:
+            return ["true", []] if symbols.name is None else ["holds", [], symbols.name]
+        return ["letters", [], *sorted(listing(symbols, symbols.alphabet))]
+    return ["letters", [], *sorted(symbols)]
+
+
+def _node(node: Node, true: int, users: Mapping[str, UserPredicate], listed: bool) -> list[Any]:
     def lits(*of: Lit) -> list[Literal]:
         return [[lit.node, lit.negated] for lit in of]
 
     match node:
         case Letters(symbols):
-            some = symbols if isinstance(symbols, frozenset) else listing(symbols, symbols.alphabet)
-            return ["letters", [], *sorted(some)]
+            return letters_json(symbols, listed)
         case Edge(which):
             return ["at least", lits(Lit(true)), [[-1, "L" if which == "first" else "R"]], 1]
         case And(args):
@@ -181,12 +201,19 @@ def _node(node: Node, true: int, users: Mapping[str, UserPredicate]) -> list[Any
 # ---- the network ----
 
 
-def network_json(model: Transformer, users: Mapping[str, UserPredicate]) -> dict[str, Any]:
-    """The network by coordinate names: rows of matrices without their zeros, pairs of hidden units as clips."""
+def _rational(function: PositionFunction) -> str:
+    """A temperature or encoding as the checker reads it."""
+    irrational = isinstance(function, Arith) and function.irrational
+    hold(not irrational, f"{function}: log, sqrt and exp are no exact numbers, and it computes with such alone")
+    return in_python(str(function))
+
+
+def network_json(model: Transformer, users: Mapping[str, UserPredicate], listed: bool = False) -> dict[str, Any]:
+    """The network by coordinate names: rows of matrices without their zeros, pairs of hidden units as clips; symbols as
+    in `formula_json`."""
     names, layers = model.coordinates, []
     encoded = [names[k] for k, _ in model.encodings]
     hold(len(set(encoded)) == len(encoded), "a coordinate has several position encodings, which add up")
-    embedding = {name: [str(value) for value in model.by_symbol(k)] for k, name in enumerate(names)}
     for layer in model.layers:
         clips: dict[str, list[Any]] = {names[k]: [str(bias), []] for k, bias in layer.ffn.biases}
         for unit in layer.ffn.units:
@@ -196,13 +223,24 @@ def network_json(model: Transformer, users: Mapping[str, UserPredicate]) -> dict
                 clips.setdefault(names[out], ["0", []])[1].append([str(weight), str(unit.bias), row])
         layers.append({"heads": [_head_json(head, names) for head in layer.heads], "clips": clips})
     return {
-        "alphabet": list(model.alphabet),
-        "embedding": {name: values for name, values in embedding.items() if set(values) != {"0"}},
+        **alphabet_json(model.alphabet, listed),
+        "embedding": _embedding_json(model, listed),
         "encodings": {names[k]: function_text(value, users) for k, value in model.encodings},
-        "temperature": in_python(str(model.temperature)),
+        "temperature": _rational(model.temperature),
         "layers": layers,
         "output": names[model.output],
     }
+
+
+def _embedding_json(model: Transformer, listed: bool) -> dict[str, Any]:
+    """What each coordinate is by symbol, or multiples of propositions and (of no name) of 1."""
+    names = enumerate(model.coordinates)
+    if not isinstance(model.alphabet, Valuations) or listed:
+        columns = {name: [str(value) for value in model.by_symbol(k)] for k, name in names}
+        return {name: values for name, values in columns.items() if set(values) != {"0"}}
+    rows = list(zip((*model.alphabet.props, ""), model.embedding.rows(), strict=True))
+    multiples = {name: {prop: str(row[k]) for prop, row in rows if row.get(k)} for k, name in names}
+    return {name: values for name, values in multiples.items() if values}
 
 
 def _head_json(head: AttentionHead, names: tuple[str, ...]) -> dict[str, Any]:
@@ -219,7 +257,7 @@ def _head_json(head: AttentionHead, names: tuple[str, ...]) -> dict[str, Any]:
 def function_text(function: PositionFunction, users: Mapping[str, UserPredicate]) -> str:
     """A position encoding as an expression in i and n with Python's operators."""
     if not isinstance(function, PredicateColumn):
-        return in_python(str(function))
+        return _rational(function)
     text = f"{function.of_i}*i + {function.of_n}*n + {function.offset}"
     simple = (function.of_i, function.of_n, function.offset) == (1, 0, 0)
     return predicate_text(function.name, function.params, "i" if simple else f"({text})", users)
@@ -267,6 +305,8 @@ class _Claims:
         return number
 
     def _letters(self, symbols: Symbols) -> Literal:
+        if isinstance(symbols, Holding):
+            return [self._add(letters_json(symbols, False)), False]
         known = frozenset(listing(symbols, self.core.alphabet))
         own, other = (["letters", [], *sorted(part)] for part in (known, frozenset(self.core.alphabet) - known))
         if json.dumps(other) in self.numbers and json.dumps(own) not in self.numbers:
@@ -349,10 +389,11 @@ def check_formula(document: Mapping[str, Any], file: FormulaFile, name: str) -> 
     """
     own_predicates(file)
     core = desugar(file)
-    wanted = formula_json(core, {item.name: item for item in file.predicates})
     found = document["formula"]
-    same = set(found["alphabet"]) == set(wanted["alphabet"])
-    hold(same, f"formula.alphabet: it is not that of {name}, {' '.join(wanted['alphabet'])}")
+    wanted = formula_json(core, {item.name: item for item in file.predicates}, "alphabet" in found)
+    for key in ("alphabet", "props"):
+        same = set(found.get(key, [])) == set(wanted.get(key, []))
+        hold(same, f"formula.{key}: it is not that of {name}, {' '.join(wanted.get(key, [])) or 'which has none'}")
     table: dict[Any, int] = {}
     own, other = _shapes(found["nodes"], table), _shapes(wanted["nodes"], table)
     (k, negated), (j, otherwise) = found["root"], wanted["root"]
@@ -387,7 +428,8 @@ def _shapes(nodes: list[list[Any]], table: dict[Any, int]) -> list[int]:
 def check_model(document: Mapping[str, Any], subject: Subject, name: str) -> None:
     """Hold that a certificate is about the network of a compiled model; Rejected with the first place of difference;
     `name` is what it calls the model."""
-    network = network_json(subject.model, {item.name: item for item in subject.file.predicates})
+    users, listed = {item.name: item for item in subject.file.predicates}, "alphabet" in document["model"]
+    network = network_json(subject.model, users, listed)
     found = difference(document["model"], network, "model")
     hold(found is None, f"{found}: it is not what {name} has")
 
@@ -426,8 +468,8 @@ def literal_text(lit: list[Any]) -> str:
 def _node_text(node: list[Any]) -> str:
     op, args, *rest = node
     names = [literal_text(lit) for lit in args]
-    if op == "letters":
-        return f"letters {' '.join(rest)}".rstrip()
+    if op in ("letters", "true", "holds"):
+        return f"{op} {' '.join(rest)}".rstrip()
     if op in ("S", "U", "and", "xor"):
         return f" {op} ".join(names)
     if op in ("Y", "X"):

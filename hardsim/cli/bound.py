@@ -43,7 +43,7 @@ def command(request: Request) -> None:
     with (
         nullcontext() if request.plot is None else _target(request.plot) as target,
         crews(request, note) as staff,
-        session("bound", request, request.seed, target) as current,
+        session("bound", request, request.seed, [] if target is None else [target]) as current,
     ):
         if request.critical:
             _critical(current)
@@ -128,7 +128,7 @@ def _critical(current: Session) -> None:
             told = _bracket(result, subject, tables)
             current.show(result, told)
             left = f"the report on {result.input} is partial" if result.partial else ""
-            current.conclude(True, result.every_length.right_at is None and not left, left, told)
+            current.conclude(True, not result.proved and not left, left, told)
 
     current.all(given, brackets)
     if len(current.found) > 1 and not current.request.quiet:

@@ -31,7 +31,7 @@ def command(request: Request) -> None:
         raise InputError(told, "In Python hardsim.load(...).save(FILE) writes such a network again.")
     if file and is_directory(file):
         raise InputError(f"{file} is a directory, and one file holds one network", "Name one formula file.")
-    with Sink(output, "-o") as target, session("compile", request, target=target) as current:
+    with Sink(output, "-o") as target, session("compile", request, targets=[target]) as current:
 
         def write(subject: Subject) -> None:
             if request.hard and subject.formula is None:

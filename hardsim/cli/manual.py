@@ -152,12 +152,14 @@ Examples:
   hardsim prove since --all-n                     (every length)
   hardsim prove since --beta 1                    (refuted by a word)
   hardsim prove since --max-n 16 --certificate since.cert.json
+  hardsim prove since --all-n --smt since.smt2    (then: z3 since.smt2)
   hardsim prove flipflop.ltl --min-n 4096 --max-n 4096
   hardsim prove formulas/ --regime all --all-n
   hardsim prove model.json --heads-only           (claims nothing about a formula)
 
 With --certificate the proof is written down so that `hardsim verify` can check it again, with code that shares nothing
-with this command's.
+with this command's. With --all-n --smt OUT.smt2 its numerical steps are written as queries to an SMT solver such as
+z3, which must answer unsat to each.
 """
 
 VERIFY = """Check a certificate that `hardsim prove --certificate` wrote.
@@ -338,12 +340,14 @@ head, and the growth with n beside the theorem's.
 With --critical instead: how small beta, the inverse-temperature constant of every head, may be for all words of each
 length, and for every length, between two ends. At the upper end all words are proved right (see `prove`), at the lower
 one a word is wrong; both are rigorous, and next to each other where the bracket is closed. What lies between, or below
-the lower end, is not claimed: rightness need not be monotone.
+the lower end, is not claimed: rightness need not be monotone. Of programs and hard-attention models it is asked with a
+schedule, --tau, which is divided by beta, and length by length.
 
 \b
 Examples:
   hardsim bound since --max-n 6
   hardsim bound since --critical            (the least beta)
+  hardsim bound dyck2 --critical --tau '1/(64*n^3*log(n+1))' --max-n 4
   hardsim bound since --max-n 32 --plot since.svg
   hardsim bound --gap                       (everything shipped)
   hardsim bound since --regime all
@@ -400,8 +404,8 @@ COMMANDS = {
     "prove": Manual(
         "Is it right on all words up to a length?",
         PROVE,
-        f"files max_n min_n all_n certificate regime json | against heads_only search {MODEL} epsilon engine dps "
-        f"workers pin tables {SHOWN} {INPUT}",
+        f"files max_n min_n all_n certificate regime json | against heads_only search smt {MODEL} epsilon engine "
+        f"dps workers pin tables {SHOWN} {INPUT}",
         {"max_n": 64},
     ),
     "verify": Manual(

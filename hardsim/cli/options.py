@@ -72,7 +72,7 @@ backend      --backend NAME              What runs the processes: local (this ma
 scheduler    --scheduler ADDRESS         The dask scheduler of --backend dask, as tcp://host:8786.
 gap          --gap                       Score gaps only. It is a short report for continuous integration.
 critical     --critical                  How small beta may be. For all words of a length, and of every length; of
-                                         formulas only.
+                                         programs with --tau, length by length.
 require      --require proved|certified  Exit with code 3 for a weaker verdict.
 tables       --tables/--no-tables        Print the rows for lengths and heads (default: for a single input).
 all_lengths  --all-lengths               Print a row for every length, not one for several of them.
@@ -81,6 +81,9 @@ resume       --resume FILE               Keep in FILE what was found, and go on 
 plot         --plot OUT.svg              Draw gap, error and temperature against n. It needs matplotlib, the extra plot.
 certificate  --certificate PATH          Write the proof for `hardsim verify`. '-' is standard output. It is checked
                                          first.
+smt          --smt OUT.smt2              Write the steps of --all-n for an SMT solver. Each query denies one of them, so
+                                         every answer must be unsat; for formulas, and with --all-n. '-' is standard
+                                         output.
 output       -o --output PATH            The file to write; '-' is standard output.
 formula      --formula FILE              Is it about the formula of this .ltl file?
 model        --model FILE                Is it about the network of this compiled model?

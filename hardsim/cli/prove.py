@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 
 from hardsim.checking import prove as proving
 from hardsim.checking.campaign import asked
-from hardsim.checking.certificate import certificate, certificate_text
 from hardsim.checking.combined import NO_PROOF, check_with_proof
 from hardsim.checking.foreign import Foreign
 from hardsim.checking.interrupts import held, interruptible
@@ -17,6 +16,7 @@ from hardsim.checking.options import Request
 from hardsim.checking.prove import UNUSED, ProofResult, hold_provable, plan_proof
 from hardsim.checking.result import Verdict
 from hardsim.checking.subject import Subject
+from hardsim.checking.written import WRITTEN, written_down
 from hardsim.cli.check import telling
 from hardsim.cli.estimate import announce, announce_certificate, announce_model_proof, announce_proof, bar, check_cost
 from hardsim.cli.pin import hold_pinnable, hold_placed, pin
@@ -30,19 +30,22 @@ def command(request: Request) -> None:
     """The command."""
     hold_provable(request)
     hold_pinnable(request)
-    path = request.certificate
-    with (
-        nullcontext() if path is None else Sink(path, "--certificate") as target,
-        session("prove", request, target=target) as current,
-    ):
+    with ExitStack() as stack:
+        named = {name: getattr(request, name) for name in WRITTEN}
+        targets = {
+            name: stack.enter_context(Sink(path, f"--{name}")) for name, path in named.items() if path is not None
+        }
+        current = stack.enter_context(session("prove", request, targets=list(targets.values())))
         current.without(*UNUSED)
         given = list(current.read())
         hold_placed(request, given)
-        if current.several(given) and target is not None:
-            raise InputError("one certificate is of one input, and there are several", "Give one of them.")
+        if current.several(given) and targets:
+            raise InputError(
+                f"{WRITTEN[next(iter(targets))]} is of one input, and there are several", "Give one of them."
+            )
         if request.against is not None and not given:
             return  # what was wrong has been told
-        work = _Work(current, current.tables(given), target)
+        work = _Work(current, current.tables(given), targets)
         current.all(given, work.prove, work.network)
         if len(current.found) > 1 and not request.quiet:
             print_proofs(current.screen, current.found)
@@ -55,7 +58,7 @@ class _Work:
 
     current: Session
     tables: bool
-    target: Sink | None
+    targets: Mapping[str, Sink]
 
     def network(self, subject: Foreign) -> None:
         """Of a network that others made nothing is proved yet: say so, and how far certified words reach."""
@@ -86,9 +89,9 @@ class _Work:
         else:
             announce_model_proof(plan.subject, request.min_n, plan.max_n)
         result = self._settled(plan.subject, regime, plan.unit, plan.prove)
-        proved = result is not None and result.verdict is Verdict.PROVED
-        if self.target is not None and proved and not self.current.interrupted:
-            self._certify(subject, self.target)
+        if result is not None and result.verdict is Verdict.PROVED and not self.current.interrupted:
+            for name, target in self.targets.items():
+                self._write(name, target, subject, result)
 
     def _settled(
         self,
@@ -117,15 +120,15 @@ class _Work:
             current.conclude(result.verdict is not Verdict.REFUTED, result.verdict is Verdict.UNDECIDED, left, told)
         return result
 
-    def _certify(self, subject: Subject, target: Sink) -> None:
-        """Write the certificate of a subject that was proved; Undecided if the checker does not follow the proof."""
+    def _write(self, name: str, target: Sink, subject: Subject, result: ProofResult) -> None:
+        """Write down the proof of a subject that was proved; Undecided if the checker does not follow it."""
         request = self.current.request
-        announce_certificate(subject, request.min_n, request.max_n)
-        document = certificate(subject, request.max_n, request.min_n)
-        target.write(certificate_text(document))
+        if name == "certificate":
+            announce_certificate(subject, request.min_n, request.max_n)
+        text, told = written_down(name, subject, request, result)
+        target.write(text)
         if not request.quiet:
-            told = f"certificate, checked: {target.path} (model sha256 {document['digests']['model']})"
-            self.current.screen.line(told)
+            self.current.screen.line(told.format(target.path))
 
 
 def _told(result: ProofResult, regime: str | None, subject: Subject, tables: bool) -> Telling:

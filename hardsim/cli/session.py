@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
-from itertools import chain
+from itertools import chain, combinations
 from time import perf_counter
 from typing import Any, cast
 
@@ -75,17 +75,17 @@ class Telling:
 
 
 class Session:
-    """Collects results and failures; every input is tried, whatever happened to the others. `target` is what is written
-    besides the JSON document: neither may be an input.
+    """Collects results and failures; every input is tried, whatever happened to the others. `targets` are what is
+    written besides the JSON document: none may be an input, and no two are one file.
 
     Raises:
         InputError: if the JSON document cannot be written where it is wanted.
     """
 
-    def __init__(self, command: str, request: Request, seed: int | None, target: Sink | None) -> None:
+    def __init__(self, command: str, request: Request, seed: int | None, targets: Sequence[Sink]) -> None:
         self.command, self.request, self.seed = command, request, seed
         self.sink = _json(request)
-        self.outputs = [sink for sink in (target, self.sink) if sink is not None]
+        self.outputs = [sink for sink in (*targets, self.sink) if sink is not None]
         taken = [f"{sink.option} {STDOUT}" for sink in self.outputs if sink.path == STDOUT]
         if "format" in request.written:
             taken.append(f"--format {request.format}")
@@ -470,13 +470,14 @@ def _printed(brief: Print) -> str:
 
 
 @contextmanager
-def session(command: str, request: Request, seed: int | None = None, target: Sink | None = None) -> Iterator[Session]:
+def session(command: str, request: Request, seed: int | None = None, targets: Sequence[Sink] = ()) -> Iterator[Session]:
     """A session that finishes when its block ends or is interrupted, and leaves no half-made file."""
     with held():
-        current = Session(command, request, seed, target)
+        current = Session(command, request, seed, targets)
         with current.sink or nullcontext():
-            if target is not None and current.sink is not None and current.sink.same(target):
-                raise InputError(f"{target.option} and --json both write {target.path}", "Name two files.")
+            for one, other in combinations(current.outputs, 2):
+                if other.same(one):
+                    raise InputError(f"{one.option} and {other.option} both write {one.path}", "Name two files.")
             try:
                 with interruptible():
                     yield current

@@ -27,7 +27,7 @@ from hardsim.files import read_bytes
 from hardsim.lang.ast import FormulaFile
 from hardsim.report.check import print_headline
 from hardsim.report.screen import Screen
-from hardsim.sections import FORMAT, SCHEMA_VERSION, printable
+from hardsim.sections import FORMAT, VERSIONS, printable
 from hardsim.verify import rejection
 from hardsim.verify import verify as verify_document
 
@@ -179,6 +179,7 @@ def read_certificate(data: bytes, name: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{name}: not JSON that can be read: {error}", MAKE_ONE) from None
     version = document.get("schema_version") if isinstance(document, dict) else None
-    if type(version) is not int or (document.get("format"), version) != (FORMAT, SCHEMA_VERSION):
-        raise InputError(f"{name}: no certificate of version {SCHEMA_VERSION}", MAKE_ONE)
+    if type(version) is not int or document.get("format") != FORMAT or version not in VERSIONS:
+        told = " or ".join(map(str, VERSIONS))
+        raise InputError(f"{name}: no certificate of version {told}", MAKE_ONE)
     return dict(document)

@@ -17,7 +17,7 @@ interval, and the deviations must not reach from its points outside (0, 1) into 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import groupby
@@ -28,13 +28,14 @@ import numpy as np
 from hardsim.errors import InputError
 from hardsim.lang.core import And, AtLeast, Core, Edge, Letters, Node, Numeric, Reach, Step, Xor
 from hardsim.lang.predicate import BUILT_IN
+from hardsim.lang.reals import lower
 from hardsim.network.model import FeedForward, HiddenUnit, Terms, Transformer
 from hardsim.network.numbers import Mask, Rational, plain
 from hardsim.network.store import Users
 from hardsim.program.model import Program, ProgramLayer, Unit
 from hardsim.proof.account import account_of
 from hardsim.proof.facts import Column, Facts, TooLarge, clip
-from hardsim.proof.heads import Argument, attend, look_up_errors, nearest, separate, sign_errors
+from hardsim.proof.heads import Argument, attend, look_up_errors, nearest, numbers_apart, separate, sign_errors
 from hardsim.proof.nearest import LocalType, NearestReading
 from hardsim.proof.ratios import common
 from hardsim.proof.result import HeadProof, LinkProof, NotProved, Proof, TypeRun, WorstCase
@@ -200,13 +201,7 @@ def feed_forward(state: State, plan: FeedForward, layer: ProgramLayer, margins: 
     if not all(unit.clip for unit in plan.units):
         raise NotProved("the feed-forward part has a hidden unit that is no clip (a pair relu(z) - relu(z - 1))")
     names = state.model.coordinates
-    own: dict[int, list[tuple[Rational, HiddenUnit]]] = {}
-    for unit in plan.units:
-        for out, weight in unit.outs:
-            own.setdefault(out, []).append((weight, unit))
-    wanted: dict[int, list[Unit]] = {}
-    for item in layer.units:
-        wanted.setdefault(state.place(item.out), []).append(item)
+    own, wanted = by_coordinate(state, plan, layer)
     biases, specified = dict(plan.biases), {state.place(name): bias for name, bias in layer.biases}
     written: dict[int, tuple[Column, bool]] = {}
     for out in sorted(own.keys() | wanted.keys() | biases.keys() | specified.keys()):
@@ -227,6 +222,20 @@ def feed_forward(state: State, plan: FeedForward, layer: ProgramLayer, margins: 
                 raise NotProved(f"the coordinate '{names[out]}' can be other than 0 and 1")
             column = tuple([number if state.diagrams.constant(number) else variable for number in column])
         state.exact[out] = ExactColumn(column, column)
+
+
+def by_coordinate(
+    state: State, plan: FeedForward, layer: ProgramLayer
+) -> tuple[dict[int, list[tuple[Rational, HiddenUnit]]], dict[int, list[Unit]]]:
+    """The hidden units that write each coordinate, in the network (with their weights) and in the specification."""
+    own: dict[int, list[tuple[Rational, HiddenUnit]]] = {}
+    for unit in plan.units:
+        for out, weight in unit.outs:
+            own.setdefault(out, []).append((weight, unit))
+    wanted: dict[int, list[Unit]] = {}
+    for item in layer.units:
+        wanted.setdefault(state.place(item.out), []).append(item)
+    return own, wanted
 
 
 def _clip(state: State, unit: HiddenUnit, item: Unit, which: tuple[int, int], margins: Margins) -> tuple[Column, bool]:
@@ -375,6 +384,8 @@ def _counted(
             found = judge(base)
             taken |= found.keys()
             margin = min(found.values()) - error
+            if margin < 0:
+                margin = max(margin, _together(counts, group, base, found, error))
             for _, head, place in worst:
                 if _worse(head, margin):
                     off = Fraction(float(head.error[place]))
@@ -387,6 +398,36 @@ def _counted(
         for site in group:
             result[site] = value
     return tuple(result)
+
+
+def _together(
+    counts: Sequence[tuple[Fraction, Counted]],
+    sites: Sequence[int],
+    base: Any,
+    found: Mapping[int, Rational],
+    error: Fraction,
+) -> Fraction:
+    """The margin of a clip that reads the difference of two numbers alone, looked up with equal scores, where `found`
+    has its margins without errors, whose sum is `error`; -1 of any other.
+
+    Let it be `base + factor (p - q)` with the positions p and q that should win. On each side of the threshold the
+    specified input that is next to it determines p - q, and so how much farther off the one number can be than the
+    other (ours); inputs beyond are a whole `factor` farther away, and both errors count in full there."""
+    pairs = [(factor, head) for factor, head in counts if isinstance(head, CountHead)]
+    if len(pairs) != 2 or len(counts) != 2 or not isinstance(base, int | Fraction):
+        return Fraction(-1)
+    (first, one), (second, other) = pairs
+    if one.like != other.like or first + second != 0 or not first * one.slope:
+        return Fraction(-1)
+    factor, rest = first * one.slope, base + first * (Fraction(one.base) - other.base)
+    margins = [Fraction(margin) + abs(factor) - error for margin in found.values()]
+    for side, margin in found.items():
+        distance = (Fraction(1 + margin if side else -margin) - rest) / factor
+        apart = max(one.apart(site, int(distance)) for site in sites) if distance.denominator == 1 else math.inf
+        if not math.isfinite(apart):
+            return Fraction(-1)
+        margins.append(margin - abs(first) * Fraction(apart))
+    return min(margins)
 
 
 def lattice_margins(
@@ -455,7 +496,7 @@ def attaining(state: State, reading: NearestReading, site: int, winner: int, bit
     query = [row[site] for row in reading.queries]
 
     def logit(kind: LocalType) -> Fraction:
-        return sum((Fraction(q * k) for q, k in zip(query, kind.key, strict=True)), Fraction(0))
+        return sum((lower(q * k) for q, k in zip(query, kind.key, strict=True)), Fraction(0))
 
     kinds = {j: reading.types[reading.kinds[start + j - 1]] for j in reading.mask.visible(i, n)}
     selected = any(kind.selected and kind.value == bit for kind in kinds[winner])
@@ -472,7 +513,7 @@ def attaining(state: State, reading: NearestReading, site: int, winner: int, bit
     return result
 
 
-NUMERIC = Argument(nearest, look_up_errors, sign_errors, lattice_margins)
+NUMERIC = Argument(nearest, look_up_errors, numbers_apart, sign_errors, lattice_margins)
 """The argument site by site."""
 
 

@@ -82,13 +82,16 @@ class BooleanHead:
 @dataclass
 class CountHead:
     """A looked-up number: `base + slope p` where p is the position that should win, 1 to `sizes` by site; the
-    network's value is off by at most `error`."""
+    network's value is off by at most `error`. Heads whose `like` is equal look up counts of one kind with equal scores:
+    those that should find positions d apart are off by at most `apart(site, d)` more in the one than in the other."""
 
     name: str
     base: Rational
     slope: Rational
     sizes: list[Any]
     error: Array
+    like: object
+    apart: Callable[[int, int], float]
     worst: WorstCase | None = None
     argument: HeadArgument | None = None
 

@@ -535,3 +535,29 @@ def test_words_are_of_proved_lengths_alone(hardsim: Any, tmp_path: Path, most: i
     target = written(tmp_path / "near.ahat.json", json.dumps(document))
     outcome = hardsim("prove", target, "--max-n", str(most), "--tau", "[n<3] + 1/1000", "--no-tables")
     outcome.exits(3, "UNDECIDED ", "proved to length 1; not at length 2")
+
+
+# ---- queries for an SMT solver ----
+
+
+def test_queries_are_written_for_every_length(hardsim: Any, since: Path, tmp_path: Path) -> None:
+    target = tmp_path / "since.smt2"
+    hardsim("prove", since, "--all-n", "--max-n", "4", "--smt", target).clean("5 queries", str(target.name))
+    assert target.read_text(encoding="utf-8").count("(check-sat)") == 5
+    piped = hardsim("prove", since, "--all-n", "--max-n", "4", "--smt", "-")
+    assert piped.out == target.read_text(encoding="utf-8")
+
+
+def test_queries_are_of_one_proof_for_every_length(hardsim: Any, since: Path, tmp_path: Path) -> None:
+    target = tmp_path / "since.smt2"
+    hardsim("prove", since, "--smt", target).refused("--all-n, which asks for it, was not given")
+    hardsim("prove", since, "--all-n", "--regime", "all", "--smt", target).refused("is of one network")
+    hardsim("prove", since, since, "--all-n", "--smt", target).refused("is of one input")
+    hardsim("prove", "reverse.srasp", "--all-n", "--smt", target).refused("is no formula")
+    both = ("--smt", target, "--certificate", target)
+    hardsim("prove", since, "--all-n", "--max-n", "3", *both).refused("both write")
+    assert hardsim("prove", since, "--all-n", "--tau", "2^(-n)", "--smt", target).code == 3
+    outcome = hardsim("prove", since, "--all-n", "--tau", "2^(-n)", "--max-n", "8", "--smt", target)
+    assert outcome.code == 3
+    outcome.says("not proved for every length, so there are no queries")
+    assert not target.exists()

@@ -53,10 +53,10 @@ def test_what_is_no_certificate(hardsim: Any, since: Path, tmp_path: Path) -> No
     hardsim("verify", since).refused("not JSON", "hardsim prove FILE --certificate")
     assert hardsim("verify", tmp_path / "none").code == 2
     wrong = tmp_path / "wrong.json"
-    for text in ("{}", "[]", '{"format": "hardsim-certificate", "schema_version": 3}', '{"a": 1, "a": 2}', "[" * 10**5):
+    for text in ("{}", "[]", '{"format": "hardsim-certificate", "schema_version": 4}', '{"a": 1, "a": 2}', "[" * 10**5):
         wrong.write_text(text, encoding="utf-8")
         assert hardsim("verify", wrong).says("error").code == 2, text[:20]
-    wrong.write_text('{"format": "hardsim-certificate", "schema_version": 2}', encoding="utf-8")
+    wrong.write_text('{"format": "hardsim-certificate", "schema_version": 3}', encoding="utf-8")
     assert hardsim("verify", wrong).code == 1
 
 
@@ -196,7 +196,7 @@ def test_labels_that_nobody_checks_are_not_shown(hardsim: Any, proved: Path) -> 
 def test_kinds_of_numbers_are_told_apart(hardsim: Any, proved: Path) -> None:
     text = proved.read_text(encoding="utf-8")
     for old, new, code, said in (
-        ('"schema_version": 2', '"schema_version": 2.0', 2, ""),
+        ('"schema_version": 3', '"schema_version": 3.0', 2, ""),
         ('"min_n": 1', '"min_n": 1.0', 1, ""),
         ('"min_n": 1', '"min_n": true', 1, ""),
         ('"min_n": 1', '"min_n": 1, "min_n": 1', 2, ""),

@@ -1,0 +1,30 @@
+"""What of a proof is written into files besides the report: a certificate, and the queries of its numerical steps."""
+
+from __future__ import annotations
+
+from hardsim.checking.certificate import certificate, certificate_text
+from hardsim.checking.options import Request
+from hardsim.checking.prove import ProofResult
+from hardsim.checking.subject import Subject
+from hardsim.errors import Undecided
+from hardsim.proof.smt import smt_text, writer
+
+WRITTEN = {"certificate": "one certificate", "smt": "one file of queries"}
+"""The options that name a file, and what stands in it."""
+
+
+def written_down(option: str, subject: Subject, request: Request, result: ProofResult) -> tuple[str, str]:
+    """The text of a file, of a subject that was proved; and what is said of it, with `{}` for its name.
+
+    Raises:
+        Undecided: if the checker does not follow the proof, or queries were asked for and not every length is proved.
+    """
+    if option == "certificate":
+        document = certificate(subject, request.max_n, request.min_n)
+        told = f"certificate, checked: {{}} (model sha256 {document['digests']['model']})"
+        return certificate_text(document), told
+    if not result.every_length:
+        raise Undecided(f"{subject.name}: not proved for every length, so there are no queries of its steps")
+    made = writer(subject.model, subject.program)
+    text = smt_text(made, subject.name)
+    return text, f"{text.count('(check-sat)')} queries, none of which has a solution if the proof is right: {{}}"

@@ -1,0 +1,608 @@
+"""The numerical side conditions of a proof for every length, as SMT-LIB 2: one query a step, `unsat` where it holds.
+
+A solver is a second opinion. Each query denies one inequality that the argument of `general` rests on, stated from
+the network's own numbers: temperature and encodings as they are written, the entries of W_Q, W_K, W_1 and b_1, for all
+local types at once, at positions that are real numbers in their order (where integers matter, they are integers). What
+the prover concluded is not in it but for the numbers that are claimed: the rate g, the error, and, of coordinates that
+attention computed, their closed forms, which have queries of their own (a sum is what it is at one end, and grows from
+position to position by what is read there).
+
+What is no inequality is not asked: the two series (see `general`), that e^g is more than the beginning of its series,
+and the truth tables of what is exact. So the logits are what they are for each type, but which types there are is told.
+
+Names: `i` is the query, `w` the position that wins, `j` another one, `n` the length; `si` is (-1)^i, and so on; `cK` is
+coordinate K of the network where it does not depend on the word, and `tK_j` what it is at position j where it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from hardsim.lang.arith import Arith, Constant, Expression, Negation, Operation, Variable, linear_form
+from hardsim.lang.valuations import Valuations
+from hardsim.network.model import AttentionHead, HiddenUnit, Terms, Transformer
+from hardsim.network.numbers import Mask, Rational
+from hardsim.program.model import Head, Kind, Program
+from hardsim.proof.facts import Column
+from hardsim.proof.general import (
+    ALTERNATING,
+    EVERY_LENGTH,
+    LEMMA_6,
+    NUMBER,
+    RAMP_BOUND,
+    SHARP,
+    TABLE,
+    TWICE,
+    GeneralFacts,
+    last_of_ramp,
+    least_distance,
+)
+from hardsim.proof.heads import SIDES, multiple, reading_of, separate, sharpness
+from hardsim.proof.network import by_coordinate, walk
+from hardsim.proof.ratios import Ratio, common, line
+from hardsim.proof.result import HeadArgument, NotProved
+from hardsim.proof.sites import Classes
+from hardsim.proof.state import BooleanHead, Counted, CountHead, HeadTask, State
+from hardsim.visible import visible
+
+MOST_TERMS = 400
+"""Of the series of e^g: enough for every g up to 100."""
+MOST_ROWS = 4096
+"""Assignments that are listed; beyond it what is read at a position counts as independent, which is weaker."""
+SIZES = {Mask.FUTURE: "i", Mask.PAST: "(+ (- n i) 1.0)", Mask.NONE: "n"}
+"""How many positions are visible."""
+TWO = {Mask.FUTURE: "(<= 2.0 i)", Mask.PAST: "(<= (+ i 1.0) n)", Mask.NONE: "(<= 2.0 n)"}
+"""Where that is more than one."""
+PLACES = ("i", "n", "si", "sn")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One step: the `head` or clip it is about, what kind of step it is, what is claimed, and commands that deny it."""
+
+    about: str
+    kind: str
+    claim: str
+    lines: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The query, on a level of its own."""
+        told = visible(f"{self.about}: {self.claim}").replace('"', "'")
+        body = "\n".join(self.lines)
+        return f'(push 1)\n; {self.kind}\n(echo "{told}")\n{body}\n(set-info :status unsat)\n(check-sat)\n(pop 1)\n'
+
+
+# ---- terms ----
+
+
+def number(value: Rational) -> str:
+    """A rational as a real number."""
+    exact = Fraction(value)
+    size = f"{abs(exact.numerator)}.0"
+    size = size if exact.denominator == 1 else f"(/ {size} {exact.denominator}.0)"
+    return f"(- {size})" if exact < 0 else size
+
+
+def total(parts: Iterable[str]) -> str:
+    """A sum."""
+    terms = list(parts)
+    return "0.0" if not terms else terms[0] if len(terms) == 1 else f"(+ {' '.join(terms)})"
+
+
+def times(factor: Rational, term: str) -> str:
+    """A multiple."""
+    return term if factor == 1 else f"(* {number(factor)} {term})"
+
+
+def both(parts: Iterable[str]) -> str:
+    """A conjunction."""
+    terms = list(parts)
+    return "true" if not terms else terms[0] if len(terms) == 1 else f"(and {' '.join(terms)})"
+
+
+def either(parts: Iterable[str]) -> str:
+    """A disjunction."""
+    terms = list(parts)
+    return "false" if not terms else terms[0] if len(terms) == 1 else f"(or {' '.join(terms)})"
+
+
+def ratio(value: Any) -> str:
+    """A rational function in i and n."""
+    if not isinstance(value, Ratio):
+        return number(value)
+    top, bottom = (_polynomial(part) for part in (value.top, value.bottom))
+    return top if bottom == "1.0" else f"(/ {top} {bottom})"
+
+
+def _polynomial(poly: Any) -> str:
+    parts = []
+    for powers, c in poly.to_dict().items():
+        factors = [name for name, power in zip(("i", "n"), powers, strict=False) for _ in range(power)]
+        coefficient = number(Fraction(int(c.p), int(c.q)))
+        parts.append(f"(* {coefficient} {' '.join(factors)})" if factors else coefficient)
+    return total(parts)
+
+
+def expression(function: Arith) -> str:
+    """An expression in i and n as it is written; powers of -1 by the parities."""
+
+    def power(left: Expression, right: Expression) -> str:
+        if left == Negation(Constant(1)):
+            found = linear_form(right, ("i", "n"))
+            if found is None:
+                raise NotProved(f"{function} has a power of -1 that is no line in i and n")
+            odd = [sign for sign, often in zip(("si", "sn", "(- 1.0)"), found, strict=True) if often % 2]
+            return f"(* {' '.join(odd)})" if len(odd) > 1 else odd[0] if odd else "1.0"
+        if not isinstance(right, Constant):
+            raise NotProved(f"{function} has a power that is no constant")
+        factors = [spelled(left)] * right.value
+        return f"(* {' '.join(factors)})" if len(factors) > 1 else factors[0] if factors else "1.0"
+
+    def spelled(tree: Expression) -> str:
+        match tree:
+            case Constant(value):
+                return number(value)
+            case Variable(name):
+                return name
+            case Negation(arg):
+                return f"(- {spelled(arg)})"
+            case Operation("^", left, right):
+                return power(left, right)
+            case Operation("+" | "-" | "*" | "/" as op, left, right):
+                return f"({op} {spelled(left)} {spelled(right)})"
+            case _:
+                raise NotProved(f"{function} is no rational function of i, n and powers of -1")
+
+    return spelled(function.tree)
+
+
+def by_class(values: Sequence[Any]) -> str:
+    """A function of i, n and their parities that is given by class."""
+    classes = Classes().classes
+    found = {(one.first, one.last, one.even_i, one.even_n): ratio(value)
+             for one, value in zip(classes, values, strict=True)}  # fmt: skip
+
+    def split(test: str, yes: str, no: str) -> str:
+        return yes if yes == no else f"(ite {test} {yes} {no})"
+
+    def parity(first: bool, last: bool, even: bool | None) -> str:
+        yes, no = (found[first, last, one if even is None else even, one] for one in (True, False))
+        return split("(= sn 1.0)", yes, no)
+
+    alone = found[True, True, False, False]
+    begin = split("(= i n)", alone, parity(True, False, False))
+    inner = split("(= si 1.0)", parity(False, False, True), parity(False, False, False))
+    return split("(= i 1.0)", begin, split("(= i n)", parity(False, True, None), inner))
+
+
+# ---- the network ----
+
+
+@dataclass
+class Writer:
+    """The queries of a network that was walked through; `state` has what is known of its coordinates."""
+
+    state: State
+    defined: dict[str, str] = field(default_factory=dict)
+    """Definitions by name, in the order in which they are needed."""
+
+    def define(self, name: str, body: str) -> str:
+        """A function of i, n and their parities, by its name."""
+        arguments = " ".join(f"({place} Real)" for place in PLACES)
+        self.defined.setdefault(name, f"(define-fun {name} ({arguments}) Real {body})")
+        return name
+
+    def at(self, name: str, place: str) -> str:
+        """A function at a position."""
+        return f"({name} {place} n s{place} sn)"
+
+    def fixed(self, coordinate: int) -> str | None:
+        """The function that a coordinate is, as encodings have it, or else by class; None if it depends on the word."""
+        state, model = self.state, self.state.model
+        column = state.exact[coordinate].soft
+        if not state.facts.constant(column):
+            return None
+        name = f"c{coordinate}"
+        if name not in self.defined:
+            written = [value for k, value in model.encodings if k == coordinate]
+            plain = written and all(isinstance(value, Arith) for value in written)
+            same = {0} if not isinstance(model.alphabet, Valuations) else set[Rational]()
+            embedded = same | {row.get(coordinate, 0) for row in model.embedding.rows()}
+            if plain and embedded == {0}:
+                body = total(expression(value) for value in written if isinstance(value, Arith))
+            else:
+                body = by_class(state.facts.numbers(column))
+            self.define(name, body)
+        return name
+
+    def value(self, coordinate: int, place: str) -> str:
+        """A coordinate at a position."""
+        name = self.fixed(coordinate)
+        return f"t{coordinate}_{place}" if name is None else self.at(name, place)
+
+    def form(self, terms: Terms, place: str) -> str:
+        """A linear form at a position."""
+        return total(times(c, self.value(k, place)) for k, c in terms)
+
+    def temperature(self) -> str:
+        """The temperature at the query."""
+        temperature = self.state.model.temperature
+        if not isinstance(temperature, Arith):
+            raise NotProved(f"the temperature {temperature} is not known for all lengths")
+        return self.at(self.define("tau", expression(temperature)), "i")
+
+    def logit(self, plan: AttentionHead, place: str, means: dict[int, str] | None = None) -> str:
+        """The logit of a position in nats; `means` are coordinates of the query that are counts."""
+        known = means or {}
+        rows = []
+        for query, key in plan.scores:
+            counts, rest = separate(query, known)
+            parts = [times(c, known[k]) for k, c in counts.items()] + ([self.form(rest, "i")] if rest else [])
+            rows.append(f"(* {total(parts)} {self.form(key, place)})")
+        return f"(/ {total(rows)} {self.temperature()})"
+
+    def rows(self, columns: dict[str, Column]) -> Iterator[str]:
+        """Declarations of what depends on the word, and which values there are together."""
+        state, names = self.state, list(columns)
+        diagrams, found = state.diagrams, dict[tuple[Any, ...], None]()
+        sites = dict.fromkeys(zip(*columns.values(), strict=True))
+        for name in names:
+            yield f"(declare-const {name} Real)"
+        few = all(len(diagrams.values(number)) ** len(names) <= MOST_ROWS for site in sites for number in site)
+        if few:
+            for site in sites:
+                found |= dict.fromkeys(diagrams.values(diagrams.join(site)))
+            listed = [both(f"(= {name} {number(value)})" for name, value in zip(names, row, strict=True))
+                      for row in found]  # fmt: skip
+            if names:
+                yield f"(assert {either(listed)})"
+            return
+        for name, column in columns.items():
+            values = dict.fromkeys(value for one in dict.fromkeys(column) for value in diagrams.values(one))
+            yield f"(assert {either(f'(= {name} {number(value)})' for value in values)})"
+
+    def varying(self, coordinates: Iterable[int]) -> dict[str, Column]:
+        """The coordinates that depend on the word, without the position."""
+        return {f"t{k}": self.state.exact[k].soft for k in sorted(set(coordinates)) if self.fixed(k) is None}
+
+    def steps(self) -> Iterator[Query]:
+        """All queries."""
+        state = self.state
+        tau = self.temperature()
+        yield Query("temperature", "temperature", "it is positive", (*places("i"), f"(assert (<= {tau} 0.0))"))
+        for own, layer in zip(state.model.layers, state.program.layers, strict=True):
+            for plan, head in zip(own.heads, layer.heads, strict=True):
+                yield from self.head(plan, head)
+            units, items = by_coordinate(state, own.ffn, layer)
+            for out, written in units.items():
+                for (_, unit), item in zip(written, items[out], strict=True):
+                    yield from self.clip(state.model.coordinates[out], unit, state.terms(item.pre))
+
+    # ---- heads ----
+
+    def head(self, plan: AttentionHead, head: Head) -> Iterator[Query]:
+        """The queries of one head."""
+        state, found = self.state, self.state.heads[head.name]
+        soft, hard = state.soft(plan.values[0][1], 0, head.name), state.hard(state.terms(head.value), head.name)
+        if found is None:
+            if state.facts.constant(soft):
+                yield from self.mean(plan, state.facts.numbers(soft))
+            return
+        task, argument = HeadTask(state, plan, head, soft, hard), found.argument
+        assert argument is not None
+        if head.kind is Kind.NEAREST:
+            yield from self.nearest(task, argument)
+        elif head.kind in (Kind.LOOKUP, Kind.TABLE):
+            yield from self.look_up(task, argument)
+        else:
+            yield from self.sign(task, argument)
+        if argument.g is not None:
+            yield from bounds(head.name, argument, found.slope if isinstance(found, CountHead) else 1)
+
+    def mean(self, plan: AttentionHead, values: list[Any]) -> Iterator[Query]:
+        """The mean of what does not depend on the word, as a sum that grows from position to position."""
+        out, mask = plan.values[0][0], plan.mask
+        read, average = self.define(f"v{out}", by_class(values)), self.fixed(out)
+        assert average is not None
+        way = -1 if mask is Mask.PAST else 1
+        side = Mask.PAST if mask is Mask.PAST else Mask.FUTURE
+        sums = self.define(f"s{out}", by_class(self.state.sites.totals(values, side)))
+        begin, beyond = ("(= i n)", "(<= (+ i 1.0) n)") if way < 0 else ("(= i 1.0)", "(<= 2.0 i)")
+        before = f"({sums} (- i {number(way)}) n (- si) sn)"
+        yield Query(plan.name, "sum", "its sum begins with what is read", (
+            *places("i"), f"(assert {begin})",
+            f"(assert (not (= {self.at(sums, 'i')} {self.at(read, 'i')})))"))  # fmt: skip
+        yield Query(plan.name, "sum", "its sum grows by what is read", (
+            *places("i"), f"(assert {beyond})",
+            f"(assert (not (= {self.at(sums, 'i')} (+ {before} {self.at(read, 'i')}))))"))  # fmt: skip
+        whole = self.at(sums, "n" if mask is Mask.NONE else "i")
+        yield Query(plan.name, "sum", "it is the sum over the number of positions", (
+            *places("i"), f"(assert (not (= (* {SIZES[mask]} {self.at(average, 'i')}) {whole})))"))  # fmt: skip
+
+    def nearest(self, task: HeadTask, argument: HeadArgument) -> Iterator[Query]:
+        """Positions that lose the tie, and those beyond the winner, fall behind it."""
+        state, head, plan = self.state, task.head, task.plan
+        assert head.select is not None
+        select = state.hard(state.terms(head.select), head.name)
+        reading_of(task)  # that the query does not depend on the word
+        columns = self.varying(k for _, key in plan.scores for k, _ in key)
+        others, known = {"sel": select, "val": task.hard}, dict[str, str]()
+        for name, column in others.items():
+            if state.facts.constant(column):
+                known[name] = self.define(f"{name}{len(self.defined)}", by_class(state.facts.numbers(column)))
+        columns |= {name: column for name, column in others.items() if name not in known}
+
+        def told(name: str, place: str) -> str:
+            return self.at(known[name], place) if name in known else f"{name}_{place}"
+
+        local = [line for place in ("w", "j") for line in
+                 self.rows({f"{name}_{place}": column for name, column in columns.items()})]  # fmt: skip
+        local.append(f"(assert (not (= {told('val', 'w')} {told('val', 'j')})))")
+        seen = {Mask.FUTURE: ("w", "i"), Mask.PAST: ("i", "w"), Mask.NONE: ("1.0", "w")}[head.mask]
+        masked = [f"(assert (<= {' '.join(seen).replace('w', place)}))" for place in ("w", "j")]
+        common = (*places("i", "w", "j"), *masked, *local)
+        if argument.g is None:
+            yield Query(head.name, "value", "it reads the same everywhere", common)
+            return
+        right = SIDES[head.weighting, head.mask]
+        behind, beyond = ("(<= (+ j 1.0) w)", "(<= (+ w 1.0) j)")[:: 1 if right else -1]
+        near = "(- w j)" if right else "(- j w)"
+        far = "(- j 1.0)" if right else "(- n j)"
+        back = far if argument.bound == SHARP else "(- j w)" if right else "(- w j)"
+        loss = f"(- {self.logit(plan, 'w')} {self.logit(plan, 'j')})"
+        g, selected = number(argument.g), f"(= {told('sel', 'w')} 1.0)"
+        free = f"(= {told('sel', 'j')} 0.0)"
+        claim = f"positions {{}} the winner lose at least {argument.g} nats times {{}}"
+        yield Query(head.name, "nearest", claim.format("before", near), (
+            *common, f"(assert {behind})", f"(assert (or {selected} {free}))",
+            f"(assert (< {loss} (* {g} {near})))"))  # fmt: skip
+        yield Query(head.name, "nearest", claim.format("beyond", back), (
+            *common, f"(assert {beyond})", f"(assert (and {selected} {free}))",
+            f"(assert (< {loss} (* {g} {back})))"))  # fmt: skip
+
+    def look_up(self, task: HeadTask, argument: HeadArgument) -> Iterator[Query]:
+        """The position whose number is the count wins by g nats times the square of the distance."""
+        counted = sharpness(task)[0]
+        size = SIZES[self.state.means[counted].mask]
+        seen, g = SIZES[task.head.mask], number(argument.g or 0)
+        name = task.head.name
+
+        def logit(count: str, place: str) -> str:
+            return self.logit(task.plan, place, {counted: f"(/ {count} {size})"})
+
+        start = (*places("i", "j", "c"), f"(assert (<= j {seen}))")
+        claim = f"l(c) - l(j) is at least {argument.g} (j - c)^2"
+        yield Query(name, "look-up", f"{claim} for a count c > 0", (
+            *start, f"(assert (<= c {size}))",
+            f"(assert (< (- {logit('c', 'c')} {logit('c', 'j')}) (* {g} (- j c) (- j c))))"))  # fmt: skip
+        yield Query(name, "look-up", f"l(1) - l(j) is at least {argument.g} (j^2 - 1) for the count 0", (
+            *start, "(assert (= c 1.0))",
+            f"(assert (< (- {logit('0.0', 'c')} {logit('0.0', 'j')}) (* {g} (- (* j j) 1.0))))"))  # fmt: skip
+
+    def sign(self, task: HeadTask, argument: HeadArgument) -> Iterator[Query]:
+        """The number is an integer plus a line, which is not 0; the positions of the wrong parity fall behind."""
+        state, name, mask = self.state, task.head.name, task.head.mask
+        assert argument.g is not None
+        factor, wanted, offsets = multiple(task)
+        sizes = [value for k in wanted for value in state.means[k].sizes] or state.sites.sizes(mask)
+        constant = (Ratio.of(offsets[-1]) * Ratio.of(sizes[0])).simplest
+        found = line(constant)
+        distance = least_distance(constant, wanted.values(), name) * factor
+        assert found is not None
+        query, size = task.plan.scores[0][0], SIZES[next((state.means[k].mask for k in wanted), mask)]
+        counts, rest = separate(query, wanted)
+        straight = total([number(factor * found.constant), times(factor * found.of_i, "i"),
+                          times(factor * found.of_n, "n")])  # fmt: skip
+        yield Query(name, "number", "what is added to the counts is a line in i and n", (
+            *places("i"), f"(assert (not (= (* {size} {self.form(rest, 'i')}) {straight})))"))  # fmt: skip
+        whole, declared, none = integers([*counts.values(), factor * found.of_i, factor * found.of_n], "z")
+        number_of = total([number(factor * found.constant), whole])
+        near = f"(< {number(-distance)} {number_of} {number(distance)})"
+        yield Query(name, "number", f"the number is at least {distance} away from 0", (
+            *declared, f"(assert {either([*none, near])})"))  # fmt: skip
+        yield from self.parities(task, argument, (size, distance, {k: f"m{k}" for k in counts}))
+
+    def parities(
+        self, task: HeadTask, argument: HeadArgument, of: tuple[str, Fraction, dict[int, str]]
+    ) -> Iterator[Query]:
+        """The logits of a sign test, whose number (over `size`) is at least a distance away from 0."""
+        size, distance, means = of
+        name, mask, g = task.head.name, task.head.mask, number(argument.g or 0)
+        query = task.plan.scores[0][0]
+        counts, rest = separate(query, means)
+        asked = total([*(times(c, means[k]) for k, c in counts.items()), *([self.form(rest, "i")] if rest else [])])
+        common = [*places("i", "w", "j"), *(f"(declare-const {mean} Real)" for mean in means.values())]
+        seen = {Mask.FUTURE: "(<= {} i)", Mask.PAST: "(<= i {})", Mask.NONE: "true"}[mask]
+        common += [f"(assert {seen.format(place)})" for place in ("w", "j")] + [f"(assert {TWO[mask]})"]
+        sides = (("1.0", "(>= (* {} {}) {})", distance), ("(- 1.0)", "(<= (* {} {}) {})", -distance))
+        right, wrong = self.logit(task.plan, "w", means), self.logit(task.plan, "j", means)
+        for sign, test, bound in sides:
+            own = f"(= sw {sign})"
+            which = "positive" if bound > 0 else "negative"
+            ask = (*common, f"(assert {test.format(asked, size, number(bound))})")
+            if argument.bound.startswith(RAMP_BOUND):
+                yield Query(name, "sign", f"{which}: the last two of its parity have {argument.g} (i - 1)^2/i", (
+                    *ask, f"(assert (and {own} (<= (- i 1.0) w)))",
+                    f"(assert (< {right} (/ (* {g} (- i 1.0) (- i 1.0)) i)))"))  # fmt: skip
+                yield Query(name, "sign", f"{which}: the others have at most -{argument.g}/i", (
+                    *ask, f"(assert (= sj (- {sign})))", f"(assert (> {wrong} (- (/ {g} i))))"))  # fmt: skip
+            else:
+                yield Query(name, "sign", f"{which}: the wrong parity loses at least {argument.g} nats", (
+                    *ask, f"(assert (and {own} (= sj (- {sign}))))",
+                    f"(assert (< (- {right} {wrong}) {g}))"))  # fmt: skip
+
+    # ---- clips ----
+
+    def clip(self, out: str, unit: HiddenUnit, form: Terms) -> Iterator[Query]:
+        """A clip that reads what attention wrote."""
+        state = self.state
+        heads = list(dict.fromkeys(k for terms in (unit.form, form) for k, _ in terms if k not in state.exact))
+        if heads:
+            boolean = all(isinstance(state.attended.get(k), BooleanHead) for k in heads)
+            yield self.rounding(unit, form, out, heads) if boolean else self.comparison(unit, out, heads)
+
+    def rounding(self, unit: HiddenUnit, form: Terms, out: str, heads: list[int]) -> Query:
+        """A clip that reads attended Booleans, each as far off as it can be."""
+        state, lines, terms = self.state, list[str](), (unit.form, form)
+        exact = dict.fromkeys(k for part in terms for k, _ in part if k not in heads)
+        columns = {f"t{k}": state.exact[k].soft for k in exact} | {f"h{k}": state.exact[k].hard for k in exact}
+        names = {k: state.attended[k] for k in heads}
+        bits = {f"b{k}": head.bits for k, head in names.items() if isinstance(head, BooleanHead)}
+        lines += self.rows(columns | bits)
+        for k, head in names.items():
+            assert isinstance(head, BooleanHead)
+            lines.append(f"(declare-const a{k} Real)")
+            sites = range(len(head.bits))
+            ends = [[Fraction(head.values[0]) + (Fraction(head.values[1]) - head.values[0]) * share for share in shares]
+                    for bit in (0, 1) for off in (Fraction(head.deviation(bit, sites)),)
+                    for shares in ((abs(bit - off), bit),)]  # fmt: skip
+            cases = [f"(and (= b{k} {number(bit)}) (<= {number(min(pair))} a{k} {number(max(pair))}))"
+                     for bit, pair in enumerate(ends)]  # fmt: skip
+            lines.append(f"(assert {either(cases)})")
+        own = total([number(unit.bias), *(times(c, f"{'a' if k in names else 't'}{k}") for k, c in unit.form)])
+        wanted = total(times(c, f"{'b' if k in names else 'h'}{k}") for k, c in form)
+        return Query(f"clip '{out}'", "clip", "it is 0 or 1 as it should be", (
+            *lines, f"(assert {wrong_clip(own, wanted)})"))  # fmt: skip
+
+    def comparison(self, unit: HiddenUnit, out: str, heads: list[int]) -> Query:
+        """A clip that compares counts: numbers looked up are integers, each with its error, and means are between 0
+        and 1, or one of these where one position is visible."""
+        state, lines = self.state, ["(declare-const i Int)", "(declare-const n Int)", "(assert (<= 1 i n))"]
+        exact = [k for k, _ in unit.form if k not in heads]
+        lines += [f"(declare-const s{place} Real)" for place in ("i", "n")]
+        lines += [f"(assert (or (= s{place} 1.0) (= s{place} (- 1.0))))" for place in ("i", "n")]
+        columns = self.varying(exact)
+        lines += self.rows({f"{name}_i": column for name, column in columns.items()})
+        own, wanted, steps = list[str](), [number(unit.bias)], list[Rational]()
+        constants = {k: name for k in exact if (name := self.fixed(k)) is not None}
+        for k, c in unit.form:
+            if k in constants:
+                wanted.append(times(c, f"({constants[k]} (to_real i) (to_real n) si sn)"))
+            elif k in exact:
+                wanted.append(times(c, f"t{k}_i"))
+        for k, c in ((k, c) for k, c in unit.form if k in heads):
+            source = state.means.get(k) or state.attended.get(k)
+            assert isinstance(source, Counted)
+            if isinstance(source, CountHead):
+                off = number(Fraction(float(source.error.max())))
+                lines += [f"(declare-const e{k} Real)", f"(assert (<= (- {off}) e{k} {off}))"]
+                own.append(times(c, f"e{k}"))
+                wanted.append(number(c * source.base))
+                steps.append(c * source.slope)
+            else:
+                lines += [f"(declare-const m{k} Real)", f"(assert (<= 0.0 m{k} 1.0))"]
+                alone = {Mask.FUTURE: "(= i 1)", Mask.PAST: "(= i n)", Mask.NONE: "(= n 1)"}[source.mask]
+                lines.append(f"(assert (=> {alone} (or (= m{k} 0.0) (= m{k} 1.0))))")
+                wanted.append(times(c, f"m{k}"))
+        whole, declared, none = integers(steps, "z")
+        wrong = wrong_clip(total([whole, *wanted, *own]), total([whole, *wanted]))
+        return Query(f"clip '{out}'", "clip", "it is 0 or 1 as it should be", (
+            *lines, *declared, f"(assert {either([*none, wrong])})"))  # fmt: skip
+
+
+def integers(coefficients: Iterable[Rational], name: str) -> tuple[str, list[str], list[str]]:
+    """A sum of integers with these coefficients, as a multiple of their common divisor by one integer: the term, its
+    declaration, and how it would be none (a coefficient that is no multiple)."""
+    steps = [Fraction(c) for c in coefficients if c]
+    step = common(steps)
+    if not step:
+        return "0.0", [], []
+    parts = [f"(not (is_int (/ {number(c)} {number(step)})))" for c in dict.fromkeys(steps)]
+    return times(step, f"(to_real {name})"), [f"(declare-const {name} Int)"], parts
+
+
+def wrong_clip(own: str, wanted: str) -> str:
+    """That a clip's input is not on the side of the specified one, or that this is on no side."""
+    cases = ("(< 0.0 wanted 1.0)", "(and (<= wanted 0.0) (< 0.0 own))", "(and (<= 1.0 wanted) (< own 1.0))")
+    return f"(let ((own {own}) (wanted {wanted})) {either(cases)})"
+
+
+def places(*names: str) -> tuple[str, ...]:
+    """Positions of a word of length n, with the signs (-1)^i; the first and the last have what theirs must be."""
+    lines = list[str]()
+    for name in dict.fromkeys(("n", *names)):
+        sign = f"s{name}"
+        lines += [f"(declare-const {name} Real)", f"(declare-const {sign} Real)"]
+        lines.append(f"(assert (or (= {sign} 1.0) (= {sign} (- 1.0))))")
+        lines.append(f"(assert (=> (= {name} 1.0) (= {sign} (- 1.0))))")
+        lines.append(f"(assert (=> (= {name} 2.0) (= {sign} 1.0)))")
+        if name == "n":
+            lines.append("(assert (<= 1.0 n))")
+        else:
+            lines.append(f"(assert (<= 1.0 {name} n))")
+            lines.append(f"(assert (=> (= {name} n) (= {sign} sn)))")
+            lines.append(f"(assert (=> (= (+ {name} 1.0) n) (= {sign} (- sn))))")
+            lines.append(f"(assert (or (= {name} n) (<= (+ {name} 1.0) n)))")
+            lines.append(f"(assert (or (= {name} 1.0) (<= 2.0 {name})))")
+    return tuple(lines)
+
+
+# ---- the bounds in x ----
+
+
+def bounds(name: str, argument: HeadArgument, slope: Rational) -> Iterator[Query]:
+    """The error in x = e^-g: of x it is known that its product with the beginning of the series of e^g is below 1."""
+    g = argument.g
+    assert g is not None
+    error = Fraction(argument.error)
+    claim = f"the error is at most {float(error)!r}"
+    if not argument.bound.startswith(RAMP_BOUND):
+        x = [f"(* {' '.join('x' * power)})" for power in range(10)]
+        tail, fifth = f"(- 1.0 {x[7]})", f"(- 1.0 {x[5]})"
+        middle = f"(/ (+ x (* 2.0 {x[4]}) (/ (* 3.0 {x[9]}) (* {tail} {tail}))) (+ 1.0 x {x[4]}))"
+        ends = f"(/ {x[3]} (* {fifth} {fifth}))"
+        bound = {
+            SHARP: "x",
+            LEMMA_6: "(/ (* 2.0 x) (+ 1.0 x))",
+            TWICE: "(/ (* 2.0 x) (+ 1.0 (* 2.0 x)))",
+            TABLE: f"(let ((t (+ x {x[4]} (/ {x[9]} {tail})))) (/ (* 2.0 t) (+ 1.0 (* 2.0 t))))",
+            ALTERNATING: f"(let ((t (+ x (/ {x[9]} {tail})))) (/ (* 2.0 t) (+ 1.0 (* 2.0 t))))",
+            NUMBER: f"(* {number(slope if slope > 0 else -slope)} (ite (< {middle} {ends}) {ends} {middle}))",
+        }[argument.bound]
+        yield Query(name, "bound", claim, (*small("x", g), f"(assert (> {bound} {number(error)}))"))
+        return
+    last = last_of_ramp(g)
+    for i in range(2, last + 1):
+        odds = f"(* {number(Fraction(i + 1, 2))} x)"
+        lines = small("x", g * Fraction((i - 1) ** 2 + 1, i))
+        yield Query(name, "bound", f"{claim} at query {i}",
+                    (*lines, f"(assert (> (/ {odds} (+ 1.0 {odds})) {number(error)}))"))  # fmt: skip
+    fall = f"(* {number(g)} (- 1.0 (/ 2.0 (* i (+ i 1.0)))))"
+    yield Query(name, "bound", f"from query {last} on it falls: (i + 2)/(i + 1) <= 1 + 1/(i + 1) <= e^(1/(i + 1))", (
+        "(declare-const i Real)", f"(assert (<= {number(last)} i))",
+        f"(assert (< {fall} (/ 1.0 (+ i 1.0))))"))  # fmt: skip
+
+
+def small(name: str, g: Fraction) -> tuple[str, ...]:
+    """e^-g, of which is known that it is positive, and its product with the beginning of the series of e^g below 1."""
+    parts = [Fraction(1)]
+    while len(parts) < MOST_TERMS and (len(parts) < g or parts[-1] * 2**80 > 1):
+        parts.append(parts[-1] * g / len(parts))
+    terms, series = len(parts), sum(parts, Fraction(0))
+    return (f"(declare-const {name} Real)", f"; 1 + g + ... + g^{terms - 1}/{terms - 1}!, g = {g}",
+            f"(assert (and (< 0.0 {name}) (<= (* {number(series)} {name}) 1.0)))")  # fmt: skip
+
+
+def writer(model: Transformer, program: Program) -> Writer:
+    """The writer of a network whose first link holds for every length; NotProved if it does not."""
+    facts = GeneralFacts(Classes(), model.alphabet)
+    state = State(model, program, facts)
+    walk(state, EVERY_LENGTH, None)
+    return Writer(state)
+
+
+def smt_text(made: Writer, title: str) -> str:
+    """All queries of a network as one file."""
+    queries = list(made.steps())
+    head = [
+        f"; {visible(title)}: the numerical steps of the proof for every length.",
+        f"; {len(queries)} queries. Each denies one step, which holds if the answer is unsat; what it says is echoed.",
+        "(set-logic ALL)",
+        *(f"; c{k} is the coordinate {visible(name)}" for k, name in enumerate(made.state.model.coordinates)),
+        *made.defined.values(),
+    ]
+    return "\n".join([*head, "", *(query.text for query in queries)])
