@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 
 from hardsim.lang.parse import parse_text
@@ -37,7 +38,9 @@ BINARY = (
 )
 """The templates of two activities."""
 
-MOST_SINGLE = 850
+TOKEN = re.compile(r"[A-Za-z]\w*|\d+|<->|->|[<>]=|\S")
+"""A name, number, operator or bracket."""
+MOST_SINGLE = 800
 """Constraints that stand alone: about as many make a thousand heads."""
 
 
@@ -69,3 +72,8 @@ def model(number: int, symbols: int, seed: int = 0, props: bool = False) -> str:
     parts = [f"({one})" for one in mined(min(number, MOST_SINGLE), names, rng)]
     parts += ["({} | {})".format(*rng.sample(parts[:MOST_SINGLE], 2)) for _ in range(number - len(parts))]
     return f"{header}\nat: first\n{' & '.join(parts)}\n"
+
+
+def tokens(text: str) -> int:
+    """How many tokens the formula of a text has, which is its last line."""
+    return len(TOKEN.findall(text.rstrip().rpartition("\n")[2]))

@@ -438,6 +438,13 @@ class Facts:
         edge = self.sites.edge("first" if op == "Y" else "last")
         return tuple(self.diagrams.zero if here else fact for here in edge)
 
+    def nearest(self, op: Near, where: Column, what: Column) -> Column:
+        """What holds at the nearest position of some, or where there is none here; with a mask that is here too where
+        all of them are, which leaves no fact but of what is always or never true (as a count of it has)."""
+        if op != "E" and set(where) == {self.diagrams.one} and not self.same(what):
+            return what
+        return self.everywhere(self.fact(op, where, what))
+
     def same(self, column: Column) -> bool:
         """Whether a column is one value, at every site and for every word."""
         return len(set(column)) == 1 and self.diagrams.constant(column[0])
