@@ -9,21 +9,22 @@ from functools import cached_property
 from typing import Any, Literal
 
 from hypothesis import strategies as st
-from mpmath import MPContext
 
 from hardsim.lang.arith import Arith, parse_arith
+from hardsim.lang.reals import RealNumber
+from hardsim.network.columns import real_value
 from hardsim.network.model import AttentionHead, FeedForward, Layer, Matrix, Transformer
 from hardsim.network.numbers import Mask, Rational
 from hardsim.program.file import program_of
 from hardsim.program.model import Program, Weighting
 from hardsim.run.forward import Forward
 from hardsim.run.mp import MpArithmetic
+from tests.reals import context as context
+from tests.reals import mp_value
 
 ALPHABET = ("a", "b", "c")
 D = 5
 """Symbols, coordinates (5), key rows (2) and hidden units (7 at most) differ, so a transposed matrix cannot pass."""
-context = MPContext()
-context.dps = 60
 
 
 def mp_forward(model: Transformer, dps: int) -> Forward[Any]:
@@ -31,8 +32,9 @@ def mp_forward(model: Transformer, dps: int) -> Forward[Any]:
     return Forward(model, MpArithmetic(dps))
 
 
-def number(value: int | Fraction) -> Any:
-    return context.mpf(value.numerator) / value.denominator
+def number(value: RealNumber) -> Any:
+    """A number of mpmath."""
+    return mp_value(value)
 
 
 def fraction(value: Any) -> Fraction:
@@ -59,7 +61,7 @@ def dense_forward(model: Transformer, word: Sequence[str]) -> list[list[Any]]:
     x = [[number(value) for value in embedding[symbol]] for symbol in symbols]
     for index, encoding in model.encodings:
         for i in range(size):
-            x[i][index] += number(encoding.evaluate(i=i + start, n=n))
+            x[i][index] += number(real_value(encoding, i + start, n))
 
     def times(matrix: Matrix, vector: list[Any]) -> list[Any]:
         return [context.fsum(number(a) * b for a, b in zip(row, vector, strict=True)) for row in matrix.dense()]

@@ -66,6 +66,7 @@ from hardsim.checking.tally import Tally
 from hardsim.checking.trend import fitted
 from hardsim.checking.words import changed_once
 from hardsim.lang.arith import Arith, parse_arith
+from hardsim.lang.reals import Real, RealNumber, lower, upper
 from hardsim.network.model import Schedule
 from hardsim.program.assemble import assemble
 from hardsim.program.model import Head, Program
@@ -254,7 +255,7 @@ class BoundLength(Record):
     epsilon: Exact
     """The wanted error."""
     temperature: Exact
-    """The largest at which errors were measured."""
+    """The largest at which errors were measured, or of one that is no rational number a rational next to it, above."""
     theorem: Exact | None
     """Theorem 26's, for an error of at most epsilon."""
     right: Exact | None
@@ -448,16 +449,22 @@ class Reporter:
             if self.wanted.search and plan.facts.gap is not None:
                 wanted = dict(zip(words, answers, strict=True))
                 hunter = Hunter(subject, program, self._schedule, wanted, plan.facts.exhaustive, self.options.seed)
-                found = hunter.search(plan.theorem / max(self._units(plan.facts.n)))
+                found = hunter.search(plan.theorem / max(map(upper, self._units(plan.facts.n))))
         return LengthFound(self._row(tally, plan, found, bits), violation, tally.mismatch, tally.undecided)
 
     def _schedule(self, factor: Fraction) -> Arith:
         """The temperature that is so many times the schedule."""
         return parse_arith(f"({factor})*({self.target.schedule})")
 
-    def _units(self, n: int) -> list[Fraction]:
+    def _units(self, n: int) -> list[Fraction | Real]:
         """The schedule at every position."""
-        return [self.target.schedule.evaluate(i=i, n=n) for i in range(self.target.subject.program.first, n + 1)]
+        return [self.target.schedule.real(i=i, n=n) for i in range(self.target.subject.program.first, n + 1)]
+
+    def _temperature(self, plan: LengthPlan, units: Sequence[RealNumber]) -> Fraction:
+        """The largest temperature, as a factor of the schedule; of one that is no rational a rational above it."""
+        if self.target.subject.schedule is None and self.target.used is not None:
+            return self.target.used
+        return max(1 / lower(beta) / lower(unit) for beta, unit in zip(plan.inverse, units, strict=True))
 
     def _exceeded(self, plan: LengthPlan, tally: Tally) -> Violation | None:
         """An error that is larger than what theory allows, certainly so unless mpmath found it."""
@@ -481,7 +488,7 @@ class Reporter:
                 kind=head.kind,
                 score_gap=head.score_gap,
                 declared_gap=head.declared_gap,
-                logit_range=(head.score_range or ZERO) * max(plan.inverse),
+                logit_range=(head.score_range or ZERO) * max(map(upper, plan.inverse)),
                 error=head.error,
                 bound=head.bound if (allowed := self.target.allowed(head.name, n)) is None else allowed,
             )
@@ -498,9 +505,9 @@ class Reporter:
             declared_gap=min(declared, default=None) if gaps else None,
             size=plan.facts.largest,
             epsilon=plan.epsilon,
-            temperature=max(1 / beta / unit for beta, unit in zip(plan.inverse, units, strict=True)),
+            temperature=self._temperature(plan, units),
             # As a factor of the schedule: at most it at every position.
-            theorem=plan.theorem / max(units),
+            theorem=plan.theorem / max(map(upper, units)),
             right=found.right,
             wrong=found.wrong,
             word=found.word,

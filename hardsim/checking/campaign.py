@@ -75,6 +75,7 @@ from hardsim.checking.words import (
 )
 from hardsim.errors import InputError
 from hardsim.hard.exact import HardTrace
+from hardsim.lang.reals import lower, upper
 from hardsim.program.assemble import assemble
 from hardsim.program.model import Program
 from hardsim.run.mp import choose_digits
@@ -805,7 +806,7 @@ def theorem_length(subject: Subject, plan: LengthPlan, tally: Tally) -> LengthRe
                     score_range=ZERO if rows is None else rows.reach,
                 )
             )
-    temperatures = [1 / beta for beta in plan.inverse]
+    least, largest = min(map(lower, plan.inverse)), max(map(upper, plan.inverse))
     return LengthResult(
         **_counts(subject, tally),
         score_gap=facts.gap,
@@ -814,7 +815,7 @@ def theorem_length(subject: Subject, plan: LengthPlan, tally: Tally) -> LengthRe
         digits=tally.digits,
         heads=tuple(heads),
         size=facts.largest,
-        temperature=TemperatureRange(min(temperatures), max(temperatures)),
+        temperature=TemperatureRange(1 / largest, 1 / least),
         theorem=None if plan.solution is None else plan.solution.tau,
         epsilon=plan.epsilon,
         assumption=plan.assumption,

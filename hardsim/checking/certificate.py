@@ -15,11 +15,10 @@ from typing import Annotated, Any, assert_never
 
 from hardsim.checking.result import InputName, Length, verdict_summary
 from hardsim.checking.subject import Subject, own_predicates
-from hardsim.compiling.from_ltl.lower import Method, node_coordinates
 from hardsim.errors import HardsimError, InputError, Undecided
 from hardsim.exact import Rejected, hold
 from hardsim.lang import parse
-from hardsim.lang.arith import in_python
+from hardsim.lang.arith import Arith, in_python
 from hardsim.lang.ast import FormulaFile, UserPredicate
 from hardsim.lang.core import And, AtLeast, Core, CountOf, Edge, Letters, Lit, Node, Numeric, Reach, Step, Xor
 from hardsim.lang.desugar import desugar
@@ -29,14 +28,19 @@ from hardsim.network.columns import PositionFunction, PredicateColumn
 from hardsim.network.model import AttentionHead, Matrix, Transformer
 from hardsim.network.numbers import ONE, Rational
 from hardsim.program.model import Affine, Head, Kind, Weighting
-from hardsim.program.regimes import PARITY, regime_named
+from hardsim.program.regimes import PARITY
+from hardsim.proof.account import Account, account_of
+from hardsim.proof.facts import Facts, TooLarge
+from hardsim.proof.general import GeneralFacts
+from hardsim.proof.network import sites_up_to
+from hardsim.proof.result import NotProved
+from hardsim.proof.sites import Classes
 from hardsim.records import Embedded, Record, one_of, written
 from hardsim.sections import CLAIM, EVERY_LENGTH, FORMAT, SCHEMA_VERSION, SIDES
 from hardsim.verify import checker_of, digests, rejection
 from hardsim.version import __version__
 from hardsim.visible import visible_json
 
-METHODS: dict[str, Method] = {"lookup": "lookup", "sign": "sign"}
 HALF = Fraction(1, 2)
 
 FORMULA = """{"type": "object", "required": ["nodes", "root"], "additionalProperties": false,
@@ -55,8 +59,14 @@ def certificate(subject: Subject, max_n: int | None, min_n: int = 1) -> dict[str
     """The certificate of a subject that was proved for words of length `min_n` to `max_n` (None: of every length),
     checked; Undecided if the checker does not accept it (it knows fewer constructions than the prover)."""
     core = desugar(subject.file)
+    users = own_predicates(subject.file)
+    if max_n is None:
+        facts: Facts = GeneralFacts(Classes(), core.alphabet, users)
+    else:
+        facts = Facts(sites_up_to(subject.model, subject.program, max_n, core, min_n)[0], core.alphabet, users)
     try:
-        claims = _Claims(subject, core)
+        account = account_of(facts, subject.program, core)
+        claims = _Claims(subject, core, account)
         document: dict[str, Any] = {
             "format": FORMAT,
             "schema_version": SCHEMA_VERSION,
@@ -76,7 +86,7 @@ def certificate(subject: Subject, max_n: int | None, min_n: int = 1) -> dict[str
             "meaning": {"coordinates": claims.coordinates, "heads": claims.heads},
         }
         reason = rejection(lambda: document.update(bounds=checker_of(document)(document).bounds))
-    except Rejected as error:
+    except (Rejected, NotProved, TooLarge) as error:
         reason = str(error)
     if reason is not None:
         raise Undecided(f"{subject.name}: proved, but there is no certificate: the checker does not follow ({reason})")
@@ -191,6 +201,13 @@ def _node(node: Node, true: int, users: Mapping[str, UserPredicate], listed: boo
 # ---- the network ----
 
 
+def _rational(function: PositionFunction) -> str:
+    """A temperature or encoding as the checker reads it."""
+    irrational = isinstance(function, Arith) and function.irrational
+    hold(not irrational, f"{function}: log, sqrt and exp are no exact numbers, and it computes with such alone")
+    return in_python(str(function))
+
+
 def network_json(model: Transformer, users: Mapping[str, UserPredicate], listed: bool = False) -> dict[str, Any]:
     """The network by coordinate names: rows of matrices without their zeros, pairs of hidden units as clips; symbols as
     in `formula_json`."""
@@ -209,7 +226,7 @@ def network_json(model: Transformer, users: Mapping[str, UserPredicate], listed:
         **alphabet_json(model.alphabet, listed),
         "embedding": _embedding_json(model, listed),
         "encodings": {names[k]: function_text(value, users) for k, value in model.encodings},
-        "temperature": in_python(str(model.temperature)),
+        "temperature": _rational(model.temperature),
         "layers": layers,
         "output": names[model.output],
     }
@@ -240,7 +257,7 @@ def _head_json(head: AttentionHead, names: tuple[str, ...]) -> dict[str, Any]:
 def function_text(function: PositionFunction, users: Mapping[str, UserPredicate]) -> str:
     """A position encoding as an expression in i and n with Python's operators."""
     if not isinstance(function, PredicateColumn):
-        return in_python(str(function))
+        return _rational(function)
     text = f"{function.of_i}*i + {function.of_n}*n + {function.offset}"
     simple = (function.of_i, function.of_n, function.offset) == (1, 0, 0)
     return predicate_text(function.name, function.params, "i" if simple else f"({text})", users)
@@ -259,37 +276,41 @@ def predicate_text(name: str, params: tuple[int, ...], x: str, users: Mapping[st
 
 
 class _Claims:
-    """Nodes, and what coordinates and heads stand for, read from the specification and the lowering's names."""
+    """Nodes, and what coordinates and heads stand for, as the prover's account of the program has it."""
 
-    def __init__(self, subject: Subject, core: Core) -> None:
-        self.subject, self.core, program = subject, core, subject.program
+    def __init__(self, subject: Subject, core: Core, account: Account) -> None:
+        self.core, program = core, subject.program
         self.heads: dict[str, dict[str, Any]] = {}
         self.means: dict[str, tuple[str, Literal]] = {}
         self.users = {item.name: item for item in subject.file.predicates}
         self.true = self.core.nodes.index(Letters(everything(self.core.alphabet)))
         self.formula = formula_json(self.core, self.users)
         self.nodes: list[list[Any]] = self.formula["nodes"]
-        regime, method = regime_named(program.regime), METHODS.get(subject.counting or "")
-        named = node_coordinates(self.core, regime, method, own_predicates(subject.file))
-        self.coordinates: dict[str, Literal] = {name: [number, False] for number, name in named.items() if name != ONE}
-        if program.output not in self.coordinates:
-            self.coordinates[program.output] = [self.core.root.node, self.core.root.negated]
+        self.numbers = {json.dumps(node): number for number, node in reversed([*enumerate(self.nodes)])}
+        units = [unit for layer in program.layers for unit in layer.units]
+        self.readers = {name: unit.out for unit in reversed(units) for name, _ in unit.pre.terms}
+        names = [*(encoding.name for encoding in program.encodings), *(unit.out for unit in units)]
+        found = {name: account.literal(name) for name in names if name != ONE}
+        self.coordinates: dict[str, Literal] = {
+            name: [lit.node, lit.negated] for name, lit in found.items() if lit is not None
+        }
         self.coordinates |= {letter.name: self._letters(letter.symbols) for letter in program.letters}
         for head in program.heads:
             self._head(head)
 
     def _add(self, node: list[Any]) -> int:
-        if node not in self.nodes:
+        number: int = self.numbers.setdefault(json.dumps(node), len(self.nodes))
+        if number == len(self.nodes):
             self.nodes.append(node)
-        return self.nodes.index(node)
+        return number
 
     def _letters(self, symbols: Symbols) -> Literal:
         if isinstance(symbols, Holding):
             return [self._add(letters_json(symbols, False)), False]
         known = frozenset(listing(symbols, self.core.alphabet))
         own, other = (["letters", [], *sorted(part)] for part in (known, frozenset(self.core.alphabet) - known))
-        if other in self.nodes and own not in self.nodes:
-            return [self.nodes.index(other), True]
+        if json.dumps(other) in self.numbers and json.dumps(own) not in self.numbers:
+            return [self._add(other), True]
         return [self._add(own), False]
 
     def literal(self, form: Affine) -> Literal | None:
@@ -331,10 +352,8 @@ class _Claims:
 
     def _reader(self, head: Head) -> str:
         """The coordinate that the first clip that reads a head writes."""
-        layers = self.subject.program.layers
-        units = [unit for layer in layers for unit in layer.units if head.out in dict(unit.pre.terms)]
-        hold(units, f"nothing reads what head {head.name} writes")
-        return units[0].out
+        hold(head.out in self.readers, f"nothing reads what head {head.name} writes")
+        return self.readers[head.out]
 
 
 # ---- comparison with files ----

@@ -14,6 +14,7 @@ from hardsim.checking.interrupts import to_the_report
 from hardsim.checking.parting import explained
 from hardsim.checking.prove import prove_attention, prove_subject
 from hardsim.checking.result import AUTO, UNASKED, CheckResult, Verdict
+from hardsim.checking.sharpening import DECLARED
 from hardsim.checking.subject import Subject, Target
 from hardsim.errors import Contradiction
 from hardsim.program.regimes import REGIMES
@@ -98,8 +99,8 @@ def _unasked(subject: Subject, options: CheckOptions) -> str | None:
         return f"a check asks the prover up to length {LONGEST}" if options.max_n > LONGEST else None
     if not subject.structural and subject.kind == "srasp":
         return f"an integer of the program may leave the range -n to n ({ask})"
-    if not subject.structural:
-        return gaps
+    if isinstance(subject.law, str):
+        return f"{gaps}: {subject.law}"
     if subject.schedule is not None:
         return "the temperature is not that of Theorem 26"
     if len(subject.prepared((subject.alphabet[0],) * options.max_n)) > LONGEST_MODEL:
@@ -126,9 +127,12 @@ def _beyond(result: CheckResult) -> bool:
 
 
 def _contradicted(subject: Subject, options: CheckOptions, result: CheckResult) -> CheckResult:
-    """A result in which hard attention is not what a program says, which no proof claims; Contradiction otherwise."""
-    mismatch, facts = result.mismatch, result.model
+    """A result in which hard attention is not what a program says, or a gap not what a file declares, which no proof
+    claims; Contradiction otherwise."""
+    mismatch, violation, facts = result.mismatch, result.violation, result.model
     if subject.sharpness is None and mismatch is not None and mismatch.soft == mismatch.hard:
+        return result
+    if mismatch is None and violation is not None and violation.what.startswith(DECLARED):
         return result
     word = "a word" if mismatch is None else f"the word {' '.join(mismatch.word)}"
     how = f" (regime {facts.regime}, temperature {facts.temperature}, beta {facts.beta})" if facts.regime else ""

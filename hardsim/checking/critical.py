@@ -1,28 +1,34 @@
 """The critical temperature of a formula: how small beta may be, for one length and for all, between rigorous ends.
 
 At each length one end is proved (the prover at that beta, for all words of the length), the other refuted by a word.
-For every length the proved end is that of the closed-form argument, the refuted one the largest of all lengths tried.
-Ends are multiples of `WIDTH`, found by bisection; rightness need not be monotone in beta: nothing is claimed between.
+For every length the proved end is that of two arguments together: lengths up to `ONE_BY_ONE` are looked at one by one,
+longer ones by the closed form (`proof.general`); the refuted one is the largest of all lengths tried. Ends are found by
+bisection among multiples of `WIDTH`, for every length of `FINE`; a bracket is closed if it is no wider than `WIDTH`.
+Rightness need not be monotone in beta: nothing is claimed between or below.
 
 For one head that looks for the nearest position the closed form needs e^-g <= 1/4 (`proof.general`), g = beta/2 in
 regimes whose tie-break decides: beta >= 2 ln 4 = 2.7726, where Lemma 6 alone needs 2 ln 7 = 3.892. That no smaller beta
 will do is shown by words in which all positions before the winner are wrong: their weight is x + ... + x^(n - 1) =
-(x - x^n)/(1 - x), a share that tends to x.
+(x - x^n)/(1 - x), a share that tends to x. In `causal-temperature` g is that at the first positions of long words
+alone, l(w) - l(j) = (beta/2) i^2 (w - j)/(j w), and only words of thousands of symbols come close.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
+from itertools import groupby, islice, permutations, product
 from math import log
 
-from hardsim.checking.engines import SoftEngine
+from hardsim.checking.engines import Hard, HardRunner, SoftEngine
 from hardsim.checking.interrupts import to_the_report
 from hardsim.checking.options import Request
-from hardsim.checking.prove import words_of
+from hardsim.checking.prove import EVERY, affordable, known_by_structure, known_by_words, settled_length, words_of
 from hardsim.checking.result import (
+    Answer,
     FormulaText,
     InputKind,
     InputName,
@@ -32,31 +38,46 @@ from hardsim.checking.result import (
     Title,
     Word,
     input_summary,
+    settled,
     word_summary,
 )
+from hardsim.checking.sharpening import without_budget
 from hardsim.checking.subject import Subject, own_predicates
-from hardsim.checking.words import count_words, enumerate_words
+from hardsim.checking.words import count_words, enumerate_words, sample_words
 from hardsim.errors import InputError
+from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.desugar import desugar
-from hardsim.network.model import AttentionHead, Transformer
+from hardsim.network.model import AttentionHead, Schedule, Transformer
 from hardsim.network.numbers import plain
-from hardsim.program.model import Kind
+from hardsim.program.assemble import assemble
+from hardsim.program.model import Kind, Program
 from hardsim.proof.facts import Facts
 from hardsim.proof.general import prove_general
-from hardsim.proof.network import prove_meaning, prove_network
-from hardsim.proof.result import HeadProof, LinkProof, Proof
+from hardsim.proof.network import one_for_all, prove_meaning, prove_network
+from hardsim.proof.result import HeadProof, LinkProof, Proof, WorstCase
 from hardsim.proof.sites import Sites
 from hardsim.records import NOTHING, Exact, Natural, Record, rounded, written
 
 WIDTH, LARGEST = Fraction(1, 1000), Fraction(64)
 """How far apart the ends of a closed bracket are, and the largest beta tried."""
-MOST = int(LARGEST / WIDTH)
+FINE = WIDTH / 10
+"""What the ends for every length are multiples of."""
+ONE_BY_ONE = 28
+"""Lengths up to this one are proved one by one, for every length."""
 EVERY_WORD = 256
 """Lengths with so many words have all of them tried."""
 LONGER, LARGEST_LENGTH = (2, 4), 64
 """Lengths tried beyond the longest, as multiples of it, up to this one."""
 FAR = (128, 512)
 """Lengths at which only words are tried, for the bracket of every length."""
+FARTHEST = (2048, 8192, 16384)
+"""Those at which it is only asked whether the bracket is closed, while longer words come closer."""
+MOST_SYMBOLS, MOST_RUNS = 4, 4
+"""Symbols of which words of two runs are made, and runs of a worst case that are told."""
+AFTER = 1
+"""Stands for what a layer's clips have written, among the places where errors are measured."""
+SAMPLED, SEED = 64, 0
+"""Words of a program that are tried where not all are, and what draws them."""
 UNUSED = (
     "dps engine workers backend samples seed epsilon",
     "the least beta is found by the prover, in one process and in arithmetic of its own",
@@ -92,7 +113,7 @@ class Bracket(Record):
     @property
     @written
     def closed(self) -> bool:
-        """Whether the ends are next to each other."""
+        """Whether the ends are no farther apart than the width."""
         return self.right_at is not None and self.right_at - (self.wrong_at or 0) <= WIDTH
 
     @property
@@ -104,7 +125,7 @@ class Bracket(Record):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CriticalResult(Record):
-    """How small beta may be for one formula in one regime."""
+    """How small beta may be for one formula in one regime, or for one program at a schedule over beta."""
 
     input: InputName
     kind: InputKind
@@ -120,11 +141,23 @@ class CriticalResult(Record):
     """The head with the least margin in the proof for every length, at its beta; None without a proof."""
     reason: str | None
     """Why there is no proof for every length at any beta."""
+    missing: str | None
+    """Where the bracket for every length is open: the words that would have to exist to close it."""
+    inside: Bracket | None
+    """Where it is open: how small beta may be if every Boolean inside the network is to be exact, as the proof has it;
+    None if no word tried comes farther than those with a wrong output."""
     beta_used: Exact
     """The largest beta of the compiled heads."""
     nearest: bool
     """Whether some head looks for the nearest position, which is what Lemma 6 speaks of."""
     partial: Partial = False
+
+    @property
+    def proved(self) -> bool:
+        """Whether a beta is proved right: of a formula one for every length, of a program one for each length."""
+        if self.formula is None:
+            return all(bracket.right_at is not None for bracket in self.lengths)
+        return self.every_length.right_at is not None
 
     @property
     def summary(self) -> str:
@@ -135,7 +168,7 @@ class CriticalResult(Record):
     @property
     @written
     def width(self) -> Exact:
-        """How far apart the ends of a closed bracket are."""
+        """How far apart the ends of a closed bracket are at most."""
         return WIDTH
 
     @property
@@ -164,18 +197,13 @@ def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | 
     A KeyboardInterrupt ends the search early; what was found is kept and marked partial.
 
     Raises:
-        InputError: if it is no formula, the temperature is not positive somewhere, or the network is another one than
-            the specification makes.
+        InputError: if it is no formula and has no schedule, the temperature is not positive somewhere, or a formula's
+            network is another one than the specification makes.
     """
-    if subject.formula is None:
-        told = f"{subject.name} is no formula: --critical covers formulas and what was compiled from them"
-        hint = "Leave out --critical: the report gives the temperatures at which words tried are right and wrong."
-        raise InputError(told, hint)
-    subject.hold_specified("a critical beta")
-    search = _Search(subject)
-    lengths = [*range(1, max_n + 1), *(factor * max_n for factor in LONGER if factor * max_n <= LARGEST_LENGTH)]
+    search = _search(subject)
+    lengths = search.lengths(max_n)
     rows: list[Bracket] = []
-    whole: list[tuple[Bracket, Proof | None, str | None]] = []
+    whole: list[EveryLength] = []
 
     def work() -> None:
         for n in dict.fromkeys(lengths):
@@ -185,9 +213,8 @@ def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | 
         whole.append(search.every(rows))
 
     def result(partial: bool) -> CriticalResult:
-        interrupted = reduce(_wider, rows, NOTHING_KNOWN), None, "interrupted before it was asked"
-        every, proof, reason = interrupted if partial else whole[0]
-        known = [] if proof is None else [head for head in proof.heads if head.margin is not None]
+        interrupted = EveryLength(reduce(_wider, rows, NOTHING_KNOWN), None, "interrupted before it was asked")
+        found = interrupted if partial else whole[0]
         return CriticalResult(
             input=subject.name,
             kind=subject.kind,
@@ -195,10 +222,12 @@ def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | 
             title=subject.file_title,
             model=subject.facts,
             lengths=tuple(rows),
-            every_length=every,
-            deciding=min(known, key=lambda head: head.margin or Fraction(0), default=None),
-            reason=reason,
-            beta_used=max((subject.budget.beta_of(head) for head in subject.program.heads), default=Fraction(1)),
+            every_length=found.bracket,
+            deciding=found.deciding,
+            reason=found.reason,
+            missing=found.missing,
+            inside=found.inside,
+            beta_used=search.used,
             nearest=any(head.kind is Kind.NEAREST for head in subject.program.heads),
             partial=partial,
         )
@@ -206,7 +235,31 @@ def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | 
     return to_the_report(work, result)
 
 
+def _search(subject: Subject) -> _Search:
+    """What brackets a subject's beta. Raises as `critical`."""
+    if subject.formula is not None:
+        subject.hold_specified("a critical beta")
+        return _FormulaSearch(subject)
+    plain = without_budget(subject)
+    if not isinstance(plain.schedule, Arith):
+        told = f"{subject.name} is no formula: --critical brackets the beta of a schedule, and it has none of its own"
+        raise InputError(told, "Give a temperature with --tau, such as --tau '1/(64*n^3*log(n+1))': it is over beta.")
+    return _ProgramSearch(plain, plain.schedule)
+
+
 NOTHING_KNOWN = Bracket(None, None, None, None, 0, False)
+
+
+@dataclass(frozen=True, slots=True)
+class EveryLength:
+    """What is found for every length: the bracket, the head with the least margin, why there is no proof, and where the
+    bracket is open what would close it, and that of the Booleans inside."""
+
+    bracket: Bracket
+    deciding: HeadProof | None
+    reason: str | None
+    missing: str | None = None
+    inside: Bracket | None = None
 
 
 def _wider(bracket: Bracket, row: Bracket) -> Bracket:
@@ -234,54 +287,51 @@ def at_beta(subject: Subject, beta: Fraction) -> Transformer:
     )
 
 
-class _Search:
-    """Betas are numbers of `WIDTH`."""
+class _Search(ABC):
+    """One subject's network at all betas."""
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
         self.alphabet = subject.alphabet
-        self.core = desugar(subject.file)
-        self.own = own_predicates(subject.file)
-        self.engines: dict[int, SoftEngine] = {}
+        self.hard = HardRunner(subject)
+        self.engines: dict[tuple[Fraction, bool], SoftEngine] = {}
         self.best: Word = ()
+
+    @abstractmethod
+    def lengths(self, max_n: int) -> list[int]:
+        """The lengths that are looked at one by one."""
+
+    @property
+    @abstractmethod
+    def used(self) -> Fraction:
+        """The beta in use."""
+
+    @abstractmethod
+    def prover(self, n: int) -> tuple[Callable[[Fraction], bool], Callable[[Fraction], list[Word]]]:
+        """At one length, whether every word is proved right at a beta, and words that may be wrong at one, if not all
+        are tried."""
+
+    @abstractmethod
+    def every(self, rows: Sequence[Bracket]) -> EveryLength:
+        """The bracket of every length, the head that decides it, why there is none, and why it is open."""
+
+    @abstractmethod
+    def _wrong(self, words: Sequence[Word], beta: Fraction) -> list[Word]:
+        """The words on which the network certainly does not answer as it should."""
 
     def length(self, n: int) -> Bracket:
         """The bracket of one length."""
-        sites = Sites((n,), only_last=True)
-        meaning = prove_meaning(self.subject.program, self.core, Facts(sites, self.core.alphabet, self.own))
-
-        def proof(beta: int) -> LinkProof:
-            return prove_network(at_beta(self.subject, beta * WIDTH), self.subject.program, sites)[0]
-
-        proved = least(lambda beta: meaning.proved and proof(beta).proved)
-        cases = proof((proved or 1) - 1).cases if proved != 1 else ()
+        holds, suggested = self.prover(n)
+        proved = least(holds)
         exhaustive = count_words(len(self.alphabet), n) <= EVERY_WORD
         longer = self._stretched(n, [self.alphabet] * (len(self.best) + 1)) if 0 < len(self.best) < n else []
-        suggested = [word for case in cases for word in words_of(case, self.alphabet)]
-        candidates = enumerate_words(self.alphabet, n) if exhaustive else [*suggested, *longer]
+        if exhaustive:
+            candidates: Iterable[Word] = enumerate_words(self.alphabet, n)
+        else:
+            candidates = [*(suggested((proved or WIDTH) - WIDTH) if proved != WIDTH else ()), *longer]
         words = list(dict.fromkeys(word for word in candidates if len(word) == n))
-        refuted, word = self._refute(words, proved or MOST)
-        return Bracket(n, None if proved is None else proved * WIDTH, refuted, word, len(words), exhaustive)
-
-    def every(self, rows: Sequence[Bracket]) -> tuple[Bracket, Proof | None, str | None]:
-        """The bracket of every length, the proof at its beta, and why there is none."""
-
-        def proof(beta: int) -> Proof:
-            return prove_general(at_beta(self.subject, beta * WIDTH), self.subject.program, self.core, self.own)
-
-        proved = least(lambda beta: proof(beta).proved)
-        found = proof(MOST if proved is None else proved)
-        bracket = reduce(_wider, rows, replace(NOTHING_KNOWN, right_at=None if proved is None else proved * WIDTH))
-        if proved is None:
-            return bracket, None, found.reason
-        for n in () if bracket.closed else FAR:
-            more = self._stretched(n, [(symbol,) for symbol in self.best])  # of one of its symbols
-            words = list(dict.fromkeys(more))
-            refuted, word = self._refute(words, proved, int((bracket.wrong_at or 0) / WIDTH) + 1)
-            bracket = _wider(bracket, Bracket(n, None, refuted, word, len(words), False))
-        return bracket, found, found.reason
-
-    # ---- words ----
+        refuted, word = self._refute(words, LARGEST if proved is None else proved, WIDTH, WIDTH)
+        return Bracket(n, proved, refuted, word, len(words), exhaustive)
 
     def _stretched(self, n: int, symbols: Sequence[Sequence[str]]) -> list[Word]:
         """The last refuting word with so many of a symbol of each place put in there that it has length n."""
@@ -289,44 +339,259 @@ class _Search:
         places = enumerate(symbols)
         return [(*best[:place], *(symbol,) * more, *best[place:]) for place, some in places for symbol in some]
 
-    def _wrong(self, words: Sequence[Word], beta: int) -> list[Word]:
-        """The words on which the network certainly does not do what the formula says."""
-        if beta not in self.engines:
-            model = at_beta(self.subject, beta * WIDTH)
-            subject = replace(self.subject, stored=model)
-            self.engines[beta] = SoftEngine(subject, model, subject.program, budget=subject.budget)
-        answers, meant = self.engines[beta].decisions(words), self.subject.oracles(words) or []
-        return [word for word, (decided, answer), right in zip(words, answers, meant, strict=True)
-                if decided and answer is not right]  # fmt: skip
-
-    def _refute(self, words: list[Word], high: int, low: int = 1) -> tuple[Fraction | None, Word | None]:
-        """The largest beta from `low` to below `high` found at which a word is wrong, and the word."""
+    def _refute(
+        self, words: list[Word], high: Fraction, low: Fraction, unit: Fraction
+    ) -> tuple[Fraction | None, Word | None]:
+        """The largest multiple of a unit from `low` to below `high` found at which a word is wrong, and the word."""
         found = self._wrong(words, low) if words and low < high else []
         if not found:
             return None, None
 
-        def right(beta: int) -> bool:
+        def right(beta: Fraction) -> bool:
             nonlocal found
             wrong = self._wrong(found, beta)
             found = wrong or found
             return not wrong
 
-        refuted, _ = bisected(low, high, right)
+        refuted, _ = bisected(low, high, right, unit)
         self.best = found[0]
-        return refuted * WIDTH, found[0]
+        return refuted, found[0]
 
 
-def bisected(low: int, high: int, holds: Callable[[int], bool]) -> tuple[int, int]:
-    """Neighbours between two numbers, of which something does not hold at the first and holds at the second."""
-    while high - low > 1:
-        middle = (low + high) // 2
+class _FormulaSearch(_Search):
+    """Of a formula, whose network is proved from its weights."""
+
+    def __init__(self, subject: Subject) -> None:
+        super().__init__(subject)
+        self.core = desugar(subject.file)
+        self.own = own_predicates(subject.file)
+        self.inexact = False
+        self.prefix = one_for_all(subject.model, subject.program, None)
+
+    def lengths(self, max_n: int) -> list[int]:
+        """And a few longer ones."""
+        return [*range(1, max_n + 1), *(factor * max_n for factor in LONGER if factor * max_n <= LARGEST_LENGTH)]
+
+    @property
+    def used(self) -> Fraction:
+        """The largest of the heads."""
+        return max(map(self.subject.budget.beta_of, self.subject.program.heads), default=Fraction(1))
+
+    # ---- proofs ----
+
+    def by_length(self, beta: Fraction, sites: Sites) -> tuple[LinkProof, tuple[HeadProof, ...]]:
+        """The first link at some sites."""
+        return prove_network(at_beta(self.subject, beta), self.subject.program, sites)
+
+    def long(self, beta: Fraction) -> Proof:
+        """The first link for all words that are longer than those looked at one by one."""
+        return prove_general(at_beta(self.subject, beta), self.subject.program, beyond=ONE_BY_ONE)
+
+    def prover(self, n: int) -> tuple[Callable[[Fraction], bool], Callable[[Fraction], list[Word]]]:
+        """By the heads; words of their worst cases."""
+        sites = Sites((n,), only_last=True)
+        meaning = prove_meaning(self.subject.program, self.core, Facts(sites, self.core.alphabet, self.own))
+
+        def suggested(beta: Fraction) -> list[Word]:
+            return [word for case in self.by_length(beta, sites)[0].cases for word in words_of(case, self.alphabet)]
+
+        return lambda beta: meaning.proved and self.by_length(beta, sites)[0].proved, suggested
+
+    def every(self, rows: Sequence[Bracket]) -> EveryLength:
+        """The bracket of every length, the head that decides it, why there is none, and why it is open."""
+        # One length stands for all shorter ones where longer words are as their prefixes.
+        lengths = (ONE_BY_ONE,) if self.prefix else tuple(range(1, ONE_BY_ONE + 1))
+        sites = Sites(lengths, only_last=not self.prefix)
+        bracket = reduce(_wider, rows, NOTHING_KNOWN)
+        meaning = prove_general(self.subject.model, self.subject.program, self.core, self.own).meaning
+        assert meaning is not None
+
+        def failing(beta: Fraction) -> LinkProof | None:
+            return next((link for link in (meaning, self.long(beta).network, self.by_length(beta, sites)[0])
+                         if not link.proved), None)  # fmt: skip
+
+        proved = least(lambda beta: failing(beta) is None, FINE, bracket.wrong_at or Fraction(0))
+        if proved is None:
+            last = failing(LARGEST)
+            return EveryLength(bracket, None, None if last is None else last.reason)
+        bracket = replace(bracket, right_at=proved)
+        deciding = _tightest(self.long(proved).heads, self.by_length(proved, sites)[1])
+        if bracket.closed:
+            return EveryLength(bracket, deciding, None)
+        below = self.by_length(proved - WIDTH, sites)[0]
+        words = self._candidates(below.cases)
+        bracket = self._far(reduce(self._tried, words, bracket))
+        if bracket.closed:
+            return EveryLength(bracket, deciding, None)
+        self.inexact = True
+        inside = reduce(self._tried, reversed(words), bracket)
+        found = None if inside.wrong_at == bracket.wrong_at else inside
+        missing = self._missing(self.long(proved - WIDTH).network if below.proved else below)
+        return EveryLength(bracket, deciding, None, missing, found)
+
+    # ---- words ----
+
+    def _candidates(self, cases: Sequence[WorstCase]) -> list[list[Word]]:
+        """Words of one length each: what worst cases suggest, and one symbol followed by another."""
+        by_length: dict[int, dict[Word, None]] = {}
+        for word in (word for case in cases for word in words_of(case, self.alphabet)):
+            by_length.setdefault(len(word), {})[word] = None
+        for n, (first, other) in product(
+            range(2, ONE_BY_ONE + 1), permutations(islice(self.alphabet, MOST_SYMBOLS), 2)
+        ):
+            by_length.setdefault(n, {}).update(dict.fromkeys((first,) * k + (other,) * (n - k) for k in range(n)))
+        return [list(by_length[n]) for n in sorted(by_length)]
+
+    def _tried(self, bracket: Bracket, words: list[Word], once: bool = False) -> Bracket:
+        """The bracket of every length with some words of one length: those that are wrong where none is known to be.
+        With `once` it is only asked whether they close it."""
+        assert bracket.right_at is not None
+        if bracket.closed:
+            return bracket
+        low = bracket.right_at - WIDTH if once else (bracket.wrong_at or 0) + FINE
+        refuted, word = self._refute(words, low + FINE if once else bracket.right_at, low, FINE)
+        return _wider(bracket, Bracket(len(words[0]), None, refuted, word, len(words), False))
+
+    def _far(self, bracket: Bracket) -> Bracket:
+        """The bracket with the words that the best one is a part of, while longer ones come closer."""
+        for n in FAR + FARTHEST:
+            words = list(
+                dict.fromkeys(self._stretched(n, [(symbol,) for symbol in self.best]))
+            )  # of one of its symbols
+            if bracket.closed or not words or len(self.best) > n:
+                break
+            if n in FARTHEST:
+                # One word alone is tried: that in which the longest run is longer.
+                words = [max(words, key=lambda word: max(len(list(run)) for _, run in groupby(word)))]
+            found = self._tried(bracket, words, n in FARTHEST)
+            if n in FAR and found.wrong_at == bracket.wrong_at:
+                break
+            bracket = found
+        return bracket
+
+    def _wrong(self, words: Sequence[Word], beta: Fraction) -> list[Word]:
+        """Those that are not answered as the formula says or, once it is `inexact` what is asked for, on which a clip
+        certainly is not that of hard attention."""
+        if (beta, self.inexact) not in self.engines:
+            model = at_beta(self.subject, beta)
+            subject = replace(self.subject, stored=model)
+            budget = None if self.inexact else subject.budget
+            self.engines[beta, self.inexact] = SoftEngine(subject, model, subject.program, budget=budget)
+        engine = self.engines[beta, self.inexact]
+        if self.inexact:
+            hard = Hard.of(self.subject, self.subject.program, self.hard.trace(words))
+            found = engine.batch(words, hard)
+            errors = [low > 0 for place, (low, _) in found.numbers.items() if len(place) == 3 and place[1] == AFTER]
+            return [
+                word
+                for word, *some in zip(words, found.decided, *errors, strict=True)
+                if all(some[:1]) and any(some[1:])
+            ]
+        return _differing(words, engine.decisions(words), self.subject.oracles(words) or [])
+
+    # ---- why it is open ----
+
+    def _missing(self, below: LinkProof) -> str:
+        """The words that would close a bracket, from what fails below the proved end."""
+        if not below.cases:
+            return f"words longer than {ONE_BY_ONE} on which {below.reason}"
+        case = below.cases[0]
+        runs = "; ".join(f"{run.first}-{run.last}: {run.type}" for run in case.types[:MOST_RUNS])
+        where = f"a word of length {case.n} on which, at position {case.i}, {below.reason}"
+        return where + (f" (positions {runs}{'; ...' * (len(case.types) > MOST_RUNS)})" if runs else "")
+
+
+def _tightest(long: Sequence[HeadProof], by_length: Sequence[HeadProof]) -> HeadProof | None:
+    """The head with the least margin; of long words unless that of a single length is less by more than rounding."""
+
+    def least_of(heads: Sequence[HeadProof]) -> HeadProof | None:
+        known = (head for head in heads if head.margin is not None)
+        return min(known, key=lambda head: head.margin or Fraction(0), default=None)
+
+    first, other = least_of(long), least_of(by_length)
+    if first is None or other is None or first.margin is None or other.margin is None:
+        return first or other
+    return other if other.margin < first.margin * Fraction(99, 100) else first
+
+
+class _ProgramSearch(_Search):
+    """Of a program or a hard-attention model at a schedule over beta: softmax is right where it answers as hard
+    attention does, which is proved by the recursion of Theorem 26."""
+
+    def __init__(self, subject: Subject, schedule: Schedule) -> None:
+        super().__init__(subject)
+        self.schedule = schedule
+        self.program: Program = subject.program
+
+    def lengths(self, max_n: int) -> list[int]:
+        """No others."""
+        return list(range(1, max_n + 1))
+
+    @property
+    def used(self) -> Fraction:
+        """The schedule is over beta, and is used as it is."""
+        return Fraction(1)
+
+    def prover(self, n: int) -> tuple[Callable[[Fraction], bool], Callable[[Fraction], list[Word]]]:
+        """By the recursion; words at random."""
+        known = known_by_structure(self.subject, n)
+        if known is None and affordable(self.subject, n, EVERY):
+            found = known_by_words(self.subject, n)
+            known = None if isinstance(found, tuple) else found
+        # Softmax simulates this program, whose ties are broken if there are any.
+        self.program = self.subject.program if known is None else known.program
+        self.engines.clear()
+
+        def proved(beta: Fraction) -> bool:
+            subject = replace(self.subject, schedule=self.at(beta))
+            return known is not None and settled_length(subject, known).proved_by is not None
+
+        return proved, lambda _: sample_words(self.alphabet, n, SAMPLED, SEED)
+
+    def at(self, beta: Fraction) -> Schedule:
+        """The schedule over a beta."""
+        return parse_arith(f"({self.schedule})/({beta})")
+
+    def every(self, rows: Sequence[Bracket]) -> EveryLength:
+        """Nothing but the words of the lengths tried."""
+        reason = "programs and hard-attention models are proved length by length"
+        return EveryLength(reduce(_wider, rows, NOTHING_KNOWN), None, reason)
+
+    def _wrong(self, words: Sequence[Word], beta: Fraction) -> list[Word]:
+        """Those that are not answered as hard attention does."""
+        if (beta, False) not in self.engines:
+            model = assemble(self.program, self.at(beta))
+            self.engines[beta, False] = SoftEngine(self.subject, model, self.program)
+        prepared = [self.subject.prepared(word) for word in words]
+        return _differing(words, self.engines[beta, False].decisions(prepared), self.hard.answers(words))
+
+
+def _differing(words: Sequence[Word], answers: Sequence[tuple[bool, Answer]], meant: Sequence[Answer]) -> list[Word]:
+    """The words of which the answer is certain and not what it should be."""
+    return [word for word, (decided, answer), right in zip(words, answers, meant, strict=True)
+            if decided and settled(right) and answer != right]  # fmt: skip
+
+
+def bisected(
+    low: Fraction, high: Fraction, holds: Callable[[Fraction], bool], unit: Fraction = WIDTH
+) -> tuple[Fraction, Fraction]:
+    """Neighbours between two multiples of a unit, of which something does not hold at the first and holds at the
+    second."""
+    while high - low > unit:
+        middle = (low + high) / 2 // unit * unit
         low, high = (low, middle) if holds(middle) else (middle, high)
     return low, high
 
 
-def least(holds: Callable[[int], bool]) -> int | None:
-    """The least number of `WIDTH` at which something holds, by bisection from the largest; None if not there."""
-    return bisected(0, MOST, holds)[1] if holds(MOST) else None
+def least(holds: Callable[[Fraction], bool], unit: Fraction = WIDTH, low: Fraction = Fraction(0)) -> Fraction | None:
+    """The least multiple of a unit above `low` at which something holds, by steps that double until it does, then by
+    bisection; None if it does not at the largest."""
+    step = unit
+    while not holds(low + step):
+        if low + step == LARGEST:
+            return None
+        step = min(2 * step, LARGEST - low)
+    return bisected(low + (step / 2 // unit * unit if step > unit else 0), low + step, holds, unit)[1]
 
 
 def beta_text(value: Fraction | None) -> str:

@@ -46,6 +46,7 @@ from hardsim.checking.result import (
     count,
 )
 from hardsim.errors import InputError, Undecided
+from hardsim.lang.reals import Real
 from hardsim.network.dense import Dense, Network, NetworkHead
 from hardsim.network.numbers import Mask
 from hardsim.records import Lower, Natural, Record, one_of, short, written
@@ -381,7 +382,7 @@ class Alike:
 
     def _tables(self, head: NetworkHead, n: int, m: int) -> tuple[Integers, Integers] | None:
         """What tokens, and what positions, add to the logit, by the query's token and position: (tokens, m, tokens) and
-        (tokens, m, m), equal numbers for equal terms. None: it is too much work."""
+        (tokens, m, m), equal numbers for equal terms. None: it is too much work, or not in rationals."""
         key = id(head), n
         if key not in self._known:
             if any(length != n for _, length in self._known):
@@ -396,6 +397,8 @@ class Alike:
         encoding = self.network.encoding(n)
         parts = [self.network.embedding[self.used], np.zeros((m, self.network.dimension))]
         parts[1] = parts[1] if encoding is None else encoding
+        if any(isinstance(value, Real) for value in parts[1].ravel().tolist()):
+            return None
         asked = [product(part, head.w_q) for part in parts]
         bias = np.zeros((1, width)) if head.b_q is None else head.b_q[None, :]
         keys = np.concatenate([product(part, head.w_k) for part in parts]).T

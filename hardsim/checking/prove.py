@@ -37,19 +37,21 @@ from hardsim.checking.sharpening import added, constant, plan_length, prepare_wo
 from hardsim.checking.subject import HALF, Subject, SubjectRecord, own_predicates
 from hardsim.checking.words import count_words, count_words_upto, enumerate_words
 from hardsim.errors import Contradiction, InputError, Undecided
+from hardsim.lang.arith import parse_arith
 from hardsim.lang.desugar import desugar
+from hardsim.lang.reals import upper
 from hardsim.lang.valuations import Alphabet
 from hardsim.network.model import Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.model import Program
+from hardsim.proof.decay import ProgramArgument
 from hardsim.proof.general import prove_general
 from hardsim.proof.network import Report, prove
 from hardsim.proof.result import HeadProof, LinkProof, Proof, WorstCase
 from hardsim.records import Exact, Lower, Measured, Natural, Record, Unwritten, one_of, written
 from hardsim.sections import LARGEST
 from hardsim.sharpening.measure import LengthFacts
-from hardsim.sharpening.recursion import DEFAULT_EPSILON, Bounds, declared_gaps, error_bounds, inverses, solve
-from hardsim.sharpening.static import static_facts
+from hardsim.sharpening.recursion import DEFAULT_EPSILON, Bounds, Gaps, declared_gaps, error_bounds, inverses, solve
 
 UNUSED = "engine dps workers", "a proof is one process, in rigorous arithmetic of its own"
 """Options that do not apply, and why."""
@@ -57,6 +59,8 @@ LONGEST_SUGGESTED = 24
 """Words that failing worst cases suggest are tried up to so many,"""
 LONGEST_TRIED = 512
 """and up to this length: attention to every position from every position."""
+SHORT = 5
+"""After a proof for every length, the lengths below are looked at one by one all the same, and words of them run."""
 SUGGESTED = 8
 """Words of the worst cases that are run after a proof, those with the least margins."""
 ROUNDING = Fraction(1, 2**30)
@@ -77,7 +81,7 @@ class LengthProof(Record):
     proved_by: Annotated[str, one_of("structure", "every word")] | None
     """How it is proved; None where it is not."""
     temperature: Exact | None = None
-    """The least temperature of the positions."""
+    """The least temperature of the positions, or of one that is no rational number a rational next to it, below it."""
     bound: Measured | None = None
     """The bound of the output's error."""
     distance: Exact | None = None
@@ -116,6 +120,8 @@ class ProofResult(SubjectRecord):
     formula."""
     lengths: tuple[LengthProof, ...] = ()
     """Of a model or a program, the lengths one by one."""
+    argument: ProgramArgument | None = None
+    """Of a model or a program, the argument for every length, where it was asked for."""
     confirmed: Confirmation | None = None
     """The words that were run after a proof; None where no length was proved, or one is refuted."""
     shown: Shown | None = None
@@ -160,7 +166,8 @@ class ProofResult(SubjectRecord):
     @property
     def every_length(self) -> bool:
         """Whether the verdict is PROVED for the words of every length."""
-        return self.verdict is Verdict.PROVED and self.all_n is not None and self.all_n.proved
+        argument = self.all_n or self.argument
+        return self.verdict is Verdict.PROVED and argument is not None and argument.proved
 
     @property
     @written
@@ -247,7 +254,7 @@ def plan_proof(subject: Subject, request: Request) -> ProofPlan:
         return ProofPlan(subject, "heads", max_n, lambda report: by_heads(report=report))
     plain = without_budget(subject)
     if request.all_n and not bounded(request):
-        return ProofPlan(plain, "lengths", 0, lambda _: unproved_for_every_length(plain, max_n, min_n))
+        return ProofPlan(plain, "lengths", 0, lambda _: prove_every_length(plain, max_n, min_n))
     reach, remark = max_n, None
     possible = longest(plain, max_n)
     if possible < max_n:
@@ -257,7 +264,7 @@ def plan_proof(subject: Subject, request: Request) -> ProofPlan:
             remark = f"{limit}: of that and longer ones there is no proof{advice}"
         else:
             reach, remark = possible, f"{limit}: proved is up to length {possible}"
-    by_lengths = partial(prove_attention, plain, reach, request.search, min_n=min_n)
+    by_lengths = partial(prove_attention, plain, reach, request.search, min_n=min_n, all_n=request.all_n)
     return ProofPlan(plain, "lengths", reach, lambda report: by_lengths(report=report), remark)
 
 
@@ -437,18 +444,36 @@ def longest(subject: Subject, max_n: int, every: int = EVERY) -> int:
     """The longest length up to `max_n` of which there may be a proof: any, where structure says enough, else one that
     has at most `every` words (0: none)."""
     size = len(subject.alphabet)
-    if subject.structural or size == 1:
+    if subject.by_structure or size == 1:
         return max_n
-    return max(takewhile(lambda n: count_words(size, n) <= every, range(1, max_n + 1)), default=0)
+    return max(takewhile(lambda n: affordable(subject, n, every), range(1, max_n + 1)), default=0)
 
 
-def unproved_for_every_length(subject: Subject, max_n: int, min_n: int = 1) -> ProofResult:
-    """The result where a proof for every length is asked for: there is no argument for that, whatever the model."""
-    reach = (
-        "there is no argument for every length of programs and hard-attention models, whose proofs are about one "
-        "length at a time; no length was looked at. Next: leave out --all-n, and name the longest length with --max-n"
-    )
-    return ProofResult(subject, min_n, max_n, Verdict.UNDECIDED, reach)
+def affordable(subject: Subject, n: int, every: int) -> bool:
+    """Whether a length has at most `every` words, each of which may be run."""
+    return count_words(len(subject.alphabet), n) <= every
+
+
+def prove_every_length(subject: Subject, max_n: int, min_n: int = 1) -> ProofResult:
+    """The proof for every length of a model or program, and the short ones that it looks at one by one."""
+    argument = subject.argument
+    if not argument.proved:
+        reach = (
+            f"not proved for every length: {argument.reason}; no length was looked at. "
+            "Next: leave out --all-n, and name the longest length with --max-n"
+        )
+        return ProofResult(subject, min_n, max_n, Verdict.UNDECIDED, reach, argument=argument)
+    sharp = replace(subject, schedule=parse_arith(argument.temperature or "1"))
+    start = argument.start or 1
+    lengths = tuple(prove_length(sharp, n, 0)[0] for n in range(1, max(start, SHORT)))
+    reach = f"every word of every length: {_claim(subject)}, at the temperature {argument.temperature}"
+    return ProofResult(subject, min_n, max_n, Verdict.PROVED, reach, lengths=lengths, argument=argument)
+
+
+def _claim(subject: Subject) -> str:
+    """What structure proves."""
+    rest = " (that hard attention is the program rests on one construction per vector)" * (subject.kind == "srasp")
+    return f"softmax answers as hard attention does{rest}"
 
 
 def prove_attention(
@@ -458,11 +483,12 @@ def prove_attention(
     every: int = EVERY,
     *,
     min_n: int = 1,
+    all_n: bool = False,
     report: Report | None = None,
 ) -> ProofResult:
-    """Prove every length from `min_n` to `max_n`; where one is not proved at a given temperature, try up to `search`
-    words. `report` is told how many of how many lengths are done; InputError if the temperature is not positive, or a
-    word leaves the range of a program (OutOfRange)."""
+    """Prove every length from `min_n` to `max_n`, and every longer one if asked for; where one is not proved at a given
+    temperature, try up to `search` words. `report` is told how many of how many lengths are done; InputError if the
+    temperature is not positive, or a word leaves the range of a program (OutOfRange)."""
     lengths: list[LengthProof] = []
     tried, mismatch = 0, None
     for n in range(min_n, max_n + 1):
@@ -470,17 +496,25 @@ def prove_attention(
         lengths.append(found)
         mismatch = mismatch or wrong
         left = search - tried
-        affordable = count_words_upto(len(subject.alphabet), n, left + 1) <= left
-        if not found.proved_by and mismatch is None and subject.schedule is not None and affordable:
+        cheap = count_words_upto(len(subject.alphabet), n, left + 1) <= left
+        if not found.proved_by and mismatch is None and subject.schedule is not None and cheap:
             words = tuple(product(subject.alphabet, repeat=n))
             tried += len(words)
             mismatch = _refute_length(subject, words)
-        if mismatch is not None or (n > longest(subject, n, every) and (subject.schedule is None or not affordable)):
+        if mismatch is not None or (n > longest(subject, n, every) and (subject.schedule is None or not cheap)):
             break  # of longer ones there is neither a proof nor a refutation
         if report is not None:
             report(len(lengths), max_n - min_n + 1)
     verdict, reach = _conclude(subject, lengths, (min_n, max_n), tried, mismatch)
-    return ProofResult(subject, min_n, max_n, verdict, reach, tried, mismatch, lengths=tuple(lengths))
+    argument = subject.argument if all_n else None
+    if argument is not None and verdict is Verdict.PROVED:
+        if argument.proved:
+            reach = f"every word of every length: {_claim(subject)}, at the temperature {argument.temperature}"
+        else:
+            reach = f"{reach}. Not proved for every length: {argument.reason}"
+    return ProofResult(
+        subject, min_n, max_n, verdict, reach, tried, mismatch, lengths=tuple(lengths), argument=argument
+    )
 
 
 def prove_length(
@@ -488,11 +522,42 @@ def prove_length(
 ) -> tuple[LengthProof, Mismatch | None]:
     """The proof of one length, and a word on which hard attention is not what the program says; the search for a
     temperature begins `near` one."""
-    if subject.structural:
-        size = len(subject.prepared((subject.alphabet[0],) * n))
-        return _settle(subject, subject.program, static_facts(subject.program, size), n, "structure", near), None
-    if n > longest(subject, n, every):
-        return LengthProof(n, None, reason=_too_many(subject, n)), None
+    derived, known = None, known_by_structure(subject, n)
+    if known is not None:
+        derived = settled_length(subject, known, near)
+        if derived.proved_by or subject.kind == "srasp":
+            return derived, None
+    if not affordable(subject, n, every):
+        return derived or LengthProof(n, None, reason=_too_many(subject, n)), None
+    found = known_by_words(subject, n)
+    return found if isinstance(found, tuple) else (settled_length(subject, found, near), None)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownLength:
+    """What is known of hard attention on all words of a length, whatever the temperature: the program that softmax
+    simulates, its facts and gaps, how they were found, and the heads whose ties it breaks."""
+
+    n: int
+    program: Program
+    facts: LengthFacts
+    gaps: Gaps
+    how: str
+    broken: tuple[str, ...] = ()
+
+
+def known_by_structure(subject: Subject, n: int) -> KnownLength | None:
+    """What is known of hard attention on the words of one length from the weights; None if nothing is."""
+    if not subject.by_structure or isinstance(subject.law, str):
+        return None
+    facts = subject.law.facts(len(subject.prepared((subject.alphabet[0],) * n)))
+    gaps = {name: head.gaps for name, head in facts.heads.items()}
+    return KnownLength(n, subject.program, facts, gaps, "structure")
+
+
+def known_by_words(subject: Subject, n: int) -> KnownLength | tuple[LengthProof, Mismatch | None]:
+    """What is known of hard attention on the words of one length from running them all; else why no temperature is
+    proved, and a word on which hard attention is not what the program says."""
     words: tuple[Word, ...] = tuple(product(subject.alphabet, repeat=n))
     found, _, answers = prepare_words(subject, {n: words}, {n: True}, keep=False)
     oracles = subject.oracles(words) or [None] * len(words)
@@ -503,25 +568,29 @@ def prove_length(
     broken = found.violations.get(n)
     if broken is not None:
         return LengthProof(n, None, reason=f"{broken.what} does not hold"), None
-    length = _settle(subject, found.program, found.facts[n], n, "every word", near)
-    return replace(length, ties_broken=found.broken), None
+    facts = found.facts[n]
+    return KnownLength(n, found.program, facts, declared_gaps(found.program, facts), "every word", found.broken)
 
 
-def _settle(
-    subject: Subject, program: Program, facts: LengthFacts, n: int, how: str, near: Fraction | None
-) -> LengthProof:
-    """Whether the bound at the outputs is below their distance from the threshold; 0 where they must be 0 or 1."""
+def settled_length(subject: Subject, known: KnownLength, near: Fraction | None = None) -> LengthProof:
+    """Whether softmax answers as hard attention does at the subject's temperature, or one that is found `near` one: the
+    bound at the outputs is below their distance from the threshold, or 0 where they must be 0 or 1."""
+    return replace(_settle(subject, known, near), ties_broken=known.broken)
+
+
+def _settle(subject: Subject, known: KnownLength, near: Fraction | None) -> LengthProof:
+    n, program, facts, gaps, how = known.n, known.program, known.facts, known.gaps, known.how
     distance = HALF if subject.exact else facts.distance or Fraction(0)
     if not distance:
         return LengthProof(n, None, reason="an output may lie on the threshold")
-    gaps, schedule = declared_gaps(program, facts), subject.schedule
+    schedule = subject.schedule
     try:
         if schedule is None:
             solution = solve(program, facts, subject.epsilon or min(DEFAULT_EPSILON, distance / 2), gaps, near)
             bounds, tau = solution.bounds, solution.tau
         else:
             inverse = inverses(assemble(program, schedule), facts.n)
-            bounds, tau = error_bounds(program, facts, inverse, gaps), 1 / min(inverse)
+            bounds, tau = error_bounds(program, facts, inverse, gaps), 1 / max(map(upper, inverse))
     except Undecided as failure:
         return LengthProof(n, None, reason=str(failure))
     bound = output_bound(subject, bounds)

@@ -240,12 +240,13 @@ class LayerResult(Record):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TemperatureRange(Record):
-    """The temperature over the positions, in units of the score per nat."""
+    """The temperature over the positions, in units of the score per nat. Of one that is no rational number these are
+    rationals next to it."""
 
     least: Exact
-    """The smallest."""
+    """The smallest, or a rational below it."""
     largest: Exact
-    """The largest."""
+    """The largest, or a rational above it."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -14,18 +14,20 @@ from functools import partial
 from hardsim.checking.engines import HardRunner, batches, hard_answers
 from hardsim.checking.execution import Crew, Job, LocalCrew, Shard
 from hardsim.checking.result import Answer, Tie, Violation, Word
-from hardsim.checking.subject import Subject
+from hardsim.checking.subject import SIDES, Subject
 from hardsim.errors import InvariantError, Undecided
 from hardsim.hard.exact import HardTrace
 from hardsim.lang.arith import Arith, parse_arith
+from hardsim.lang.reals import Real
 from hardsim.network.model import LengthTable, Schedule
 from hardsim.program.assemble import assemble
-from hardsim.program.model import Head, Program, Weighting
+from hardsim.program.model import Head, Program
 from hardsim.program.sharpness import Budget
 from hardsim.sharpening.measure import LengthFacts, measure
 from hardsim.sharpening.recursion import (
     DEFAULT_EPSILON,
     Bounds,
+    Gaps,
     Solution,
     break_ties,
     declared_gaps,
@@ -36,9 +38,10 @@ from hardsim.sharpening.recursion import (
 
 PORTION, PORTION_PAIRS = 256, 2**18
 """Words, and pairs of positions, that are measured at a time."""
+DECLARED = "the declared gap of head"
+"""How a violation begins that is about a file's own claim."""
 PACKING = 6
 """How hard zlib tries: runs are kept in memory until softmax has been held against them."""
-SIDES = (Weighting.LEFTMOST, Weighting.RIGHTMOST)
 
 
 # ---- the exact run ----
@@ -241,7 +244,7 @@ class LengthPlan:
     program: Program
     facts: LengthFacts
     schedule: Schedule
-    inverse: tuple[Fraction, ...]
+    inverse: tuple[Fraction | Real, ...]
     bounds: Bounds
     solution: Solution | None
     epsilon: Fraction
@@ -269,7 +272,7 @@ def plan_length(prepared: Preparation, subject: Subject, n: int, beside: LengthP
         Undecided: if no temperature is given, and none gives the wanted error.
     """
     facts, program, schedule = prepared.facts[n], prepared.program, subject.schedule
-    gaps = declared_gaps(program, facts)
+    gaps = known_gaps(subject, program, facts)
     # Half the least distance of an output from the threshold, so that no answer changes.
     near = min(DEFAULT_EPSILON, facts.distance / 2) if facts.distance else DEFAULT_EPSILON
     epsilon = near if subject.epsilon is None else subject.epsilon
@@ -300,6 +303,18 @@ def plan_length(prepared: Preparation, subject: Subject, n: int, beside: LengthP
         violation=prepared.violations.get(n),
         unsolved=unsolved,
     )
+
+
+def known_gaps(subject: Subject, program: Program, facts: LengthFacts) -> Gaps:
+    """The score gap of every query: what the weights say of every word, where they say enough; else the declared one
+    where there is one, else the measured. `program` may have ties broken that the subject's has."""
+    if program is not subject.program or isinstance(subject.law, str):
+        return declared_gaps(program, facts)
+    found = subject.law.facts(facts.n).heads
+    return {
+        name: [None if old is None else new for old, new in zip(head.gaps, found[name].gaps, strict=True)]
+        for name, head in facts.heads.items()
+    }
 
 
 def _why(prepared: Preparation) -> str:
@@ -339,7 +354,7 @@ def refuted_gap(program: Program, facts: LengthFacts) -> Violation | None:
     """
     for head in program.heads:
         for position, gap, claimed in _exaggerated(head, program.first, facts):
-            what = f"the declared gap of head {head.name} at position {position}"
+            what = f"{DECLARED} {head.name} at position {position}"
             found = facts.heads[head.name]
             where = found.least if gap else found.tie
             return Violation(what, facts.n, None if where is None else where[1].word, gap, claimed)

@@ -24,8 +24,11 @@ from hardsim.lang.valuations import Alphabet
 from hardsim.network.columns import UserPredicate
 from hardsim.network.model import Schedule, Transformer
 from hardsim.program.assemble import assemble
-from hardsim.program.model import Kind, Program
+from hardsim.program.model import Kind, Program, Weighting
 from hardsim.program.sharpness import Budget
+from hardsim.proof.decay import Claim, ProgramArgument, argue
+from hardsim.proof.program import ProgramLaw, law_of
+from hardsim.proof.result import NotProved
 from hardsim.records import Record, Unwritten, written
 from hardsim.run.forward import Trace
 from hardsim.run.soft import nearest, output_settled, rounded, side
@@ -34,6 +37,7 @@ At = Literal["first", "last"]
 
 T = TypeVar("T")
 HALF = Fraction(1, 2)
+SIDES = (Weighting.LEFTMOST, Weighting.RIGHTMOST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +193,44 @@ class Subject(Target):
     def threshold(self) -> Fraction:
         """What an output is compared with."""
         return HALF if self.program.threshold is None else Fraction(self.program.threshold)
+
+    @cached_property
+    def law(self) -> ProgramLaw | str:
+        """The facts of the program on every word of every length, from its weights; or why they are not enough to hold
+        softmax against it."""
+        try:
+            found = law_of(self.program)
+        except NotProved as failure:
+            return failure.reason
+        if not self.exact and 0 in (*(found.one.distance or ()), *(found.more.distance or ())):
+            return "an output may lie on the threshold"
+        tied = next((head for head in self.program.heads if head.weighting in SIDES and found.may_tie(head)), None)
+        return found if tied is None else f"head {tied.name} may have ties, which softmax does not break"
+
+    @cached_property
+    def argument(self) -> ProgramArgument:
+        """The argument for every length, at the temperature that was given or else at one that is found for it; or why
+        there is none."""
+        if not self.structural and self.kind == "srasp":
+            return ProgramArgument(None, reason="its integers may leave their range on some words")
+        if isinstance(self.law, str):
+            return ProgramArgument(None, reason=self.law)
+
+        def lengths(end: int) -> list[int]:
+            # a padded word is no shorter
+            padded = {self.positions(n) - self.program.bos for n in range(1, end)}
+            return sorted(n for n in padded if n < end)
+
+        tau = self.schedule
+        if tau is not None and not isinstance(tau, Arith):
+            return ProgramArgument(str(tau), reason=f"its temperature is a {tau}, which says nothing of longer words")
+        return argue(Claim(self.program, self.law, self.exact, lengths), tau)
+
+    @property
+    def by_structure(self) -> bool:
+        """Whether enough is known of every word without running it: of a program that its integers stay in range,
+        too, since only then hard attention is what it says."""
+        return (self.structural or self.kind != "srasp") and not isinstance(self.law, str)
 
     @property
     def regime(self) -> str | None:

@@ -128,7 +128,7 @@ def _critical(current: Session) -> None:
             told = _bracket(result, subject, tables)
             current.show(result, told)
             left = f"the report on {result.input} is partial" if result.partial else ""
-            current.conclude(True, result.every_length.right_at is None and not left, left, told)
+            current.conclude(True, not result.proved and not left, left, told)
 
     current.all(given, brackets)
     if len(current.found) > 1 and not current.request.quiet:

@@ -404,7 +404,7 @@ def announce_model_proof(subject: Subject, min_n: int, max_n: int) -> None:
     from hardsim.checking.prove import EVERY, longest, prove_length
 
     reach = longest(subject, max_n)
-    easy = EASY_STRUCTURE if subject.structural else EASY_WORDS
+    easy = EASY_STRUCTURE if subject.by_structure else EASY_WORDS
     if reach < min_n or _size(subject, reach) <= easy:
         return
     timed = next(n for n in range(1, reach + 1) if _size(subject, n + 1) > easy)
@@ -427,7 +427,7 @@ def _size(subject: Subject, n: int) -> int:
     """What a length of a model or program costs, but for a factor and a summand: positions, where structure says enough
     of all its words at once, else the pairs of positions of every word."""
     positions = subject.positions(n)
-    return positions if subject.structural else count_words(len(subject.alphabet), n) * positions**2
+    return positions if subject.by_structure else count_words(len(subject.alphabet), n) * positions**2
 
 
 def announce_certificate(subject: Subject, min_n: int, max_n: int) -> None:

@@ -340,12 +340,14 @@ head, and the growth with n beside the theorem's.
 With --critical instead: how small beta, the inverse-temperature constant of every head, may be for all words of each
 length, and for every length, between two ends. At the upper end all words are proved right (see `prove`), at the lower
 one a word is wrong; both are rigorous, and next to each other where the bracket is closed. What lies between, or below
-the lower end, is not claimed: rightness need not be monotone.
+the lower end, is not claimed: rightness need not be monotone. Of programs and hard-attention models it is asked with a
+schedule, --tau, which is divided by beta, and length by length.
 
 \b
 Examples:
   hardsim bound since --max-n 6
   hardsim bound since --critical            (the least beta)
+  hardsim bound dyck2 --critical --tau '1/(64*n^3*log(n+1))' --max-n 4
   hardsim bound since --max-n 32 --plot since.svg
   hardsim bound --gap                       (everything shipped)
   hardsim bound since --regime all

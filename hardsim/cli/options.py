@@ -72,7 +72,7 @@ backend      --backend NAME              What runs the processes: local (this ma
 scheduler    --scheduler ADDRESS         The dask scheduler of --backend dask, as tcp://host:8786.
 gap          --gap                       Score gaps only. It is a short report for continuous integration.
 critical     --critical                  How small beta may be. For all words of a length, and of every length; of
-                                         formulas only.
+                                         programs with --tau, length by length.
 require      --require proved|certified  Exit with code 3 for a weaker verdict.
 tables       --tables/--no-tables        Print the rows for lengths and heads (default: for a single input).
 all_lengths  --all-lengths               Print a row for every length, not one for several of them.

@@ -2,19 +2,23 @@
 
 Loosest first: `or`; `and`; `not`; the comparisons `< <= = == != >= > ≤ ≥ ≠`, which do not chain; `+ -`; `* / div mod`;
 unary `+ -`; `^` or `**`. Powers group to the right, the others to the left, and `-i^2` is `-(i^2)`. Operands are
-non-negative integers, names, brackets, and `[condition]`, which is 1 where the condition holds and 0 elsewhere.
+non-negative integers, names, brackets, `[condition]`, which is 1 where the condition holds and 0 elsewhere, and the
+functions `log(x)` (to the base e), `sqrt(x)` and `exp(x)`.
 
 - `a div b` is floor(a/b) and `a mod b` is `a - b floor(a/b)`, so both round down, as Python does; `0^0` is 1.
 - `and` and `or` look at their right side only if the left one does not decide, so `c != 0 and n mod c == 0` is safe.
 - Numbers and conditions are kept apart: there is no sum of conditions, and no `and` of numbers.
+- Values are exact. What a function gives is a rational where it can be (`log(1)`, `sqrt(n^2)`, `exp(0)`), else a
+  `Real`, of which every place takes an enclosure (`reals`), or which it refuses.
 
 What may stand where:
 
-| place                                            | result    | names              | numbers     | refused     |
-|--------------------------------------------------|-----------|--------------------|-------------|-------------|
-| encodings, gaps, temperatures (`--tau`, weights) | number    | `i`, `n`           | rationals   |             |
-| `pad:` of a program                              | number    | `len`              | rationals   |             |
-| `pred` of a formula file                         | condition | its two arguments  | integers    | `/ ^ [ ]`   |
+| place                                        | result    | names             | numbers   | refused                |
+|----------------------------------------------|-----------|-------------------|-----------|------------------------|
+| temperatures (`--tau`, weights), encodings   | number    | `i`, `n`          | reals     |                        |
+| encodings of hard attention, gaps            | number    | `i`, `n`          | rationals | irrational values      |
+| `pad:` of a program                          | number    | `len`             | rationals | irrational values      |
+| `pred` of a formula file                     | condition | its two arguments | integers  | `/ ^ [ ]`, functions   |
 
 - Rationals: an expression has at most MAX_OPERATIONS operators and brackets, an integer in it at most MAX_DIGITS
   digits. An exponent is any expression whose value is an integer; a power has at most MAX_POWER_BITS bits.
@@ -22,14 +26,14 @@ What may stand where:
   refused without computing it, and so is a negative exponent. In formulas `mod` binds less tightly than `+ -`: where
   the two readings differ, as in `i + 1 mod 2`, `pred` requires brackets.
 
-What has no value, as a division by zero, is an error at the operator.
+What has no value, as a division by zero or the logarithm of 0, is an error at the operator.
 """
 
 from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from fractions import Fraction
@@ -38,6 +42,8 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
 
 from hardsim.errors import Source, SourceError, Span, did_you_mean
 from hardsim.lang.lexer import MAX_INTEGER, Cited, Lexeme
+from hardsim.lang.reals import FUNCTIONS, Real, RealNumber, SignUnknown, apply, compare
+from hardsim.lang.reals import Function as FunctionName
 
 Rational: TypeAlias = int | Fraction
 Comparison: TypeAlias = Literal["<", "<=", "=", "!=", ">=", ">"]
@@ -118,11 +124,20 @@ class Indicator:
     condition: Expression
 
 
-Expression: TypeAlias = Constant | Variable | Negation | Complement | Operation | Indicator
-Function: TypeAlias = Callable[[Mapping[str, Rational]], Rational]
+@dataclass(frozen=True, slots=True)
+class Application:
+    """A function of a number; `span` is that of its name, for errors during evaluation."""
+
+    function: FunctionName
+    arg: Expression
+    span: Span = field(default=Span(0, 0), compare=False, repr=False)
+
+
+Expression: TypeAlias = Constant | Variable | Negation | Complement | Operation | Indicator | Application
+Function: TypeAlias = Callable[[Mapping[str, Rational]], RealNumber]
 """The value, given those of the variables; a truth is a bool."""
 
-Level = IntEnum("Level", "BRACKET OR AND NOT COMPARE SUM PRODUCT SIGN POWER", start=0)
+Level = IntEnum("Level", "BRACKET OR AND NOT COMPARE SUM PRODUCT SIGN POWER FUNCTION", start=0)
 """How tightly an operator binds."""
 LEVELS: Final[Mapping[str, int]] = {
     "or": Level.OR,
@@ -151,14 +166,31 @@ class Arith:
     def _function(self) -> Function:
         return Valuing(self.source, "number", tuple(sorted(self.variables))).of(self.tree)
 
-    def evaluate(self, **values: Rational) -> Fraction:
-        """The exact value; every variable that occurs must be given (others are ignored). Raises SourceError, with the
-        caret at the operator, for a division by zero, an exponent that is not an integer, and a power of more than
-        MAX_POWER_BITS bits; TypeError if a variable is not given."""
+    def real(self, **values: Rational) -> Fraction | Real:
+        """The value; every variable that occurs must be given (others are ignored). Raises SourceError, with the caret
+        at the operator, for a division by zero, an exponent that is not an integer, a power of more than MAX_POWER_BITS
+        bits, and a function where it has no value, or where that is not known; TypeError if a variable is not given."""
         try:
-            return Fraction(self._function(values))
+            found = self._function(values)
         except KeyError as missing:
             raise TypeError(f"no value for the variable {missing} of {self}") from None
+        return found if isinstance(found, Real) else Fraction(found)
+
+    def evaluate(self, **values: Rational) -> Fraction:
+        """The value, which is rational. Raises as `real`, and SourceError at the first function if it is no rational,
+        or not known to be one."""
+        found = self.real(**values)
+        if isinstance(found, Real):
+            first = next(applications(self.tree))
+            given = ", ".join(f"{name} = {values[name]}" for name in sorted(self.variables))
+            what = f"{first.function} makes this no rational number, and exact numbers are needed here"
+            raise SourceError(self.source, first.span, f"{what}{f', at {given}' if given else ''}", hint=EXACT)
+        return found
+
+    @property
+    def irrational(self) -> bool:
+        """Whether a function occurs, so that values need not be rational."""
+        return next(applications(self.tree), None) is not None
 
     def __str__(self) -> str:
         return _show(self.tree, 0)
@@ -166,6 +198,22 @@ class Arith:
     def __getstate__(self) -> dict[str, object]:
         """The tree and the text: the function cannot be pickled and is rebuilt on demand."""
         return {"tree": self.tree, "source": self.source}
+
+
+EXACT: Final = "log, sqrt and exp are for temperatures (--tau), and for the encodings of softmax networks"
+
+
+def applications(tree: Expression) -> Iterator[Application]:
+    """The functions in an expression, from the left."""
+    match tree:
+        case Application(_, arg):
+            yield tree
+            yield from applications(arg)
+        case Negation(arg) | Complement(arg) | Indicator(arg):
+            yield from applications(arg)
+        case Operation(_, left, right):
+            yield from applications(left)
+            yield from applications(right)
 
 
 def parse_arith(text: str, variables: Collection[str] = ("i", "n"), name: str = "<expression>") -> Arith:
@@ -195,7 +243,7 @@ _HINTS: Final[Mapping[str, str]] = {
     **dict.fromkeys("!~¬", "not is written not"),
     **dict.fromkeys("×·", "a product is written *"),
     "−": "minus is written -",
-    ",": "an expression has no calls",
+    ",": f"the functions are {', '.join(FUNCTIONS)}, of one number each",
 }
 _CONDITION_HINTS: Final[Mapping[str, str]] = {
     "/": "integer division, rounded down, is written div",
@@ -206,7 +254,12 @@ _CONDITION_HINTS: Final[Mapping[str, str]] = {
 }
 """What to do instead, by what is no operator in a condition, whatever it is elsewhere."""
 _CLOSING = {"(": ")", "[": "]"}
-_PREFIXES = {**dict.fromkeys("([", Level.BRACKET), **dict.fromkeys("+-", Level.SIGN), "not": Level.NOT}
+_PREFIXES: Final[Mapping[str, int]] = {
+    **dict.fromkeys("([", Level.BRACKET),
+    **dict.fromkeys("+-", Level.SIGN),
+    "not": Level.NOT,
+    **dict.fromkeys(FUNCTIONS, Level.FUNCTION),
+}
 _END_OR_OPERATOR: Final = "an operator or the end"
 
 
@@ -250,6 +303,7 @@ class _Reader(Cited):
         self.start, self.text, self.names, self.sort = start, text, names, sort
         self.bounded = sort == "condition"
         known = f", {' or '.join(names)}, or" if names else " or"
+        self.functions = () if self.bounded else tuple(name for name in FUNCTIONS if name not in names)
         self.operand = f"an integer{known} an opening bracket"
         self.parts: list[_Part] = []
         self.pending: list[_Pending] = []
@@ -279,6 +333,7 @@ class _Reader(Cited):
             elif complete:
                 self._close(token)
             elif token.kind == "sign" and token.value in _PREFIXES:
+                self._hold_brackets(token, self.tokens[place + 1])
                 self._push(token, _PREFIXES[token.value], prefix=True)
             else:
                 self.parts.append(self._leaf(token, self.tokens[place + 1 : place + 2]))
@@ -294,7 +349,7 @@ class _Reader(Cited):
                 shown = text if text.isprintable() else f"U+{ord(text):04X}"
                 hint = self._hint(text)
                 raise self.error(span, f"unknown operator {shown}", "an operator or an operand", hint)
-            kind = "sign" if text in WORD_OPERATORS else kind
+            kind = "sign" if text in WORD_OPERATORS or text in self.functions else kind
             operations += kind == "sign" and text not in _CLOSING.values()
             if operations > MAX_OPERATIONS and not self.bounded:
                 raise self.error(span, f"more than {MAX_OPERATIONS} operators and brackets in one expression")
@@ -305,6 +360,14 @@ class _Reader(Cited):
     def _hint(self, text: str) -> str:
         """What to write for what is no operator."""
         return (self.bounded and _CONDITION_HINTS.get(text)) or _HINTS.get(text, "")
+
+    def _hold_brackets(self, token: Lexeme, following: Lexeme) -> None:
+        """Hold a function to having its argument in brackets."""
+        if token.value in self.functions and following.value != "(":
+            name = token.value
+            raise self.error(
+                token.span, f"{name} without brackets", f"{name}(...)", "a function has its argument in ( )"
+            )
 
     def _leaf(self, token: Lexeme, following: list[Lexeme]) -> _Part:
         """The operand that a token is. Raises SourceError if it is none."""
@@ -318,9 +381,11 @@ class _Reader(Cited):
                     message = "nothing between the brackets"
             raise self.error(token.span, message, self.operand)
         if token.value not in self.names:
-            hint = did_you_mean(token.value, sorted([*WORD_OPERATORS, *self.names]))
-            if [each.value for each in following] == ["("]:
-                hint = self._hint(",")
+            hint = did_you_mean(token.value, sorted([*WORD_OPERATORS, *self.functions, *self.names]))
+            if self.bounded and token.value in FUNCTIONS:
+                hint = f"a condition is of integers, which {token.value} does not give"
+            elif [each.value for each in following] == ["("]:
+                hint = (not self.bounded and did_you_mean(token.value, self.functions)) or self._hint(",")
             raise self.error(token.span, f"unknown name {token.value!r}", self.operand, hint)
         return _Part(Variable(token.value, token.span), token.span)
 
@@ -369,6 +434,8 @@ class _Reader(Cited):
                     return _Part(Negation(right.tree), whole)
                 case "not":
                     return _Part(Complement(right.tree), whole)
+                case "log" | "sqrt" | "exp" as name:
+                    return _Part(Application(name, right.tree, token.span), whole)
             return _Part(right.tree, whole)
         left = self.parts.pop()
         if self.bounded:
@@ -437,7 +504,7 @@ def names_in(tree: Expression) -> set[str]:
             return set()
         case Variable(name):
             return {name}
-        case Negation(arg) | Complement(arg) | Indicator(arg):
+        case Negation(arg) | Complement(arg) | Indicator(arg) | Application(_, arg):
             return names_in(arg)
         case Operation(_, left, right):
             return names_in(left) | names_in(right)
@@ -449,7 +516,7 @@ _Binary: TypeAlias = Callable[[Any, Any], Any]
 def _by(divide: _Binary, hint: str) -> _Binary:
     """A division, which has no value by zero."""
 
-    def division(dividend: Rational, divisor: Rational) -> Any:
+    def division(dividend: RealNumber, divisor: RealNumber) -> Any:
         if divisor == 0:
             raise _NoValueError("division by zero in {}", hint)
         return divide(dividend, divisor)
@@ -457,16 +524,44 @@ def _by(divide: _Binary, hint: str) -> _Binary:
     return division
 
 
-def _power(base: Rational, exponent: Rational) -> Rational:
-    if exponent.denominator != 1:
-        raise _NoValueError("an exponent that is not an integer in {}", "only whole powers are exact")
+def _quotient(dividend: RealNumber, divisor: RealNumber) -> RealNumber:
+    if isinstance(dividend, Real) or isinstance(divisor, Real):
+        return dividend / divisor if isinstance(dividend, Real) else Fraction(dividend) / divisor
+    return Fraction(dividend, divisor)
+
+
+def _whole(divide: _Binary) -> _Binary:
+    """A division with a remainder, which rationals have."""
+
+    def division(dividend: RealNumber, divisor: RealNumber) -> Any:
+        if isinstance(dividend, Real) or isinstance(divisor, Real):
+            raise _NoValueError("a number that is not rational in {}", "div and mod are of rationals")
+        return divide(dividend, divisor)
+
+    return division
+
+
+def _power(base: RealNumber, exponent: RealNumber) -> RealNumber:
+    if isinstance(exponent, Real) or exponent.denominator != 1:
+        raise _NoValueError("an exponent that is not an integer in {}", "any power of x > 0 is exp(y*log(x))")
     whole = int(exponent)
-    bits = max(base.numerator.bit_length(), base.denominator.bit_length())
+    if isinstance(base, Real):
+        size = base.ball(64).mid().man_exp()
+        bits = abs(int(size[1]) + int(size[0]).bit_length()) + 1
+    else:
+        bits = max(base.numerator.bit_length(), base.denominator.bit_length())
     if bits > 1 and bits * abs(whole) > MAX_POWER_BITS:
         raise _NoValueError(f"a power of more than {MAX_POWER_BITS} bits in {{}}", "use a smaller exponent")
+    if isinstance(base, Real):
+        return base**whole
     if whole < 0 and base == 0:
         raise _NoValueError("division by zero in {}", "a negative power divides by its base")
     return base**whole if whole >= 0 else Fraction(1, base**-whole)
+
+
+def _compared(comparison: Callable[[Any, Any], bool]) -> _Binary:
+    """A comparison of numbers that need not be rational."""
+    return lambda left, right: comparison(compare(left, right), 0)
 
 
 def _bounded_power(base: int, exponent: int) -> int:
@@ -492,12 +587,12 @@ def _bounded(operation: _Binary) -> _Binary:
 _RING: Final[Mapping[str, _Binary]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 _NEVER = "the divisor must not vanish at any position and length"
 _GUARD = "guard it, as in `x != 0 and n {op} x == 1`: the right side of `and` is then left out"
-_RATIONAL: Final[Mapping[str, _Binary]] = {
+_REAL: Final[Mapping[str, _Binary]] = {
     **_RING,
-    **COMPARISONS,
-    "/": _by(Fraction, _NEVER),
-    "div": _by(operator.floordiv, _NEVER),
-    "mod": _by(operator.mod, _NEVER),
+    **{op: _compared(comparison) for op, comparison in COMPARISONS.items()},
+    "/": _by(_quotient, _NEVER),
+    "div": _by(_whole(operator.floordiv), _NEVER),
+    "mod": _by(_whole(operator.mod), _NEVER),
     "^": _power,
 }
 _INTEGER: Final[Mapping[str, _Binary]] = {
@@ -527,19 +622,19 @@ class Valuing:
             nodes.append(tree)
             tree = tree.left
         first = self._operand(tree)
-        operations = _INTEGER if self.sort == "condition" else _RATIONAL
+        operations = _INTEGER if self.sort == "condition" else _REAL
         steps: list[tuple[Operation, _Binary | None, Function]] = [
             (node, operations.get(node.op), self.of(node.right)) for node in reversed(nodes)
         ]
 
-        def run(values: Mapping[str, Rational]) -> Rational:
+        def run(values: Mapping[str, Rational]) -> RealNumber:
             value = first(values)
             for node, operation, right in steps:
                 if operation is not None:
                     other = right(values)
                     try:
                         value = operation(value, other)
-                    except _NoValueError as error:
+                    except (_NoValueError, SignUnknown) as error:
                         op = self.source.text[node.span.start : node.span.end] or node.op
                         written = f"{_shown(value)} {op} {_shown(other)}"
                         raise self._refusal(error, node.span, written, values) from None
@@ -555,7 +650,7 @@ class Valuing:
                 return lambda _: value
             case Variable(name, span) if self.sort == "condition":
 
-                def argument(values: Mapping[str, Rational]) -> Rational:
+                def argument(values: Mapping[str, Rational]) -> RealNumber:
                     try:
                         return _held(values[name], "the argument")
                     except _NoValueError as error:
@@ -572,18 +667,42 @@ class Valuing:
                 return lambda values: not inner(values)
             case Indicator(condition):
                 inner = self.of(condition)
-                return lambda values: int(inner(values))
+                return lambda values: int(bool(inner(values)))
+            case Application(name, arg, span):
+                inner = self.of(arg)
+
+                def applied(values: Mapping[str, Rational]) -> RealNumber:
+                    value = inner(values)
+                    try:
+                        return apply(name, value)
+                    except ValueError as wrong:
+                        error = _NoValueError(str(wrong), "a function must have a value at every position and length")
+                        raise self._refusal(error, span, _application(name, value), values) from None
+                    except SignUnknown as unknown:
+                        raise self._refusal(unknown, span, _application(name, value), values) from None
+
+                return applied
             case Operation():
                 return self.of(tree)
 
-    def _refusal(self, error: _NoValueError, span: Span, written: str, values: Mapping[str, Rational]) -> SourceError:
-        message, hint = error.args
+    def _refusal(
+        self, error: _NoValueError | SignUnknown, span: Span, written: str, values: Mapping[str, Rational]
+    ) -> SourceError:
+        unknown = "the sign of a number is not known, and {} depends on it", "it is 0, or too close to it to be told"
+        message, hint = unknown if isinstance(error, SignUnknown) else error.args
         given = ", ".join(f"{name} = {values[name]}" for name in self.names)
         place = f", at {given}" if given else ""
         return SourceError(self.source, span, f"{self.prefix}{message.format(written)}{place}", hint=hint)
 
 
-def _shown(value: Rational) -> str:
+def _application(name: FunctionName, value: RealNumber) -> str:
+    shown = _shown(value)
+    return f"{name}{shown}" if shown.startswith("(") else f"{name}({shown})"
+
+
+def _shown(value: RealNumber) -> str:
+    if isinstance(value, Real):
+        return f"({value})"
     if max(value.numerator.bit_length(), value.denominator.bit_length()) > 256:
         return "..."
     return f"({value})" if value < 0 or value.denominator != 1 else str(value)
@@ -636,4 +755,6 @@ def _show(tree: Expression, level: int) -> str:
             inner = f"{_show(left, own)}{sign}{_show(right, own + 1) if bare else f'({_show(right, 0)})'}"
         case Indicator(condition):
             return f"[{_show(condition, 0)}]"
+        case Application(name, arg):
+            return f"{name}({_show(arg, 0)})"
     return f"({inner})" if own < level else inner

@@ -123,13 +123,15 @@ class Mention:
 @dataclass(frozen=True)
 class Core:
     """A formula in core form: it holds of a word iff `root` is true at position n. `nodes[k]` refers to smaller numbers
-    only. `mentions` says where in `source` a node came from, `counts` the same of counts: the user's term."""
+    only. `mentions` says where in `source` a node came from, `counts` the same of counts: the user's term. `file` is
+    what all that was made of, read at its own `at`: what is proved is proved of this."""
 
     alphabet: Alphabet
     nodes: tuple[Node, ...]
     root: Lit
     mentions: dict[int, Mention]
     source: Source
+    file: ast.FormulaFile
     counts: dict[CountOf, ast.Node] = field(default_factory=dict)
 
     @property

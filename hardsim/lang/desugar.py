@@ -13,7 +13,7 @@ attention head:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Final, Literal, cast
 
@@ -43,11 +43,11 @@ def desugar(file: ast.FormulaFile, at: Literal["first", "last"] | None = None) -
     position is `O(first & f)` at the last. Raises Unsupported for a predicate of a sum of several counts (other than
     MOD, EVEN and ODD), and for a formula with more than MOST_OPERATORS or MOST_NODES distinct operators,
     or MOST_LEVELS of them above each other."""
-    builder = _Desugarer(file)
+    builder, file = _Desugarer(file), replace(file, at=at or file.at)
     root = walked(builder.formula(file.formula))
-    if (at or file.at) == "first":
+    if file.at == "first":
         root = builder.reach("S", builder.true, builder.both([builder.lit(Edge("first")), root]))
-    core = Core(builder.alphabet, tuple(builder.nodes), root, builder.mentions, file.source, builder.counted)
+    core = Core(builder.alphabet, tuple(builder.nodes), root, builder.mentions, file.source, file, builder.counted)
     live = core.live
     attending = sum(_attends(core.nodes[number]) for number in live)
     _hold_at_most(file, MOST_OPERATORS, attending, f"{attending:,} {ATTENDING}")

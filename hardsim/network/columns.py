@@ -14,7 +14,8 @@ from functools import lru_cache
 from typing import Protocol
 
 from hardsim.errors import OutOfRange, Source, SourceError, Span
-from hardsim.lang.arith import linear_form, read_tree
+from hardsim.lang.arith import Arith, linear_form, read_tree
+from hardsim.lang.reals import Real
 
 LARGEST_PRIME = 10**12
 """Of what PRIME is asked in an encoding."""
@@ -30,7 +31,12 @@ class PositionFunction(Protocol):
         """Which of i and n it depends on."""
 
     def evaluate(self, **values: int) -> Fraction:
-        """The value at position i of a word of length n."""
+        """The value at position i of a word of length n; SourceError where it is no rational."""
+
+
+def real_value(function: PositionFunction, i: int, n: int) -> Fraction | Real:
+    """The value at position i of a word of length n, rational or not."""
+    return function.real(i=i, n=n) if isinstance(function, Arith) else function.evaluate(i=i, n=n)
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardsim.errors import InputError, OutOfRange
-from hardsim.network.columns import PositionFunction
+from hardsim.network.columns import PositionFunction, real_value
 from hardsim.network.numbers import Mask
 
 Dense: TypeAlias = NDArray[Any]
@@ -264,7 +264,8 @@ class Network:
         return [self.ids[str(token)] for token in named]
 
     def encoding(self, n: int) -> Dense | None:
-        """What positions add for a word of n symbols, (tokens that are read, d); None: nothing."""
+        """What positions add for a word of n symbols, (tokens that are read, d), of objects that may be Reals if it is
+        no table; None: nothing."""
         size = self.readout.length(n)
         if isinstance(self.positions, np.ndarray):
             return self.positions[:size]
@@ -273,5 +274,5 @@ class Network:
         start = 1 - len(self.readout.before)
         found = np.full((size, self.dimension), Fraction(0), dtype=object)
         for coordinate, function in self.positions:
-            found[:, coordinate] += [function.evaluate(i=start + row, n=n) for row in range(size)]
+            found[:, coordinate] += [real_value(function, start + row, n) for row in range(size)]
         return found

@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from hardsim.errors import InputError, OutOfRange
 from hardsim.lang.arith import Arith
+from hardsim.lang.reals import Real, RealNumber, SignUnknown, sign
 from hardsim.lang.valuations import Alphabet, Numbering, Valuations, members_of
-from hardsim.network.columns import PositionFunction
+from hardsim.network.columns import PositionFunction, real_value
 from hardsim.network.numbers import BOS, Mask, Rational, plain
 
 if TYPE_CHECKING:
@@ -340,13 +341,14 @@ class Transformer(Placed):
         added = dict(zip(self.alphabet.props, values, strict=False))
         return [plain(values[-1] + sum(added[name] for name in members_of(symbol))) for symbol in self.alphabet]
 
-    def entering(self, n: int) -> tuple[list[list[Rational]], dict[int, Entering]]:
+    def entering(self, n: int) -> tuple[list[list[RealNumber]], dict[int, Entering]]:
         """What enters the first layer at the positions of words of length n, by coordinate: the part that is the same
         for every word, and where symbols differ what they add to it."""
         positions = range(self.first, n + 1)
-        values: list[list[Rational]] = [[0] * len(positions) for _ in range(self.dimension)]
+        values: list[list[RealNumber]] = [[0] * len(positions) for _ in range(self.dimension)]
         for index, encoding in self.encodings:
-            added = [plain(encoding.evaluate(i=i, n=n)) for i in positions]
+            found = [real_value(encoding, i, n) for i in positions]
+            added = [value if isinstance(value, Real) else plain(value) for value in found]
             values[index] = list(map(add, values[index], added))
         letters: dict[int, Entering] = {}
         rows = self.embedding.rows()
@@ -363,29 +365,33 @@ class Transformer(Placed):
                 values[index] = list(map(add, values[index], letter[-1:] * self.bos + letter[:1] * n))
         return values, letters
 
-    def inverse_temperatures(self, n: int) -> list[Fraction]:
+    def inverse_temperatures(self, n: int) -> list[Fraction | Real]:
         """1/tau at every query position of words of length n. Raises as `inverse_temperature`."""
         positions = range(self.first, n + 1)
         if "i" not in self.temperature.variables:
             return [self.inverse_temperature(self.first, n)] * len(positions)
         return [self.inverse_temperature(i, n) for i in positions]
 
-    def inverse_temperature(self, i: int, n: int) -> Fraction:
+    def inverse_temperature(self, i: int, n: int) -> Fraction | Real:
         """1/tau at query position i of n.
 
         Raises:
-            InputError: if tau is zero or negative there, or OutOfRange beyond HOTTEST or COLDEST.
+            InputError: if tau has no value there, is zero or negative, or is not known not to be, or OutOfRange beyond
+                HOTTEST or COLDEST.
         """
-        tau = self.temperature.evaluate(i=i, n=n)
-        if tau <= 0:
-            raise InputError(
-                f"the temperature {self.temperature} is {tau} at i = {i}, n = {n}",
-                hint="A temperature must be positive at every position of every length tried.",
-            )
-        if not COLDEST <= tau <= HOTTEST:
+        tau, where = real_value(self.temperature, i, n), f"at i = {i}, n = {n}"
+        positive = "A temperature must be positive at every position of every length tried."
+        try:
+            side, hot, cold = sign(tau), sign(tau, HOTTEST) > 0, sign(tau, COLDEST) < 0
+        except SignUnknown:
+            told = f"the temperature {self.temperature} is not known to be positive {where}: it is 0, or next to it"
+            raise InputError(told, hint=positive) from None
+        if side <= 0:
+            raise InputError(f"the temperature {self.temperature} is {tau} {where}", hint=positive)
+        if hot or cold:
             raise OutOfRange(
-                f"the temperature {self.temperature} is {'more than 2^1023' if tau > 1 else 'less than 2^-4096'} "
-                f"at i = {i}, n = {n}",
+                f"the temperature {self.temperature} is {'more than 2^1023' if hot else 'less than 2^-4096'} {where}",
                 hint="Multiply W_Q and the temperature by the same number: the logits stay as they are.",
             )
-        return 1 / tau
+        # Its sign is known, so it is not 0.
+        return Fraction(1) / tau if isinstance(tau, Fraction) else Real("/", (1, tau))

@@ -16,7 +16,7 @@ from hardsim.errors import HardsimError, InputError, OutOfRange
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.valuations import Alphabet, ConstraintKey, Exclusion, Valuations
 from hardsim.lang.words import check_propositions, unprintable
-from hardsim.network.columns import PositionFunction, UserPredicate, parse_column
+from hardsim.network.columns import PositionFunction, UserPredicate, parse_column, real_value
 from hardsim.network.model import (
     AttentionHead,
     FeedForward,
@@ -283,17 +283,17 @@ def _read_encoding(data: Reader, names: Names, users: Users | None, bos: bool) -
     data.only("coordinate", "value")
     index = data.field("coordinate").choice(names.__getitem__, "the coordinates")
     value = read_encoding(data.field("value"), users)
-    hold_encoding(data.field("value"), value, bos)
+    hold_encoding(data.field("value"), value, bos, real=True)
     return index, value
 
 
-def hold_encoding(data: Reader, value: PositionFunction, before: int, after: int = 0) -> None:
+def hold_encoding(data: Reader, value: PositionFunction, before: int, after: int = 0, real: bool = False) -> None:
     """Try a position encoding at short lengths, also where so many tokens stand before and after a word: a division by
-    zero shows before anything runs."""
+    zero shows before anything runs, and what is no rational, unless it may be any `real` number."""
     for n in PROBED:
         for i in range(1 - before, n + after + 1):
             try:
-                value.evaluate(i=i, n=n)
+                real_value(value, i, n) if real else value.evaluate(i=i, n=n)
             except OutOfRange:
                 continue  # a table of lengths ends somewhere, and says so when it is asked for more
             except (HardsimError, TypeError) as error:

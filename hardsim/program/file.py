@@ -497,6 +497,9 @@ def _read_matrices(document: Reader, users: store.Users) -> tuple[Program, bool]
         InputError: also if heads of both kinds are mixed, which have no hard attention to be compared with.
     """
     network = store.read_transformer(document, users)
+    encodings = document.field("encodings").items() if network.encodings else ()
+    for (_, encoding), place in zip(network.encodings, encodings, strict=True):
+        store.hold_encoding(place.field("value"), encoding, network.bos)  # hard attention compares exact scores
     default = _weighting(document, "weighting") if document.has("weighting") else None
     parts = [part for layer in document.field("layers").items() for part in layer.field("heads").items()]
     given = [_weighting(part, "weighting", default) for part in parts]

@@ -14,6 +14,7 @@ from typing import Any
 
 from hardsim.errors import InputError
 from hardsim.lang.arith import Arith
+from hardsim.lang.reals import lower
 from hardsim.program.model import Head, Kind, Program
 from hardsim.program.regimes import REGIMES, expression
 from hardsim.theory import lemmas
@@ -39,10 +40,11 @@ class Budget:
         return self.beta if self.fixed or head.kind is not Kind.LOOKUP else max(self.beta, look_up_beta(head.weight))
 
     def rate(self, head: Head, i: int, n: int) -> Fraction | None:
-        """g of a head at query i of n, in nats per position; None for uniform heads, which are exact."""
+        """g of a head at query i of n, in nats per position, or a rational below it where it is none; None for uniform
+        heads, which are exact."""
         if head.promise is None:
             return None
-        return self.beta_of(head) * head.promise.evaluate(i=i, n=n) / self.temperature.evaluate(i=i, n=n)
+        return lower(self.beta_of(head) * head.promise.evaluate(i=i, n=n) / self.temperature.real(i=i, n=n))
 
     def error_bound(self, head: Head, n: int, context: NumberContext) -> Any:
         """The largest attended error that theory allows the head at any position of a word of length n."""

@@ -22,7 +22,8 @@ from flint import arb, ctx, fmpq
 from numpy import float64, int64
 from numpy.typing import NDArray
 
-from hardsim.network.numbers import Rational
+from hardsim.lang.reals import Real, RealNumber, bounds
+from hardsim.proof.result import NotProved
 from hardsim.run.ball import ball as ball
 
 Array = NDArray[float64]
@@ -142,19 +143,36 @@ class Columns:
 
     def __init__(self) -> None:
         # A column is kept beside its arrays, so that no other can have its identity.
-        self._known: dict[int, tuple[Sequence[Rational], Array, NDArray[int64]]] = {}
+        self._known: dict[int, tuple[Sequence[RealNumber], Array, NDArray[int64]]] = {}
 
-    def floats(self, column: Sequence[Rational]) -> Array:
-        """The numbers, each rounded once; OverflowError if one is too large for a float."""
+    def floats(self, column: Sequence[RealNumber]) -> Array:
+        """The floats next to the numbers; OverflowError if one is too large for a float."""
         return self._converted(column)[1]
 
-    def numbers(self, column: Sequence[Rational]) -> NDArray[int64]:
-        """Which of its different values (exactly) each entry of a column is."""
+    def numbers(self, column: Sequence[RealNumber]) -> NDArray[int64]:
+        """Which of its different values (exactly; a Real by its expression) each entry of a column is."""
         return self._converted(column)[2]
 
-    def _converted(self, column: Sequence[Rational]) -> tuple[Sequence[Rational], Array, NDArray[int64]]:
+    def _converted(self, column: Sequence[RealNumber]) -> tuple[Sequence[RealNumber], Array, NDArray[int64]]:
         if id(column) not in self._known:
-            seen: dict[tuple[int, int], int] = {}
-            numbers = np.array([seen.setdefault(value.as_integer_ratio(), len(seen)) for value in column], np.int64)
-            self._known[id(column)] = column, np.array([top / bottom for top, bottom in seen])[numbers], numbers
+            seen: dict[tuple[int, int] | Real, int] = {}
+            keys = (value if isinstance(value, Real) else value.as_integer_ratio() for value in column)
+            numbers = np.array([seen.setdefault(key, len(seen)) for key in keys], np.int64)
+            found = np.array([next_to(key) if isinstance(key, Real) else key[0] / key[1] for key in seen])
+            self._known[id(column)] = column, found[numbers], numbers
         return self._known[id(column)]
+
+
+def next_to(value: RealNumber) -> float:
+    """The float nearest to a number, or to the middle of an enclosure whose relative radius is below 2^-90: off by at
+    most (1 + 2^-36) 2^-53 of the number. OverflowError if it is too large for a float.
+
+    Raises:
+        NotProved: if there is no enclosure as small as that, since terms cancel.
+    """
+    if not isinstance(value, Real):
+        return float(value)
+    low, high = bounds(value)
+    if not (high - low) * 2**89 <= abs(low + high) / 2:
+        raise NotProved(f"too few digits of a number are known, which is {value}")
+    return float((low + high) / 2)

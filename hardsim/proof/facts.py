@@ -15,7 +15,6 @@ from functools import cache, partial
 from itertools import accumulate, repeat
 from typing import Any, Literal, TypeAlias, assert_never
 
-from hardsim.lang.core import Numeric
 from hardsim.lang.predicate import BUILT_IN
 from hardsim.lang.valuations import Alphabet, Holding, Symbols
 from hardsim.network.columns import PredicateColumn
@@ -31,6 +30,10 @@ TERMINAL = 1 << 60
 
 LIMIT = 400_000
 """Nodes that are no values; a formula that needs more is not proved."""
+
+
+MOST_JOINED = 12
+"""Functions of several variables each whose conjunction is worked out."""
 
 
 class TooLarge(Exception):
@@ -86,19 +89,60 @@ class Diagrams:
 
     def apply(self, name: Hashable, function: Callable[[Any, Any], Any], left: int, right: int) -> int:
         """`function` of two diagrams' values; `name` stands for the function and must mean nothing else."""
-        key = (name, left, right)
-        if key not in self._memo:
-            first, second = self._levels[left], self._levels[right]
-            level = min(first, second)
-            if level == TERMINAL:
-                result = self.terminal(function(self._values[left], self._values[right]))
-            else:
-                lefts = self._children[left] if first == level else repeat(left)
-                rights = self._children[right] if second == level else repeat(right)
-                pairs = zip(lefts, rights, strict=False)
-                result = self._node(level, tuple([self.apply(name, function, *pair) for pair in pairs]))
-            self._memo[key] = result
-        return self._memo[key]
+
+        def decided(first: int, second: int) -> int | None:
+            if self._levels[first] == TERMINAL == self._levels[second]:
+                return self.terminal(function(self._values[first], self._values[second]))
+            return None
+
+        return self._combined(name, decided, left, right)
+
+    def _combined(self, name: Hashable, decided: Callable[[int, int], int | None], left: int, right: int) -> int:
+        """What `decided` makes of two diagrams, or else of their branches: without recursion, whatever their depth."""
+        memo, waiting = self._memo, [(left, right)]
+        while waiting:
+            first, second = waiting[-1]
+            key = (name, first, second)
+            found = memo[key] if key in memo else decided(first, second)
+            if found is None:
+                level = min(self._levels[first], self._levels[second])
+                lefts = self._children[first] if self._levels[first] == level else repeat(first)
+                rights = self._children[second] if self._levels[second] == level else repeat(second)
+                pairs = list(zip(lefts, rights, strict=False))
+                missing = [pair for pair in pairs if (name, *pair) not in memo]
+                if missing:
+                    waiting += missing
+                    continue
+                found = self._node(level, tuple([memo[name, *pair] for pair in pairs]))
+            memo[key] = found
+            waiting.pop()
+        return memo[name, left, right]
+
+    def all_of(self, diagrams: Iterable[int]) -> int:
+        """The conjunction of Booleans. The last variables come first, and what is decided is not looked into: of many
+        that have no variables in common it takes time in proportion to their sizes."""
+
+        def decided(first: int, second: int) -> int | None:
+            if first in (self.zero, second) or second == self.one:
+                return first
+            return second if second == self.zero or first == self.one else None
+
+        result = self.one
+        for diagram in sorted({*diagrams}, key=lambda one: (-self._levels[one], one)):
+            result = self._combined("all of", decided, diagram, result)
+        return result
+
+    def negated(self, diagram: int) -> int:
+        """The negation of a Boolean."""
+        return self.linear([(-1, diagram)], 1)
+
+    def simple(self, diagram: int) -> bool:
+        """Whether a diagram depends on one variable at most."""
+        return all(self._levels[child] == TERMINAL for child in self._children[diagram])
+
+    def truth(self, diagram: int) -> bool:
+        """Whether a diagram takes no values but 0 and 1."""
+        return all(value in (0, 1) for value in self.values(diagram))
 
     def map(self, name: Hashable, function: Callable[[Any], Any], diagram: int) -> int:
         """`function` of a diagram's values."""
@@ -194,11 +238,24 @@ Near: TypeAlias = Literal["S", "U", "E"]
 Count = tuple[str, Column]
 """A side (`L`, `R` or both: empty) and what is counted."""
 
+Cut = Callable[[int], int | None]
+"""The variable of a Boolean column by its place in a sum, if there is one."""
+
 Least = Callable[[Fraction, Fraction], int | None]
 """For a step and a constant the least integer t at which `step t + constant` is true; None if that is not clear-cut."""
 
 Compared = Callable[[Any, int], int]
 """Compares combinations of counts that differ in a constant alone: the diagram for a constant at a site."""
+
+
+@dataclass(frozen=True)
+class CountPredicate:
+    """A predicate of `scale * count + offset`: EVEN, ODD, MOD (params m, r), PRIME, SQUARE, POW2 or the user's own."""
+
+    name: str
+    params: tuple[int, ...]
+    scale: int
+    offset: int
 
 
 @dataclass
@@ -278,6 +335,69 @@ class Facts:
         known = cache(lambda *row: self.diagrams.linear(zip(factors, row, strict=True), constant))
         return tuple(map(known, *(column for _, column in parts)))
 
+    def negated(self, column: Column) -> Column:
+        """The negation of a Boolean column."""
+        return tuple(map(cache(self.diagrams.negated), column))
+
+    def both(self, columns: Sequence[Column]) -> Column:
+        """The conjunction of Boolean columns."""
+        if not columns:
+            return self.everywhere(self.diagrams.one)
+        return tuple(map(cache(lambda *row: self.diagrams.all_of(row)), *columns))
+
+    def clip(
+        self, parts: Sequence[tuple[Rational, Column]], constant: Rational, cut: Cut = lambda place: None
+    ) -> Column:
+        """The clip of a linear combination. Where Booleans have equal coefficients (of either sign: then it is their
+        negations that count), and it is 1 for all of them alone, or for any of them, it is their conjunction or
+        disjunction, however many there are; elsewhere it is worked out from the values that the sum takes.
+
+        `cut` gives variables to read in place of the columns where more than `MOST_JOINED` depend on several variables
+        each: what they have to do with each other is forgotten there, or their conjunction might be too large.
+        """
+        factors = [factor for factor, _ in parts]
+
+        @cache
+        def joined(*row: int) -> int | None:
+            return self._joined(factors, row, constant, cut)
+
+        columns = [column for _, column in parts]
+        found = [joined(*row) for row in zip(*columns, strict=True)] if columns else [None] * len(self.sites)
+        if None not in found:
+            return tuple(number for number in found if number is not None)
+        # What is decided already need not be added up.
+        left = [(factor, tuple([self.diagrams.zero if done is not None else number
+                                for done, number in zip(found, column, strict=True)]))
+                for factor, column in parts]  # fmt: skip
+        rest = self.clipped(self.combine(left, constant))
+        return tuple([number if done is None else done for done, number in zip(found, rest, strict=True)])
+
+    def _joined(self, factors: Sequence[Rational], row: Sequence[int], constant: Rational, cut: Cut) -> int | None:
+        """A clip at a site, if it is a conjunction or disjunction of many; else None."""
+        diagrams, terms = self.diagrams, list[tuple[Rational, int]]()
+        total: Any = constant
+        deep = sum(not diagrams.simple(number) for number in row) > MOST_JOINED
+        for place, (factor, number) in enumerate(zip(factors, row, strict=True)):
+            if diagrams.constant(number):
+                total += factor * diagrams.value(number)
+            else:
+                other = cut(place) if deep and not diagrams.simple(number) else None
+                terms.append((factor, number if other is None else other))
+        if len(terms) < 2 or not all(isinstance(value, int | Fraction) for value in (total, *(c for c, _ in terms))):
+            return None
+        size = max(terms[0][0], -terms[0][0])
+        if any(factor not in (size, -size) or not diagrams.truth(number) for factor, number in terms):
+            return None
+        total += sum(min(factor, 0) for factor, _ in terms)
+        literals = [number if factor > 0 else diagrams.negated(number) for factor, number in terms]
+        if total >= 1 or size * len(terms) + total <= 0:
+            return diagrams.terminal(int(total >= 1))
+        if size * len(terms) + total >= 1 and size * (len(terms) - 1) + total <= 0:
+            return diagrams.all_of(literals)
+        if size + total >= 1 and total <= 0:
+            return diagrams.negated(diagrams.all_of(map(diagrams.negated, literals)))
+        return None
+
     def clipped(self, column: Column) -> Column:
         """The clip of an exact number at every site."""
         return tuple(map(cache(partial(self.diagrams.map, "clip", clip)), column))
@@ -292,7 +412,7 @@ class Facts:
 
     def boolean(self, column: Column) -> bool:
         """Whether a column takes no values but 0 and 1."""
-        return all(value in (0, 1) for number in set(column) for value in self.diagrams.values(number))
+        return all(map(self.diagrams.truth, set(column)))
 
     def fixed(self, column: Column, what: str) -> list[Any]:
         """The values of a column that must be the same for every word."""
@@ -308,11 +428,19 @@ class Facts:
 
     # ---- positions ----
 
+    def edge(self, which: str) -> Column:
+        """Whether a position is the first or last one."""
+        return tuple(self.diagrams.terminal(int(here)) for here in self.sites.edge(which))
+
     def step(self, op: Literal["Y", "X"], what: Column) -> Column:
         """`Y what` or `X what`."""
         fact = self.fact(op, what)
         edge = self.sites.edge("first" if op == "Y" else "last")
         return tuple(self.diagrams.zero if here else fact for here in edge)
+
+    def same(self, column: Column) -> bool:
+        """Whether a column is one value, at every site and for every word."""
+        return len(set(column)) == 1 and self.diagrams.constant(column[0])
 
     def alternating(self, keys: list[Any], values: list[Any], name: str) -> None:
         """Hold that a head reads which keys are positive, and that neighbours differ in that."""
@@ -355,6 +483,7 @@ class Facts:
         fixed = [(coefficient, known) for count, coefficient in counts.items() if (known := values[count]) is not None]
         free = {count: coefficient for count, coefficient in counts.items() if values[count] is None and coefficient}
         facts: dict[object, int] = {}
+        numbers: dict[Rational, LinearForm] = {}
 
         @cache
         def number(step: Fraction) -> int:
@@ -369,13 +498,17 @@ class Facts:
             if not step:
                 return self.diagrams.terminal(int(bound <= 0))
             positions = found.of_i / step, found.of_n / step
-            above = None if free else self.sites.reaches(*positions, bound, site)
-            if above is not None:
+            above = self.sites.reaches(*positions, bound, site)
+            # Counts are not negative: they add to what they are multiplied with, or take away from it.
+            if above is not None and all(value > 0 if above else value < 0 for value in free.values()):
                 return self.diagrams.terminal(int(above))
             return self.fact("at least", number(step), positions, bound)
 
         def compare(constant: Any, site: int) -> int:
-            found = self.sites.line(constant + sum(coefficient * known[site] for coefficient, known in fixed), site)
+            total = constant + sum(coefficient * known[site] for coefficient, known in fixed)
+            found = numbers.get(total) if isinstance(total, int | Fraction) else self.sites.line(total, site)
+            if found is None:
+                found = numbers.setdefault(total, self.sites.line(total, site))
             key = (found, site) if found.of_i or found.of_n else found
             if key not in facts:
                 facts[key] = compared(found, site)
@@ -385,15 +518,15 @@ class Facts:
 
     # ---- predicates of counts ----
 
-    def predicate(self, node: Numeric, count: Count, everything: bool) -> Column:
+    def predicate(self, asked: CountPredicate, count: Count, everything: bool) -> Column:
         """A predicate of a count; `everything` says that all positions are counted."""
 
         def holds(value: int, n: int) -> int:
-            total = node.scale * value + node.offset
-            if node.name == "MOD":
-                return int((total - node.params[1]) % node.params[0] == 0)
-            user = self.users.get(node.name)
-            return int((user[1] if user else BUILT_IN[node.name])(total, n))
+            total = asked.scale * value + asked.offset
+            if asked.name == "MOD":
+                return int((total - asked.params[1]) % asked.params[0] == 0)
+            user = self.users.get(asked.name)
+            return int((user[1] if user else BUILT_IN[asked.name])(total, n))
 
         zero = [self.diagrams.terminal(holds(0, n)) for n in self.sites.n]
         columns = [tuple(holds(value, n) for value in range(1, n + 1)) for n in self.sites.lengths]

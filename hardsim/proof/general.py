@@ -16,14 +16,29 @@ weigh at most x + x^2 + ... = x/(1 - x), relative to the winner. Those beyond th
    backwards: n - j for j - 1, so that the far end counts.
 Where no position is selected the last one wins, and only the positions before it are there: a share of x.
 
+Temperature. The arguments ask for differences of logits of a query that are at least something: each is one number that
+does not depend on the temperature, over the temperature at the query, so that a colder one only makes it larger. A
+temperature with log, sqrt or exp may therefore be replaced by a rational function that is nowhere colder (`monotone`).
+
 Rates come from comparing coefficients (`ratios`). Only wrong values are counted, so that winner and loser differ in
 their values.
 
+Long words alone (ours). The bounds above hold from n = 1 on, where the words are few and each can be looked at by
+itself. Where only sizes s > N are asked for (s is the length, or the position of the query if longer words are as
+their prefixes there), what loses more than its distance shows: from `l(w) - l(j) >= g d + k s`, found by comparing
+coefficients, the weight at distance d is at most e^(-k (N + 1)) e^(-g d). Distances of positions whose parities are
+known (heads of Y and X: one parity is selected) are d = 2, 4, ... or d = 1, 3, ...: sums of x^d are x^2/(1 - x^2) and
+x/(1 - x^2). So Y and X come to a share of x^2, a since whose unselected positions alone are wrong to a share of 0.
+
 Look-up. The logits are `-k (j - c)^2` up to what does not depend on j, checked as an identity of rational functions,
-and k >= g at every query. With x = e^-g and m^2 >= 3m - 2 for m >= 1, x^(m^2) <= x^(3m - 2), so that
- - the attended number is off by at most the sum of m x^(m^2) <= x/(1 - x^3)^2 (half of Lemma 7: positions on the two
-   sides of c pull in opposite directions; for c = 0 the weights x^(m^2 + 2m) at m = 1, 2, ... are smaller still);
- - a Boolean is off by at most 2t/(1 + 2t), t = x + x^4 + x^9 + ... <= x/(1 - x^3).
+and k >= g at every query. With x = e^-g, and since m^2 - 9 = (m - 3)(m + 3) >= 7 (m - 3) for integer m >= 3,
+ - the attended number is off by at most `S/(1 + R)` with S = x + 2x^4 + 3x^9 + ... <= x + 2x^4 + 3x^9/(1 - x^7)^2 and
+   R = x + x^4 + x^9 + ... >= x + x^4: half of Lemma 7 and less, since positions on the two sides of c pull in opposite
+   directions, so that the worst words have c at one end. More positions there only add distances above the mean, and a
+   larger k takes weight from the larger distances, so that no end and the least k are worst. For c = 0 the weights are
+   x^(m^2 + 2m) at m = 1, 2, ..., relative to that at 1: at most x^3/(1 - x^5)^2, since m^2 + 2m >= 5m - 2;
+ - a Boolean is off by at most 2t/(1 + 2t), t = x + x^4 + x^9 + ... <= x + x^4 + x^9/(1 - x^7). Of a predicate with
+   period 2 the positions at even distances are as at c, so that t has no x^4.
 
 Sign. The query is y = (integer + offset)/m at m positions, so |y| >= distance/m, and even and odd positions have keys
 of opposite signs. With keys of one size at all positions the wrong ones lose g = 2 |y| key nats, and of m >= 2
@@ -38,85 +53,138 @@ put in, so that both sides come to the same terms. A predicate of a position, or
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from math import ceil
-from typing import Any, assert_never
+from typing import Any, TypeAlias, assert_never
 
 import numpy as np
 from flint import arb
 
-from hardsim.lang.core import Core, Numeric
+from hardsim.lang.core import Core
 from hardsim.network.columns import PredicateColumn
 from hardsim.network.model import Terms, Transformer
 from hardsim.network.numbers import Mask, Rational
 from hardsim.network.store import Users
 from hardsim.program.model import Program
 from hardsim.proof.arrays import NOTHING, above, ball, working_precision
-from hardsim.proof.facts import Column, Count, Facts, Near, clip
+from hardsim.proof.facts import Column, Count, CountPredicate, Facts, Near, clip
 from hardsim.proof.heads import Argument, Errors, multiple, reading_of
 from hardsim.proof.meaning import threshold
 from hardsim.proof.nearest import NearestReading
-from hardsim.proof.network import prove_meaning, walked
+from hardsim.proof.network import one_for_all, prove_meaning, walked
 from hardsim.proof.ratios import Domain, Ratio, Value, chain, common, line, lower, positive, simplest, upper
 from hardsim.proof.result import HeadArgument, Inequality, NotProved, Proof
 from hardsim.proof.sites import LENGTH, QUERY, Classes
 from hardsim.proof.state import BooleanHead, Counted, CountHead, HeadTask, State
+from hardsim.records import short
 
 OTHER, WINNER = Ratio.variable("j"), Ratio.variable("w")
 
 SHARP = "x"
 LEMMA_6 = "2x/(1 + x)"
 TWICE = "2x/(1 + 2x)"
-LOOKED_UP_BIT = "2t/(1 + 2t), t = x/(1 - x^3)"
-LOOKED_UP_NUMBER = "x/(1 - x^3)^2"
+TABLE = "2t/(1 + 2t), t = x + x^4 + x^9/(1 - x^7)"
+ALTERNATING = "2t/(1 + 2t), t = x + x^9/(1 - x^7)"
+NUMBER = "max((x + 2x^4 + 3x^9/(1 - x^7)^2)/(1 + x + x^4), x^3/(1 - x^5)^2)"
 
 
-def prove_general(model: Transformer, program: Program, core: Core | None = None, users: Users | None = None) -> Proof:
+def prove_general(
+    model: Transformer, program: Program, core: Core | None = None, users: Users | None = None, beyond: int = 0
+) -> Proof:
     """Try to prove that a network accepts exactly the words of a formula, for every word of every length. Without a
-    core only the first link is tried. `users` has text and meaning of the formula's own predicates."""
-    classes = Classes()
+    core only the first link is tried. `users` has text and meaning of the formula's own predicates.
+
+    With `beyond` the first link is that of words longer than so many symbols alone, given that it holds for all
+    others."""
+    classes = Classes(beyond, one_for_all(model, program, None))
     network, heads = walked(model, program, GeneralFacts(classes, model.alphabet), EVERY_LENGTH)
     meaning = None
     if core is not None:
         meaning = prove_meaning(program, core, GeneralFacts(classes, core.alphabet, users or {}))
     # Cases are of classes, not of words.
     bare = tuple(replace(head, worst=None) for head in heads)
-    return Proof(replace(network, cases=(), rounded=False), meaning, bare, predicates=classes.predicates)
+    return Proof(
+        replace(network, cases=(), rounded=False),
+        meaning,
+        bare,
+        predicates=classes.predicates,
+        temperatures=classes.temperatures,
+    )
 
 
 # ---- the nearest position ----
+
+Entry: TypeAlias = tuple[tuple[Any, ...], bool, int]
+"""What a position can hold: the key of every row of W_K as a function of i (the position) and n, whether it is
+selected, and its value."""
 
 
 def nearest(task: HeadTask) -> BooleanHead:
     """A head that looks for the nearest selected position, with its argument; NotProved where no rate is found."""
     reading, _, values = reading_of(task)
-    # What a position can hold: the key of every row of W_K as a function of i (the position) and n, whether it is
-    # selected, and its value.
-    entries = dict.fromkeys(
-        (tuple(simplest(part + own) for part, own in zip(fixed, kind.key, strict=True)), kind.selected, kind.value)
-        for fixed, kinds in zip(zip(*reading.keys, strict=True), reading.kinds, strict=True)
-        for kind in reading.types[kinds]
+    classes, name = task.state.sites, task.head.name
+    assert isinstance(classes, Classes)
+    # Each entry with the parities of the positions that can hold it.
+    entries: dict[Entry, set[bool]] = {}
+    for one, fixed, kinds in zip(classes.classes, zip(*reading.keys, strict=True), reading.kinds, strict=True):
+        for kind in reading.types[kinds]:
+            key = tuple(simplest(part + own) for part, own in zip(fixed, kind.key, strict=True))
+            entries.setdefault((key, kind.selected, kind.value), set()).add(one.even_i)
+    # A query that sees one position reads it.
+    alone = classes.alone(reading.mask)
+    queries = dict.fromkeys(
+        query for query, one in zip(zip(*reading.queries, strict=True), alone, strict=True) if not one
     )
-    before, beyond = dict[Any, None](), dict[Any, None]()
-    for query, (key, won, value), (other, lost, wrong) in product(
-        dict.fromkeys(zip(*reading.queries, strict=True)), entries, entries
-    ):
-        if value != wrong and (won or not lost):
-            # What depends on the symbol may depend on the position besides: each is taken at its own.
-            parts = (factor * (Ratio.of(first).at({"i": WINNER}) - Ratio.of(second).at({"i": OTHER}))
-                     for factor, first, second in zip(query, key, other, strict=True))  # fmt: skip
-            before[difference := simplest(sum(parts, Ratio.of(0)))] = None
-            # Beyond a selected winner nothing is selected. One that is not means that nothing is, and is the last.
-            if won and not lost:
-                beyond[difference] = None
-    argument = _argument(reading, before, beyond, task.head.name)
+    rivals = [_rivals(query, winner, entries) for query, winner in product(queries, entries)]
+    before, beyond = ({rival.loss: None for some in rivals for rival in some if rival.beyond is side}
+                      for side in (False, True))  # fmt: skip
+    found, failure = list[HeadArgument](), None
+    try:
+        found.append(_argument(reading, before, beyond, name))
+    except NotProved as reason:
+        failure = reason
+    if classes.beyond and before:
+        found += _long(reading, rivals, classes)
+    if not found:
+        raise failure or AssertionError
+    argument = min(found, key=lambda one: one.error)
     taken = {value for _, _, value in entries}
     errors = np.array([[argument.error if bit in taken else NOTHING] for bit in (0, 1)])
     return task.boolean(values, errors, argument)
+
+
+@dataclass(frozen=True)
+class Rival:
+    """What can stand before a winner, or beyond it, with another value: by how much it loses, and whether the winner's
+    number and its own are even."""
+
+    loss: Any
+    beyond: bool
+    even_winner: bool
+    even: bool
+
+
+def _rivals(query: tuple[Any, ...], winner: Entry, entries: Mapping[Entry, set[bool]]) -> list[Rival]:
+    """All that a winner has, of entries with the parities of the positions that can hold them."""
+    found: list[Rival] = []
+    key, won, value = winner
+    for (other, lost, wrong), parities in entries.items():
+        if value == wrong or (lost and not won):
+            continue
+        # What depends on the symbol may depend on the position besides: each is taken at its own.
+        parts = (factor * (Ratio.of(first).at({"i": WINNER}) - Ratio.of(second).at({"i": OTHER}))
+                 for factor, first, second in zip(query, key, other, strict=True))  # fmt: skip
+        loss = simplest(sum(parts, Ratio.of(0)))
+        # Beyond a selected winner nothing is selected. One that is not means that nothing is, and is the last.
+        sides = (False, True) if won and not lost else (False,)
+        found += [Rival(loss, *rest) for rest in product(sides, sorted(entries[winner]), sorted(parities))]
+    return found
 
 
 def _argument(reading: NearestReading, before: Iterable[Any], beyond: Iterable[Any], name: str) -> HeadArgument:
@@ -142,6 +210,92 @@ def _argument(reading: NearestReading, before: Iterable[Any], beyond: Iterable[A
     if two_sided is None or lemma is None:
         raise NotProved(f"{nothing} positions beyond the winner fall behind the winner", name)
     return HeadArgument(shape, (*steps, *two_sided), slower, LEMMA_6, lemma)
+
+
+SHARES = (Fraction(1), Fraction(3, 4), Fraction(1, 2), Fraction(1, 4))
+"""Parts of the largest rate per position that are kept, where the rest of a loss is taken as a multiple of the size."""
+
+
+@dataclass(frozen=True)
+class _Falling:
+    """What loses `rate` nats a position and `more` besides: positions at the distances first, first + step, ..."""
+
+    rate: Fraction
+    more: Fraction
+    first: int
+    step: int
+
+    @property
+    def weight(self) -> arb:
+        """The most that all of them weigh together, relative to the winner."""
+        x: arb = ball(-self.rate).exp()
+        return ball(-self.more).exp() * x**self.first / (1 - x**self.step)
+
+    @property
+    def bound(self) -> str:
+        """The same as text, in x = e^-rate and without what is lost besides."""
+        top = "x" if self.first == 1 else f"x^{self.first}"
+        return f"{top}/(1 - x{f'^{self.step}' if self.step > 1 else ''})"
+
+
+def _long(reading: NearestReading, rivals: Iterable[Sequence[Rival]], classes: Classes) -> list[HeadArgument]:
+    """The argument for long words alone, if there is one: what can stand before a winner and beyond it, summed over
+    the parities of the losers, for the winner of which that is most."""
+    right, steps = reading.rightmost, list[Inequality]()
+    shape = f"the {'rightmost' if right else 'leftmost'} selected position, mask '{reading.mask}'"
+    worst, terms = arb(0), list[_Falling]()
+
+    @cache
+    def falling(loss: Any, beyond: bool, first: int, step: int) -> _Falling | None:
+        bounds = [_Falling(*pair, first, step) for pair in _losses(reading, classes, loss, beyond)]
+        best = min(bounds, key=lambda bound: float(bound.weight), default=None)
+        if best is not None:
+            less = f" - {best.more}" if best.more else ""
+            unit = {True: "j - 1", False: "w - j"} if right else {True: "n - j", False: "j - w"}
+            text = f"l(w) - l(j){less} = {loss}{less}"
+            steps.append(Inequality(f"all orders{classes.only()}", text, best.rate, unit[beyond]))
+        return best
+
+    with working_precision():
+        for some in rivals:
+            for even in {rival.even_winner for rival in some}:
+                here = dict.fromkeys((rival.loss, True, 1, 1) if rival.beyond else
+                                     (rival.loss, False, 2 if rival.even is even else 1, 2)
+                                     for rival in some if rival.even_winner is even)  # fmt: skip
+                found = [falling(*one) for one in here]
+                weights = [one.weight for one in found if one is not None]
+                if len(weights) < len(found):
+                    return []
+                total = sum(weights, arb(0))
+                if not total <= worst:
+                    worst, terms = total.max(worst), [one for one in found if one is not None]
+        slowest = min((one.rate for one in terms if not one.more), default=None)
+        main = [one for one in terms if not one.more and one.rate == slowest]
+        rest = sum((one.weight for one in terms if one not in main), arb(0))
+        sums = [*(one.bound for one in main), *([short(above(rest))] if len(main) < len(terms) else [])]
+        bound = f"T/(1 + T), T = {' + '.join(sums)}{classes.only()}"
+        return [HeadArgument(shape, tuple(dict.fromkeys(steps)), slowest, bound, above(worst / (1 + worst)))]
+
+
+def _losses(reading: NearestReading, classes: Classes, loss: Any, beyond: bool) -> Iterator[tuple[Fraction, Fraction]]:
+    """Pairs of a rate > 0 and a number >= 0 of nats such that a loss is at least the rate times the distance (from the
+    winner or, beyond it, from the first position) plus that number, at sizes that are meant."""
+    away = WINNER - OTHER if reading.rightmost else OTHER - WINNER
+    unit = away if not beyond else OTHER - 1 if reading.rightmost else LENGTH - OTHER
+    value = Ratio.of(loss)
+    domains = [domain for _, domain in _orders(reading, beyond, "i" in (value * classes.size).names)]
+
+    def most(number: Value) -> Fraction | None:
+        found = [lower(number, domain) for domain in domains]
+        bounds = [bound for bound in found if bound is not None]
+        return min(bounds) if len(bounds) == len(found) else None
+
+    rate = most(value / unit)
+    for part in SHARES if rate is not None and rate > 0 else ():
+        kept = part * (rate or 0)
+        more = most((value - unit * kept) / classes.size)
+        if more is not None and more >= 0:
+            yield kept, more * (classes.beyond + 1)
 
 
 def _steps(
@@ -197,12 +351,12 @@ def _rates(
     for value, one, alone in zip(values, classes.classes, classes.alone(task.head.mask), strict=True):
         if alone:
             continue
-        rate = lower(Ratio.of(value) * factor, one.domain)
+        rate = classes.least(Ratio.of(value) * factor, one.domain)
         if rate is None or rate <= 0:
             what = f"head {task.head.name}: comparing coefficients gives no positive rate for every length"
             raise NotProved(what, task.head.name)
         if value not in steps or rate < steps[value].rate:
-            steps[value] = Inequality(SEVERAL[task.head.mask], f"{text} {value}", rate, unit)
+            steps[value] = Inequality(SEVERAL[task.head.mask] + classes.only(), f"{text} {value}", rate, unit)
     return tuple(steps.values()), min(step.rate for step in steps.values())
 
 
@@ -220,15 +374,50 @@ def look_up_errors(task: HeadTask, rates: list[Any], _: object, sizes: list[Any]
     with working_precision():
         x, g = ball(-rate).exp(), ball(rate)
         if slope is None:
-            t = x / (1 - x**3)
-            bound, error = LOOKED_UP_BIT, above(2 * t / (1 + 2 * t))
+            evens = 0 if _alternates(task) else x**4
+            t = x + evens + x**9 / (1 - x**7)
+            bound, error = TABLE if evens else ALTERNATING, above(2 * t / (1 + 2 * t))
         else:
             size = abs(ball(slope))
             lemma = above(size * 2 * x * (1 + 1 / (2 * g))) if 2 * rate >= 1 else None
-            bound, error = LOOKED_UP_NUMBER, above(size * x / (1 - x**3) ** 2)
+            found = (x + 2 * x**4 + 3 * x**9 / (1 - x**7) ** 2) / (1 + x + x**4)
+            bound, error = NUMBER, above(size * found.max(x**3 / (1 - x**5) ** 2))
     shape = f"the position whose number is the count, mask '{head.mask}'"
     paper = LEMMA_7 if lemma else None
     return error, HeadArgument(shape, steps, rate, bound, error, paper, lemma)
+
+
+def numbers_apart(task: HeadTask, rates: list[Any], slope: Rational) -> Callable[[int, int], float]:
+    """How much farther off one look-up can be than another one d positions away, of long words alone (ours).
+
+    A number is read too high where more positions stand after the winner than before it, else too low. Two winners on
+    the same side of the middle are both read too high, or both too low: the difference is at most the larger error.
+    Otherwise at least K = N/2 - d positions stand on either side of both, where N are all but one of the visible
+    positions at least: what does not cancel is at most the sum of m x^(m^2) over m > K, for both together at most 2
+    times y/(1 - y)^2 (K + 1) with y = x^(K + 1), since m^2 >= (K + 1) m."""
+    classes = task.state.sites
+    assert isinstance(classes, Classes)
+    errors, argument = look_up_errors(task, rates, None, classes.sizes(task.head.mask), slope)
+    rate = None if argument is None else argument.g
+    known = rate is not None and all(size == classes.size for size in classes.sizes(task.head.mask))
+
+    def apart(site: int, d: int) -> float:
+        left = classes.beyond // 2 - abs(d)
+        if not known or left < 1:
+            return math.inf
+        with working_precision():
+            y = ball(-Fraction(rate or 0) * (left + 1)).exp()
+            rest = abs(ball(slope)) * 2 * (left + 1) * y / (1 - y) ** 2
+            return max(above(rest), float(errors))
+
+    return apart
+
+
+def _alternates(task: HeadTask) -> bool:
+    """Whether what a look-up reads is a predicate of the position with period 2, at every length."""
+    known = task.state.facts.predicates
+    columns = {known.get(number) for number in task.hard}
+    return all(column is not None and column.name == "MOD" and column.params[0] == 2 for column in columns)
 
 
 # ---- the sign ----
@@ -254,7 +443,11 @@ def sign_errors(task: HeadTask, specified: list[Any]) -> Errors:
     losses = ((scale * inverse).simplest for inverse in state.inverse)
     text = f"{'s' if growing else 'l(right) - l(wrong)'} >="
     steps, least = _rates(task, classes, losses, QUERY if growing else 1, text, "1/i" if growing else "1")
-    error, bound = (_ramp(least, name), RAMP_BOUND) if growing else (share(least, TWICE), TWICE)
+    if growing:
+        start = max(2, classes.beyond + 1 if classes.size == QUERY else 2)
+        error, bound = _ramp(least, start, name), f"{RAMP_BOUND}{start}"
+    else:
+        error, bound = share(least, TWICE), TWICE
     shape = f"the even positions if a number is positive, else the odd ones, mask '{head.mask}'"
     # Where one position is visible its own value is read.
     alone = np.where([~even, even], 0.0, NOTHING)
@@ -262,7 +455,7 @@ def sign_errors(task: HeadTask, specified: list[Any]) -> Errors:
 
 
 LEMMA_7 = "2x (1 + 1/(2g))"
-RAMP_BOUND = "r/(1 + r), r = max of (i + 1)/2 e^(-g ((i - 1)^2 + 1)/i) over i >= 2"
+RAMP_BOUND = "r/(1 + r), r = max of (i + 1)/2 e^(-g ((i - 1)^2 + 1)/i) over i >= "
 
 
 def _size_of_keys(task: HeadTask, classes: Classes, terms: Terms, soft: bool) -> Ratio:
@@ -291,19 +484,20 @@ def least_distance(constant: Value, steps: Iterable[Rational], name: str) -> Fra
     return distance
 
 
-def last_of_ramp(rate: Fraction) -> int:
-    """A query from which on the bound of a test with growing keys falls."""
-    return max(2, int(2 / rate) + 1)
+def last_of_ramp(rate: Fraction, start: int = 2) -> int:
+    """A query, `start` or later, from which on the bound of a test with growing keys falls."""
+    return max(start, int(2 / rate) + 1)
 
 
-def _ramp(rate: Fraction, name: str) -> float:
-    """The largest share over all queries from 2 on: the bound falls from i + 1 >= 2/rate on, since 1 - 2/i^2 >= 1/2."""
-    last = last_of_ramp(rate)
+def _ramp(rate: Fraction, start: int, name: str) -> float:
+    """The largest share over all queries from `start` >= 2 on: the bound falls from i + 1 >= 2/rate on, since
+    1 - 2/i^2 >= 1/2."""
+    last = last_of_ramp(rate, start)
     if last > MOST_QUERIES:
         raise NotProved(f"head {name} is not sharp enough for a bound over all lengths", name)
     with working_precision():
         ratio = ball(Fraction(0))
-        for i in range(2, last + 1):
+        for i in range(start, last + 1):
             ratio = ratio.max(ball(Fraction(i + 1, 2)) * ball(-rate * Fraction((i - 1) ** 2 + 1, i)).exp())
         return above(ratio / (1 + ratio))
 
@@ -350,7 +544,7 @@ def margins(
     return judge
 
 
-EVERY_LENGTH = Argument(nearest, look_up_errors, sign_errors, margins)
+EVERY_LENGTH = Argument(nearest, look_up_errors, numbers_apart, sign_errors, margins)
 """The argument by classes of sites."""
 
 
@@ -420,22 +614,22 @@ class GeneralFacts(Facts):
 
     # ---- predicates of counts ----
 
-    def predicate(self, node: Numeric, count: Count, everything: bool) -> Column:
+    def predicate(self, asked: CountPredicate, count: Count, everything: bool) -> Column:
         """A predicate of a count, as the predicate of positions that it is."""
-        (side, what), (text, user) = count, self.users.get(node.name, ("", None))
+        (side, what), (text, user) = count, self.users.get(asked.name, ("", None))
 
         def encoded(of_i: int, of_n: int, offset: int) -> Column:
-            column = PredicateColumn(node.name, node.params, of_i, of_n, offset, text, user)
+            column = PredicateColumn(asked.name, asked.params, of_i, of_n, offset, text, user)
             return self.encoded(self.sites.evaluate(column))
 
-        zero = encoded(0, 0, node.offset)
+        zero = encoded(0, 0, asked.offset)
         if set(what) == {self.diagrams.zero}:
             return zero
         if everything:  # what is true without saying so is looked up like other counts
-            of_i = {"L": node.scale, "R": -node.scale, "": 0}[side]
-            extra = node.scale if side == "R" else 0
-            return encoded(of_i, 0 if side == "L" else node.scale, node.offset + extra)
-        read = encoded(node.scale, 0, node.offset)
+            of_i = {"L": asked.scale, "R": -asked.scale, "": 0}[side]
+            extra = asked.scale if side == "R" else 0
+            return encoded(of_i, 0 if side == "L" else asked.scale, asked.offset + extra)
+        read = encoded(asked.scale, 0, asked.offset)
         return self.table(count, zero, [self.predicates.get(number) for number in read])
 
     def read_table(self, values: Column, what: str) -> Sequence[Any]:

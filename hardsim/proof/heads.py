@@ -32,11 +32,12 @@ from typing import Any
 import numpy as np
 from flint import arb
 
+from hardsim.lang.reals import RealNumber, lower
 from hardsim.lang.valuations import Valuations
 from hardsim.network.model import AttentionHead, Terms
 from hardsim.network.numbers import Mask, Rational, plain
 from hardsim.program.model import Affine, Head, Kind, Program, Weighting
-from hardsim.proof.arrays import NOTHING, Array, above, ball, exp_lower, exp_upper, working_precision
+from hardsim.proof.arrays import NOTHING, Array, above, ball, exp_lower, exp_upper, next_to, working_precision
 from hardsim.proof.facts import HOLDS, SYMBOL, Column
 from hardsim.proof.nearest import Example, LocalType, NearestReading, head_worst_case
 from hardsim.proof.ratios import Ratio, common, simplest
@@ -64,6 +65,9 @@ LookUpBound = Callable[[HeadTask, list[Any], object, list[Any], Rational | None]
 """The errors of a look-up, from what `sharpness` finds, the number of positions counted, and the slope of the numbers
 that are read (None: bits)."""
 
+Apart = Callable[[HeadTask, list[Any], Rational], Callable[[int, int], float]]
+"""How much farther off one look-up can be than another one, as `CountHead` has it, from the rates and the slope."""
+
 SignBound = Callable[[HeadTask, list[Any]], Errors]
 """The errors of a sign test, from the specified values."""
 
@@ -74,6 +78,7 @@ class Argument:
 
     nearest: Callable[[HeadTask], BooleanHead]
     look_up: LookUpBound
+    apart: Apart
     sign: SignBound
     margins: Margins
 
@@ -82,7 +87,7 @@ class Argument:
         if task.head.kind is Kind.NEAREST:
             return self.nearest(task)
         if task.head.kind in (Kind.LOOKUP, Kind.TABLE):
-            return look_up(task, self.look_up)
+            return look_up(task, self.look_up, self.apart)
         return sign_test(task, self.sign)
 
 
@@ -181,7 +186,10 @@ def nearest(task: HeadTask) -> BooleanHead:
     keys = tuple(state.once("key", form, partial(_without_level, state, key))
                  for form, key in zip(forms, found.keys, strict=True))  # fmt: skip
     reading = replace(found, keys=keys, types=_without_least(found.types))
-    signature = replace(reading, queries=(), keys=()), tuple(query for query, _ in task.plan.scores), tuple(forms)
+    # How a type comes about does not matter to what it costs.
+    kinds = tuple(tuple(sorted((kind.key, kind.selected, kind.value) for kind in some)) for some in reading.types)
+    queries = tuple(query for query, _ in task.plan.scores)
+    signature = replace(reading, queries=(), keys=(), types=()), kinds, queries, tuple(forms)
     extremes = state.once("nearest", signature, lambda: head_worst_case(state.sites, reading, state.columns))
     return replace(task.boolean(values, np.array([one.wrong for one in extremes])), reading=reading, extremes=extremes)
 
@@ -318,7 +326,7 @@ def _factors(task: HeadTask, scores: Sequence[tuple[Terms, Terms]], counted: int
     return result
 
 
-def look_up(task: HeadTask, bound: LookUpBound) -> Attended:
+def look_up(task: HeadTask, bound: LookUpBound, apart: Apart) -> Attended:
     """A head that reads the position whose number is a count; NotProved if its scores are not those of a look-up."""
     state, name = task.state, task.head.name
     counted, rates, signature = sharpness(task)
@@ -329,7 +337,8 @@ def look_up(task: HeadTask, bound: LookUpBound) -> Attended:
         return task.boolean((0, 1), *bound(task, rates, signature, sizes, None))
     base, slope = state.sites.linear(task.fixed(task.hard), name)
     errors, argument = bound(task, rates, signature, sizes, slope)
-    return CountHead(name, base, slope, sizes, np.broadcast_to(errors, len(sizes)), argument=argument)
+    like, found = (signature, slope), apart(task, rates, slope)
+    return CountHead(name, base, slope, sizes, np.broadcast_to(errors, len(sizes)), like, found, argument=argument)
 
 
 def look_up_errors(
@@ -341,7 +350,9 @@ def look_up_errors(
         values = task.fixed(task.hard)
         return state.once("table", (signature, tuple(values)),
                           lambda: table_errors(state.sites, rates, values, visible, sizes)), None  # fmt: skip
-    errors = np.array([number_error(*key) for key in zip(rates, visible, strict=True)])
+    # The error is the mean distance d under weights e^(-k d^2), which falls as k grows: its derivative is minus the
+    # covariance of d and d^2. So of a rate that is no rational a rational below it is taken.
+    errors = np.array([number_error(lower(rate), seen) for rate, seen in zip(rates, visible, strict=True)])
     return np.nextafter(errors * above(abs(ball(slope))), np.inf), None
 
 
@@ -363,6 +374,54 @@ def number_error(rate: Fraction, visible: int) -> float:
         return above((total / (1 + weights)).max(shifted))
 
 
+def numbers_apart(task: HeadTask, rates: list[Any], slope: Rational) -> Callable[[int, int], float]:
+    """How much farther off one look-up can be than another at every site."""
+    visible, size = task.state.sites.sizes(task.head.mask), above(abs(ball(slope)))
+    return lambda site, d: float(np.nextafter(number_errors_apart(rates[site], visible[site], abs(d)) * size, np.inf))
+
+
+@lru_cache(maxsize=65536)
+def number_errors_apart(rate: Fraction, visible: int, d: int) -> float:
+    """At most how far the errors of two look-ups differ whose winners are d positions apart, where the logits are
+    `-rate (j - c)^2` nats at `visible` positions: the largest of |e(p + d) - e(p)| over all p,
+
+        e(p) = (sum over 1 <= m <= visible - p of m w_m - sum over 1 <= m < p of m w_m) / (sum of all w), w_m =
+        e^(-rate m^2).
+
+    The first position wins for a count of 0, too, with weights e^(-rate (m^2 + 2m)). What is more than `reach` away is
+    negligible, so that all winners in the middle are as one of them."""
+    reach = isqrt(int(NEGLIGIBLE / rate)) + 1
+    first, last = reach + 2, visible - d - reach
+    places = range(1, visible + 1 - d) if last <= first else [*range(1, first + 1), *range(last, visible + 1 - d)]
+
+    def errors(winner: int) -> tuple[arb, ...]:
+        sides = min(winner - 1, reach + 1), min(visible - winner, reach + 1)
+        found = _number_error(rate, visible, *sides, 0)
+        return (found, _number_error(rate, visible, *sides, 1)) if winner == 1 else (found,)
+
+    with working_precision():
+        return max(
+            (above(abs(other - one)) for p in places for one in errors(p) for other in errors(p + d)), default=0.0
+        )
+
+
+@lru_cache(maxsize=65536)
+def _number_error(rate: Fraction, visible: int, before: int, after: int, ahead: int) -> arb:
+    """How much too high a number is read where so many positions stand on the two sides of the winner, which is
+    `ahead` of its count."""
+    top, bottom = arb(0), arb(1)
+    for away in (*range(-before, 0), *range(1, after + 1)):
+        nats = rate * (away * away + 2 * away * ahead)
+        if nats > NEGLIGIBLE:
+            # This position and all behind it: their distances are below `visible`, as is their number.
+            most = visible * arb(-NEGLIGIBLE).exp()
+            top, bottom = top + visible * arb(0).union(most if away > 0 else -most), bottom + arb(0).union(most)
+        else:
+            weight = ball(-nats).exp()
+            top, bottom = top + away * weight, bottom + weight
+    return top / bottom
+
+
 NEAR = 60
 """Nats beyond which positions count together: e^-60 < 2^-80 each."""
 CHUNK = 500_000
@@ -370,7 +429,7 @@ CHUNK = 500_000
 
 
 def table_errors(
-    sites: Sites, rates: Sequence[Fraction], values: Sequence[Rational], visible: Sequence[int], sizes: Sequence[int]
+    sites: Sites, rates: Sequence[RealNumber], values: Sequence[Rational], visible: Sequence[int], sizes: Sequence[int]
 ) -> Array:
     """For every site the largest weight of other values where the value at the position looked up is 0, and where it is
     1; minus infinity where no count leads there. A site sees the first `visible` positions, and its counts go from 0 to
@@ -384,12 +443,12 @@ def table_errors(
     return found
 
 
-def _worst(rates: Sequence[Fraction], column: Any, visible: Any, sizes: Any) -> Array:
+def _worst(rates: Sequence[RealNumber], column: Any, visible: Any, sizes: Any) -> Array:
     """The same for some sites of one length; a count is a column of arrays whose rows are sites."""
-    near = min(int(visible.max()) - 1, isqrt(int(NEAR / min(rates))) + 1)
+    near = min(int(visible.max()) - 1, isqrt(int(NEAR / min(map(lower, rates)))) + 1)
     squares = np.arange(1, near + 1, dtype=np.float64) ** 2
-    # A rational rounded once, and a product.
-    exponent = -np.array([float(rate) for rate in rates])[:, None] * squares
+    # A number next to a float, and a product: less than the four roundings that are taken.
+    exponent = -np.array(list(map(next_to, rates)))[:, None] * squares
     error = -exponent * 2.0**-51
     high, low = exp_upper(exponent, error), exp_lower(exponent, error)
     own = column[: sizes.max()]
@@ -454,7 +513,8 @@ def sign_errors(task: HeadTask, specified: list[Any]) -> Errors:
                 raise NotProved(f"the number whose sign head {name} tests can be 0", name)
             if size < 0:
                 continue
-            worst[bit, site] = wrong_sign(seen, bit, size * factor * state.inverse[site])
+            # The share of the wrong keys, which have the lesser logits, falls as the size grows: see `look_up_errors`.
+            worst[bit, site] = wrong_sign(seen, bit, lower(size * factor * state.inverse[site]))
     return worst, None
 
 

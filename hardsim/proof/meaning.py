@@ -23,82 +23,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import reduce
 from math import ceil, floor
-from typing import Any, assert_never
+from typing import Any
 
-from hardsim.lang.core import And, AtLeast, Core, CountOf, Edge, Letters, Lit, Numeric, Reach, Step, Xor, operands
-from hardsim.lang.valuations import everything
 from hardsim.network.numbers import ONE, Mask, Rational
 from hardsim.program.model import Affine, Head, Kind, Program, ProgramLayer, Unit, Weighting
+from hardsim.proof.cuts import Cuts
 from hardsim.proof.facts import MASKS, Column, Count, Facts, Near
 from hardsim.proof.heads import looked_up
 from hardsim.proof.result import NotProved
 from hardsim.proof.state import hold_names
-
-
-def _both(a: Any, b: Any) -> int:
-    return int(a and b)
-
-
-class CoreMeaning:
-    """The columns of the nodes of a core."""
-
-    def __init__(self, facts: Facts, core: Core) -> None:
-        self.facts, self.core = facts, core
-        self.known: dict[int, Column] = {}
-        for number in self._needed():
-            self.known[number] = self._node(number)
-
-    def _needed(self) -> list[int]:
-        """The live nodes and what the left operands of since and until need, in order."""
-        wanted = {self.core.root.node}
-        for number in range(len(self.core.nodes) - 1, -1, -1):
-            node = self.core.nodes[number]
-            if number in wanted:
-                wanted.update(operands(node))
-                wanted.update({node.left.node} if isinstance(node, Reach) else ())
-        return sorted(wanted)
-
-    def of(self, lit: Lit) -> Column:
-        """The column of a literal."""
-        column = self.known[lit.node]
-        return self.facts.combine([(-1, column)], 1) if lit.negated else column
-
-    def _node(self, number: int) -> Column:
-        facts = self.facts
-        node = self.core.nodes[number]
-        match node:
-            case Letters(symbols):
-                return facts.letter(symbols)
-            case Edge(which):
-                return tuple(facts.diagrams.terminal(int(here)) for here in facts.sites.edge(which))
-            case And(args):
-                return reduce(lambda left, right: facts.each("and", _both, left, right), map(self.of, args))
-            case Xor(left, right):
-                return facts.each("xor", lambda a, b: int(a != b), self.known[left], self.known[right])
-            case Step(op, arg):
-                return facts.step(op, self.of(arg))
-            case Reach(op, left, right, _):
-                what = self.of(right)
-                where = facts.each("implies", lambda a, b: int(not a or b), self.of(left), what)
-                return facts.everywhere(facts.fact(op, where, what))
-            case AtLeast(terms, constant):
-                return self._at_least(terms, constant)
-            case Numeric(count=CountOf(side, arg)):
-                true = self.core.nodes[arg.node] == Letters(everything(self.core.alphabet)) and not arg.negated
-                return facts.predicate(node, (str(side), self.of(arg)), true)
-            case _:
-                assert_never(node)
-
-    def _at_least(self, terms: tuple[tuple[int, CountOf], ...], constant: int) -> Column:
-        counts: dict[Count, Rational] = {}
-        for coefficient, count in terms:
-            key = (str(count.side), self.of(count.arg))
-            counts[key] = counts.get(key, 0) + coefficient
-        # step * t + constant >= 0 for an integer t: t is at least -constant / step, rounded up.
-        compare = self.facts.comparison(counts, lambda step, constant: ceil(-constant / step), "")
-        return tuple([compare(constant, site) for site in range(len(self.facts.sites))])
 
 
 @dataclass(frozen=True)
@@ -151,8 +85,8 @@ class ProgramMeaning:
     whose meaning is not recognised stays without one, and `why` says what was not; only what reads it is then not
     proved."""
 
-    def __init__(self, facts: Facts, program: Program) -> None:
-        self.facts, self.program = facts, program
+    def __init__(self, facts: Facts, program: Program, cuts: Cuts) -> None:
+        self.facts, self.program, self.cuts = facts, program, cuts
         self.means: dict[str, Count] = {}
         self.reads: dict[str, Found] = {}
         self.why: dict[str, str] = {}
@@ -188,10 +122,13 @@ class ProgramMeaning:
         self.reads |= reads
         self.columns |= {out: column for out, (column, _) in means.items() if column is not None}
         self.means |= {out: count for out, (_, count) in means.items() if count is not None}
-        biases, written = dict(layer.biases), dict[str, Column]()
-        for out in dict.fromkeys([*biases, *(item.out for item in layer.units)]):
+        biases, written, clips = dict(layer.biases), dict[str, Column](), dict[str, list[Unit]]()
+        for item in layer.units:
+            clips.setdefault(item.out, []).append(item)
+        for out in dict.fromkeys([*biases, *clips]):
             try:
-                written[out] = self._clips([item for item in layer.units if item.out == out], biases.get(out, 0))
+                column = self._clips(clips.get(out, []), biases.get(out, 0))
+                written[out] = self.cuts.known(column) if self.facts.boolean(column) else column
             except NotProved as failure:
                 self.why[out] = failure.reason
         self.columns |= written
@@ -264,7 +201,7 @@ class ProgramMeaning:
         """The column of a coordinate that clips write."""
         if bias == 1 and clips and all(item.weight == -1 for item in clips):
             inner = self._clips([replace(item, outs=((item.out, 1),)) for item in clips], 0)
-            return self.facts.combine([(-1, inner)], 1)
+            return self.facts.combine([(-1, self.cuts.known(inner))], 1)
         names = [name for item in clips for name, _ in item.pre.terms]
         reads = {name: self.reads[name] for name in names if name in self.reads}
         means = (self.means.keys() - self.columns.keys()).intersection(names)
@@ -278,7 +215,7 @@ class ProgramMeaning:
             terms = [(c, variables[name] if name in variables else self.of(name))
                      for name, c in item.pre.terms if name != ONE]  # fmt: skip
             constant = dict(item.pre.terms).get(ONE, 0)
-            parts.append((item.weight, self.facts.clipped(self.facts.combine(terms, constant))))
+            parts.append((item.weight, self.facts.clip(terms, constant)))
         total = self.facts.combine(parts, bias)
         if not reads:
             return total
@@ -315,17 +252,20 @@ class ProgramMeaning:
     def _tabled(self, total: Column, name: str, count: Count, columns: Sequence[Any], out: str) -> Column:
         """A predicate of a count: what was read if the count is positive, else a value that depends on the site."""
         facts = self.facts
-        side, what = count
-        some, variable = facts.fact(SOME[side], what, what), facts.fact("read", name)
-        read = facts.diagrams.apply("and", _both, some, variable)
-        none = facts.diagrams.linear([(-1, some)], 1)
+        some, variable = self._some(count), facts.fact("read", name)
+        read, none = facts.diagrams.all_of((some, variable)), facts.diagrams.negated(some)
         choices = {}
         for zero in (facts.diagrams.zero, facts.diagrams.one, *facts.predicates):
-            other = facts.diagrams.apply("and", _both, none, zero)
+            other = facts.diagrams.all_of((none, zero))
             choices[facts.diagrams.linear([(1, read), (1, other)])] = zero
         if any(number not in choices for number in total):
             raise NotProved(f"the coordinate '{out}' is not a predicate of a count")
         return facts.table(count, [choices[number] for number in total], columns)
+
+    def _some(self, count: Count) -> int:
+        """Whether a count is positive."""
+        side, what = count
+        return self.facts.fact(SOME[side], what, what)
 
     def _compared(self, clips: list[Unit], bias: Rational, reads: dict[str, Found]) -> Column:
         """A comparison of looked-up counts: each is what was read, plus whether there is any, minus 1."""
@@ -340,9 +280,8 @@ class ProgramMeaning:
             if name == ONE:
                 constant += coefficient
             elif isinstance(read, LookedUp) and read.columns is None:
-                side, what = read.count
                 counts[read.count] = counts.get(read.count, 0) + coefficient
-                rest.append((-coefficient, facts.everywhere(facts.fact(SOME[side], what, what))))
+                rest.append((-coefficient, facts.everywhere(self._some(read.count))))
                 constant += coefficient
             else:
                 rest.append((coefficient, self.of(name)))

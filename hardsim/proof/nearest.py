@@ -35,6 +35,7 @@ import numpy as np
 from numpy import bool_, int64
 from numpy.typing import NDArray
 
+from hardsim.lang.reals import RealNumber
 from hardsim.network.numbers import Mask, Rational
 from hardsim.proof.arrays import NOTHING, Array, Columns, Running, share
 from hardsim.proof.sites import Sites
@@ -65,7 +66,7 @@ class NearestReading:
 
     mask: Mask
     rightmost: bool
-    queries: tuple[tuple[Rational, ...], ...]
+    queries: tuple[tuple[RealNumber, ...], ...]
     keys: tuple[tuple[Rational, ...], ...]
     kinds: tuple[int, ...]
     types: tuple[tuple[LocalType, ...], ...]
@@ -186,8 +187,9 @@ class QueryRows:
             error = error + (np.abs(query) * size + (np.abs(query) + size + 1) * UNDERFLOW)
         if not np.all(error < LARGEST_LOGIT):
             raise OverflowError("a logit is too large for a float")
-        # Rationals rounded once, a product, and a sum of two numbers for each row of the score; differences of logits
-        # are rounded once more.
+        # Numbers rounded once, a product, and a sum of two numbers for each row of the score; differences of logits are
+        # rounded once more, relative to two of them: k + 5 roundings for k rows. The rest covers products of roundings,
+        # and by how much more than one a query is off that is no rational (`arrays.next_to`).
         found: Array = error * ((2 * len(self.queries) + 6) * 2.0**-53) + len(self.queries) * UNDERFLOW
         return found
 

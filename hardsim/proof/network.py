@@ -17,7 +17,7 @@ interval, and the deviations must not reach from its points outside (0, 1) into 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import groupby
@@ -28,13 +28,14 @@ import numpy as np
 from hardsim.errors import InputError
 from hardsim.lang.core import And, AtLeast, Core, Edge, Letters, Node, Numeric, Reach, Step, Xor
 from hardsim.lang.predicate import BUILT_IN
-from hardsim.network.model import FeedForward, HiddenUnit, Transformer
+from hardsim.lang.reals import lower
+from hardsim.network.model import FeedForward, HiddenUnit, Terms, Transformer
 from hardsim.network.numbers import Mask, Rational, plain
 from hardsim.network.store import Users
 from hardsim.program.model import Program, ProgramLayer, Unit
+from hardsim.proof.account import account_of
 from hardsim.proof.facts import Column, Facts, TooLarge, clip
-from hardsim.proof.heads import Argument, attend, look_up_errors, nearest, separate, sign_errors
-from hardsim.proof.meaning import CoreMeaning, ProgramMeaning
+from hardsim.proof.heads import Argument, attend, look_up_errors, nearest, numbers_apart, separate, sign_errors
 from hardsim.proof.nearest import LocalType, NearestReading
 from hardsim.proof.ratios import common
 from hardsim.proof.result import HeadProof, LinkProof, NotProved, Proof, TypeRun, WorstCase
@@ -101,8 +102,9 @@ def linked(claim: str, argue: Callable[[], object]) -> LinkProof:
         argue()
     except NotProved as failure:
         return LinkProof(claim, failure.reason, failure.head, failure.cases, rounded=failure.rounded)
-    except (TooLarge, RecursionError):
-        return LinkProof(claim, "the formula's Boolean functions are too large for this prover", limit=True)
+    except TooLarge as failure:
+        told = f". {failure}" if failure.args else ""
+        return LinkProof(claim, f"the formula's Boolean functions are too large for this prover{told}", limit=True)
     except OverflowError:
         return LinkProof(claim, "a weight or an encoding is too large for this prover", limit=True)
     return LinkProof(claim)
@@ -114,12 +116,15 @@ def walked(
     """The first link, and what is known of each head that its proof got to; see `walk`."""
     known: dict[str, Attended | None] = {}
     link = linked(NETWORK, lambda: walk(State(model, program, facts, heads=known), argument, report))
-    forms = [unit.pre for layer in program.layers for unit in layer.units]
+    readers: dict[str, dict[str, None]] = {head.out: {} for head in program.heads}
+    for unit in (unit for layer in program.layers for unit in layer.units):
+        for name in readers.keys() & dict(unit.pre.terms):
+            readers[name][str(unit.pre)] = None
     heads = []
     for number, layer in enumerate(program.layers, start=1):
         for head in (head for head in layer.heads if head.name in known):
             found = known[head.name]
-            clips = tuple(dict.fromkeys(str(form) for form in forms if head.out in dict(form.terms)))
+            clips = tuple(readers[head.out])
             worst, why = (None, None) if found is None else (found.worst, found.argument)
             margin = None if worst is None else worst.margin
             heads.append(HeadProof(head.name, number, head.purpose, found is None, worst, margin, why, clips))
@@ -127,19 +132,9 @@ def walked(
 
 
 def prove_meaning(program: Program, core: Core, facts: Facts) -> LinkProof:
-    """Whether a program's output at the last position is the truth of a core there, for all words."""
-
-    def argue() -> None:
-        if program.alphabet != core.alphabet:
-            raise NotProved("the specification and the formula have different alphabets")
-        wanted = CoreMeaning(facts, core).of(core.root)
-        found = ProgramMeaning(facts, program).of(program.output)
-        for site in facts.sites.read_at():
-            if found[site] != wanted[site]:
-                where = f"{facts.sites.AT} {facts.sites.place(site)}"
-                raise NotProved(f"the output '{program.output}' is not proved to be the formula {where}")
-
-    return linked(MEANING, argue)
+    """Whether a program's output at the last position is the truth of a formula there, for all words: of the file that
+    a core was made of, whose nodes say no more than where to cut."""
+    return linked(MEANING, lambda: account_of(facts, program, core))
 
 
 def looks_ahead(node: Node) -> bool:
@@ -222,7 +217,7 @@ def feed_forward(state: State, plan: FeedForward, layer: ProgramLayer, margins: 
     for out, (column, attended) in written.items():
         if attended:
             # A Boolean of its own at every site, unless it is always the same there.
-            variable = state.diagrams.variable(("bit", names[out]))
+            variable = state.bit(out)
             if not state.facts.boolean(column):
                 raise NotProved(f"the coordinate '{names[out]}' can be other than 0 and 1")
             column = tuple([number if state.diagrams.constant(number) else variable for number in column])
@@ -248,14 +243,14 @@ def _clip(state: State, unit: HiddenUnit, item: Unit, which: tuple[int, int], ma
     what = f"the clip that writes '{item.out}'"
     form = state.terms(item.pre)
     heads = dict.fromkeys(k for terms in (unit.form, form) for k, _ in terms if k not in state.exact)
-    (factors, rest), (wanted, rest_wanted) = separate(unit.form, heads), separate(form, heads)
-    own, specified = state.soft(rest, unit.bias, what), state.hard(rest_wanted, what)
     if not heads:
-        value, target = state.facts.clipped(own), state.facts.clipped(specified)
+        value, target = _exact(state, unit.form, unit.bias, True, what), _exact(state, form, 0, False, what)
         if value != target:
             site = next(site for site, pair in enumerate(zip(value, target, strict=True)) if pair[0] != pair[1])
             raise NotProved(f"{what} is not what is specified at {state.sites.place(site)}")
         return value, False
+    (factors, rest), (wanted, rest_wanted) = separate(unit.form, heads), separate(form, heads)
+    own, specified = state.soft(rest, unit.bias, what), state.hard(rest_wanted, what)
     found = [state.attended.get(k) for k in heads]
     if all(isinstance(head, BooleanHead) for head in found):
         booleans = [head for head in found if isinstance(head, BooleanHead)]
@@ -264,6 +259,18 @@ def _clip(state: State, unit: HiddenUnit, item: Unit, which: tuple[int, int], ma
     if own != specified or any(factors.get(k, 0) != wanted.get(k, 0) for k in heads):
         raise NotProved(f"{what} reads counts with other coefficients than specified")
     return _counted(state, own, [(k, factors.get(k, 0)) for k in heads], which, what, margins), True
+
+
+def _exact(state: State, form: Terms, constant: Rational, soft: bool, what: str) -> Column:
+    """The value of a clip of exact coordinates at every site, in the network or in the specification."""
+    read = [(factor, state.exact_of(k, what)) for k, factor in form]
+
+    def cut(place: int) -> int | None:
+        k, column = form[place][0], read[place][1]
+        alike = column.soft == column.hard and state.facts.boolean(column.soft)
+        return state.bit(k) if alike else None
+
+    return state.facts.clip([(factor, one.soft if soft else one.hard) for factor, one in read], constant, cut)
 
 
 # ---- clips that round attended Booleans ----
@@ -377,6 +384,8 @@ def _counted(
             found = judge(base)
             taken |= found.keys()
             margin = min(found.values()) - error
+            if margin < 0:
+                margin = max(margin, _together(counts, group, base, found, error))
             for _, head, place in worst:
                 if _worse(head, margin):
                     off = Fraction(float(head.error[place]))
@@ -389,6 +398,36 @@ def _counted(
         for site in group:
             result[site] = value
     return tuple(result)
+
+
+def _together(
+    counts: Sequence[tuple[Fraction, Counted]],
+    sites: Sequence[int],
+    base: Any,
+    found: Mapping[int, Rational],
+    error: Fraction,
+) -> Fraction:
+    """The margin of a clip that reads the difference of two numbers alone, looked up with equal scores, where `found`
+    has its margins without errors, whose sum is `error`; -1 of any other.
+
+    Let it be `base + factor (p - q)` with the positions p and q that should win. On each side of the threshold the
+    specified input that is next to it determines p - q, and so how much farther off the one number can be than the
+    other (ours); inputs beyond are a whole `factor` farther away, and both errors count in full there."""
+    pairs = [(factor, head) for factor, head in counts if isinstance(head, CountHead)]
+    if len(pairs) != 2 or len(counts) != 2 or not isinstance(base, int | Fraction):
+        return Fraction(-1)
+    (first, one), (second, other) = pairs
+    if one.like != other.like or first + second != 0 or not first * one.slope:
+        return Fraction(-1)
+    factor, rest = first * one.slope, base + first * (Fraction(one.base) - other.base)
+    margins = [Fraction(margin) + abs(factor) - error for margin in found.values()]
+    for side, margin in found.items():
+        distance = (Fraction(1 + margin if side else -margin) - rest) / factor
+        apart = max(one.apart(site, int(distance)) for site in sites) if distance.denominator == 1 else math.inf
+        if not math.isfinite(apart):
+            return Fraction(-1)
+        margins.append(margin - abs(first) * Fraction(apart))
+    return min(margins)
 
 
 def lattice_margins(
@@ -457,7 +496,7 @@ def attaining(state: State, reading: NearestReading, site: int, winner: int, bit
     query = [row[site] for row in reading.queries]
 
     def logit(kind: LocalType) -> Fraction:
-        return sum((Fraction(q * k) for q, k in zip(query, kind.key, strict=True)), Fraction(0))
+        return sum((lower(q * k) for q, k in zip(query, kind.key, strict=True)), Fraction(0))
 
     kinds = {j: reading.types[reading.kinds[start + j - 1]] for j in reading.mask.visible(i, n)}
     selected = any(kind.selected and kind.value == bit for kind in kinds[winner])
@@ -474,7 +513,7 @@ def attaining(state: State, reading: NearestReading, site: int, winner: int, bit
     return result
 
 
-NUMERIC = Argument(nearest, look_up_errors, sign_errors, lattice_margins)
+NUMERIC = Argument(nearest, look_up_errors, numbers_apart, sign_errors, lattice_margins)
 """The argument site by site."""
 
 

@@ -18,7 +18,18 @@ from typing import Any, TypeAlias
 
 from flint import fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
-from hardsim.lang.arith import MAX_POWER_BITS, Arith, Constant, Expression, Indicator, Negation, Operation, Variable
+from hardsim.lang.arith import (
+    MAX_POWER_BITS,
+    Application,
+    Arith,
+    Constant,
+    Expression,
+    Indicator,
+    Negation,
+    Operation,
+    Variable,
+)
+from hardsim.lang.reals import Real
 from hardsim.network.numbers import Rational, plain
 from hardsim.proof.result import NotProved
 
@@ -36,8 +47,12 @@ def _context() -> fmpq_mpoly_ctx:
     return fmpq_mpoly_ctx.get(NAMES, "lex")
 
 
+def _number(value: Rational) -> fmpq:
+    return fmpq(value.numerator, value.denominator)
+
+
 def _constant(value: Rational) -> fmpq_mpoly:
-    return _context().constant(fmpq(value.numerator, value.denominator))
+    return _context().constant(_number(value))
 
 
 class Ratio:
@@ -46,10 +61,19 @@ class Ratio:
     def __init__(self, top: fmpq_mpoly, bottom: fmpq_mpoly) -> None:
         if not bottom:
             raise NotProved(f"{top} is divided by 0")
-        common = top.gcd(bottom)
-        top, bottom = top / common, bottom / common
+        if not bottom.is_constant():
+            common = top.gcd(bottom)
+            if not common.is_constant():
+                top, bottom = top / common, bottom / common
         factor = bottom.leading_coefficient()
-        self.top, self.bottom = top / factor, bottom / factor
+        self.top, self.bottom = (top, bottom) if factor == 1 else (top / factor, bottom / factor)
+
+    @staticmethod
+    def _lowest(top: fmpq_mpoly, bottom: fmpq_mpoly) -> Ratio:
+        """A quotient that is in lowest terms already, with 1 as the leading coefficient of its divisor."""
+        found = Ratio.__new__(Ratio)
+        found.top, found.bottom = top, bottom
+        return found
 
     @staticmethod
     def variable(name: str) -> Ratio:
@@ -60,6 +84,9 @@ class Ratio:
     def of(value: Value) -> Ratio:
         """A constant as a quotient; quotients as they are."""
         return value if isinstance(value, Ratio) else Ratio(_constant(value), _constant(1))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (_coefficients(self.top), _coefficients(self.bottom))
 
     @cached_property
     def key(self) -> tuple[Any, ...]:
@@ -73,11 +100,17 @@ class Ratio:
         return hash(self.key)
 
     def __add__(self, other: Value) -> Ratio:
-        right = Ratio.of(other)
+        if not isinstance(other, Ratio):
+            return self._lowest(self.top + self.bottom * _number(other), self.bottom)
+        right = other
+        if right.bottom == self.bottom:
+            return Ratio(self.top + right.top, self.bottom)
         return Ratio(self.top * right.bottom + right.top * self.bottom, self.bottom * right.bottom)
 
     def __mul__(self, other: Value) -> Ratio:
-        right = Ratio.of(other)
+        if not isinstance(other, Ratio):
+            return self._lowest(self.top * _number(other), self.bottom if other else _constant(1))
+        right = other
         return Ratio(self.top * right.top, self.bottom * right.bottom)
 
     def __truediv__(self, other: Value) -> Ratio:
@@ -88,7 +121,7 @@ class Ratio:
         return Ratio.of(other) / self
 
     def __neg__(self) -> Ratio:
-        return Ratio(-self.top, self.bottom)
+        return self._lowest(-self.top, self.bottom)
 
     def __sub__(self, other: Value) -> Ratio:
         return self + (-Ratio.of(other))
@@ -130,6 +163,12 @@ class Ratio:
         return str(self.top) if bottom == "1" else f"({self.top})/({bottom})"
 
 
+def _restored(*parts: dict[tuple[int, ...], Fraction]) -> Ratio:
+    """A quotient from its coefficients."""
+    context = _context()
+    return Ratio(*(context.from_dict({power: _number(c) for power, c in part.items()}) for part in parts))
+
+
 Value: TypeAlias = int | Fraction | Ratio
 Domain: TypeAlias = Mapping[str, Ratio]
 """What variables are, written with numbers >= 0."""
@@ -146,6 +185,8 @@ def common(numbers: Iterable[Fraction]) -> Fraction:
 
 def simplest(value: Any) -> Any:
     """A quotient that is a constant as a number; numbers as ints where they are."""
+    if isinstance(value, Real):
+        return value
     return value.simplest if isinstance(value, Ratio) else plain(value)
 
 
@@ -253,6 +294,8 @@ def ratio_of(function: Arith, sign: Callable[[LinearForm], int], domain: Domain)
                 if op == "/" and not positive(second, domain) and not positive(-second, domain):
                     raise NoRatio(f"{second} is not known to be other than 0")
                 return _held(ARITHMETIC[op](first, second))
+            case Application(name, _):
+                raise NoRatio(f"it has a function, {name}")
             case Operation("div" | "mod"):
                 raise NoRatio("it divides with a remainder")
             case _:

@@ -159,6 +159,9 @@ class Proof(Record):
     """The first and the last length."""
     predicates: tuple[str, ...] = ()
     """Predicates of positions and lengths that count as Booleans of which nothing is known."""
+    temperatures: tuple[str, ...] = ()
+    """Rational temperatures in place of one that is no rational function, and is nowhere hotter: the inequalities are
+    of logits at these."""
 
     @property
     @written

@@ -8,6 +8,7 @@ which nothing else is known.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
@@ -16,10 +17,12 @@ from math import lcm
 from typing import Any, ClassVar
 
 from hardsim.lang.arith import Arith
-from hardsim.network.columns import PositionFunction, PredicateColumn
+from hardsim.lang.reals import Real, RealNumber
+from hardsim.network.columns import PositionFunction, PredicateColumn, real_value
 from hardsim.network.model import Transformer
 from hardsim.network.numbers import Mask, Rational, plain
 from hardsim.proof import ratios
+from hardsim.proof.monotone import hotter
 from hardsim.proof.ratios import Domain, LinearForm, NoRatio, Ratio, Value, chain, ratio_of, simplest
 from hardsim.proof.result import NotProved
 
@@ -87,16 +90,23 @@ class Sites:
         return self._known[key]
 
     def _evaluate(self, function: PositionFunction) -> list[Any]:
-        return self.tabulate(function.variables, lambda i, n: plain(function.evaluate(i=i, n=n)))
+        def value(i: int, n: int) -> Rational:
+            found = real_value(function, i, n)
+            if isinstance(found, Real):
+                told = f"the encoding {function} is no rational number at position {i} of {n}"
+                raise NotProved(f"{told}: of encodings proofs need exact ones, of temperatures they do not")
+            return plain(found)
 
-    def tabulate(self, names: Collection[str], value: Callable[[int, int], Rational]) -> list[Rational]:
+        return self.tabulate(function.variables, value)
+
+    def tabulate(self, names: Collection[str], value: Callable[[int, int], RealNumber]) -> list[Any]:
         """A function of i and n at every site, which depends only on those of them that are named."""
         known, longest = cache(value), max(self.lengths)
         pairs = zip(self.i, self.n, strict=True)
         return [known(i if "i" in names else 1, n if "n" in names else longest) for i, n in pairs]
 
     def inverse(self, model: Transformer) -> list[Any]:
-        """The inverse temperature at every site."""
+        """The inverse temperature at every site: a rational or a Real."""
         return self.tabulate(model.temperature.variables, model.inverse_temperature)
 
     # ---- numbers at a site ----
@@ -231,6 +241,14 @@ class SiteClass:
         return 1 if odd % 2 == 0 else -1
 
 
+LONGER: Domain = chain("i", [0]) | {"n": Ratio.variable("b") + 2}
+"""All positions of lengths from 2 on, and more."""
+
+
+def _no_sign(exponent: LinearForm) -> int:
+    raise NoRatio("a power of -1 differs between positions and lengths")
+
+
 def _classes() -> Iterator[SiteClass]:
     one = Ratio.of(1)
     yield SiteClass(True, True, False, False, {"i": one, "n": one})
@@ -244,12 +262,29 @@ def _classes() -> Iterator[SiteClass]:
 
 
 class Classes(Sites):
-    """The classes in the place of sites: a column has one entry for each."""
+    """The classes in the place of sites: a column has one entry for each. What is said of them need hold only where
+    their `size` is larger than `beyond`: the length or, where positions of longer words are as in their prefixes, the
+    position."""
 
-    def __init__(self) -> None:
+    def __init__(self, beyond: int = 0, prefix: bool = False) -> None:
         super().__init__(())
+        self.beyond, self.size = beyond, QUERY if prefix else LENGTH
         self.classes = tuple(_classes())
         self.i, self.n = [QUERY] * len(self.classes), [LENGTH] * len(self.classes)
+        self.hotter: list[Value] = []
+        """By class a rational function that is at least the temperature, where that is none."""
+
+    def least(self, value: Value, domain: Domain) -> Fraction | None:
+        """A lower bound at the points of a domain whose size is larger than `beyond`: that of `lower`, or one of the
+        multiples of the size that the value is at least; None if comparing coefficients gives neither."""
+        found = ratios.lower(value, domain)
+        share = ratios.lower(Ratio.of(value) / self.size, domain) if self.beyond else None
+        grown = None if share is None or share < 0 else share * (self.beyond + 1)
+        return max((bound for bound in (found, grown) if bound is not None), default=None)
+
+    def only(self) -> str:
+        """What is said of the sites that are meant, where these are not all."""
+        return f", {self.size} > {self.beyond}" if self.beyond else ""
 
     def apart(self) -> Sequence[int]:
         """Every class on its own."""
@@ -295,12 +330,38 @@ class Classes(Sites):
                              if isinstance(value, Free)}))  # fmt: skip
 
     def inverse(self, model: Transformer) -> list[Value]:
-        """One over the temperature, which must be positive everywhere."""
+        """One over the temperature, which must be positive everywhere; of one with functions one over a rational one
+        that is nowhere colder (`hotter`)."""
         temperature = model.temperature
+        if isinstance(temperature, Arith) and temperature.irrational:
+            self.hotter = [self._hotter(temperature, one) for one in self.classes]
+            return [(1 / Ratio.of(value)).simplest for value in self.hotter]
         values = self.evaluate(temperature)
         if not all(self.positive(value, site) for site, value in enumerate(values)):
             raise NotProved(f"the temperature {temperature} is not known to be positive for all lengths")
         return [(1 / Ratio.of(value)).simplest for value in values]
+
+    @staticmethod
+    def _hotter(temperature: Arith, one: SiteClass) -> Value:
+        with suppress(NoRatio):  # one for all that have several positions, if it serves
+            if not (one.first and one.last):
+                return hotter(temperature, _no_sign, LONGER)
+        try:
+            return hotter(temperature, one.sign, one.domain)
+        except NoRatio as reason:
+            raise NotProved(f"the temperature {temperature} is no rational function, and {reason}") from None
+
+    @property
+    def temperatures(self) -> tuple[str, ...]:
+        """What the proof takes for a temperature with functions, and where."""
+        places: dict[Value, list[str]] = {}
+        for one, value in zip(self.classes, self.hotter, strict=False):
+            places.setdefault(value, []).append(str(one))
+        rest = "else" if len(places) > 1 else "everywhere"
+        return tuple(
+            f"tau <= {value} {rest if some is list(places.values())[-1] else 'where ' + ' or '.join(some)}"
+            for value, some in places.items()
+        )
 
     def at_most_zero(self, value: Any, site: int) -> bool:
         """Whether a number is at most 0 throughout a class."""

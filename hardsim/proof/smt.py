@@ -28,12 +28,13 @@ from hardsim.network.numbers import Mask, Rational
 from hardsim.program.model import Head, Kind, Program
 from hardsim.proof.facts import Column
 from hardsim.proof.general import (
+    ALTERNATING,
     EVERY_LENGTH,
     LEMMA_6,
-    LOOKED_UP_BIT,
-    LOOKED_UP_NUMBER,
+    NUMBER,
     RAMP_BOUND,
     SHARP,
+    TABLE,
     TWICE,
     GeneralFacts,
     last_of_ramp,
@@ -423,7 +424,7 @@ class Writer:
             own = f"(= sw {sign})"
             which = "positive" if bound > 0 else "negative"
             ask = (*common, f"(assert {test.format(asked, size, number(bound))})")
-            if argument.bound == RAMP_BOUND:
+            if argument.bound.startswith(RAMP_BOUND):
                 yield Query(name, "sign", f"{which}: the last two of its parity have {argument.g} (i - 1)^2/i", (
                     *ask, f"(assert (and {own} (<= (- i 1.0) w)))",
                     f"(assert (< {right} (/ (* {g} (- i 1.0) (- i 1.0)) i)))"))  # fmt: skip
@@ -549,14 +550,18 @@ def bounds(name: str, argument: HeadArgument, slope: Rational) -> Iterator[Query
     assert g is not None
     error = Fraction(argument.error)
     claim = f"the error is at most {float(error)!r}"
-    if argument.bound != RAMP_BOUND:
-        cubed = "(- 1.0 (* x x x))"
+    if not argument.bound.startswith(RAMP_BOUND):
+        x = [f"(* {' '.join('x' * power)})" for power in range(10)]
+        tail, fifth = f"(- 1.0 {x[7]})", f"(- 1.0 {x[5]})"
+        middle = f"(/ (+ x (* 2.0 {x[4]}) (/ (* 3.0 {x[9]}) (* {tail} {tail}))) (+ 1.0 x {x[4]}))"
+        ends = f"(/ {x[3]} (* {fifth} {fifth}))"
         bound = {
             SHARP: "x",
             LEMMA_6: "(/ (* 2.0 x) (+ 1.0 x))",
             TWICE: "(/ (* 2.0 x) (+ 1.0 (* 2.0 x)))",
-            LOOKED_UP_BIT: f"(let ((t (/ x {cubed}))) (/ (* 2.0 t) (+ 1.0 (* 2.0 t))))",
-            LOOKED_UP_NUMBER: f"(* {number(slope if slope > 0 else -slope)} (/ x (* {cubed} {cubed})))",
+            TABLE: f"(let ((t (+ x {x[4]} (/ {x[9]} {tail})))) (/ (* 2.0 t) (+ 1.0 (* 2.0 t))))",
+            ALTERNATING: f"(let ((t (+ x (/ {x[9]} {tail})))) (/ (* 2.0 t) (+ 1.0 (* 2.0 t))))",
+            NUMBER: f"(* {number(slope if slope > 0 else -slope)} (ite (< {middle} {ends}) {ends} {middle}))",
         }[argument.bound]
         yield Query(name, "bound", claim, (*small("x", g), f"(assert (> {bound} {number(error)}))"))
         return

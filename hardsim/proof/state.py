@@ -11,6 +11,7 @@ A coordinate is one of
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -81,13 +82,16 @@ class BooleanHead:
 @dataclass
 class CountHead:
     """A looked-up number: `base + slope p` where p is the position that should win, 1 to `sizes` by site; the
-    network's value is off by at most `error`."""
+    network's value is off by at most `error`. Heads whose `like` is equal look up counts of one kind with equal scores:
+    those that should find positions d apart are off by at most `apart(site, d)` more in the one than in the other."""
 
     name: str
     base: Rational
     slope: Rational
     sizes: list[Any]
     error: Array
+    like: object
+    apart: Callable[[int, int], float]
     worst: WorstCase | None = None
     argument: HeadArgument | None = None
 
@@ -182,9 +186,13 @@ class State:
 
     def place(self, name: str) -> int:
         """The network's coordinate of a name of the specification; NotProved if there is none."""
-        if name not in self.model.coordinates:
+        if name not in self._places:
             raise NotProved(f"the specification speaks of a coordinate '{name}' that the network does not have")
-        return self.model.coordinates.index(name)
+        return self._places[name]
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.model.coordinates)}
 
     # ---- forms ----
 
@@ -201,6 +209,10 @@ class State:
         """The same as the specification has it, without a constant."""
         return self.facts.combine([(c, self.exact_of(k, what).hard) for k, c in terms], 0)
 
+    def bit(self, coordinate: int) -> int:
+        """The variable of a Boolean coordinate that is the same in network and specification."""
+        return self.diagrams.variable(("bit", self.model.coordinates[coordinate]))
+
     def exact_of(self, coordinate: int, what: str) -> ExactColumn:
         """An exact coordinate; NotProved if it is none."""
         if coordinate not in self.exact:
@@ -211,8 +223,8 @@ class State:
 
     def written(self, coordinate: int) -> bool:
         """Whether something has written a coordinate."""
-        pending = [other for _, other, _ in self.pending]
-        return any(coordinate in place for place in (self.exact, self.means, self.attended, pending))
+        written = self.exact, self.means, self.attended
+        return any(coordinate in place for place in written) or any(coordinate == k for _, k, _ in self.pending)
 
 
 @dataclass(frozen=True)
@@ -261,6 +273,6 @@ def hold_names(program: Program) -> None:
     names += [head.out for head in program.heads]
     for layer in program.layers:
         names += dict.fromkeys([*(unit.out for unit in layer.units), *(out for out, _ in layer.biases)])
-    for place, name in enumerate(names):
-        if name in names[:place]:
+    for name, times in Counter(names).items():
+        if times > 1:
             raise NotProved(f"the specification has two meanings for the coordinate '{name}'")

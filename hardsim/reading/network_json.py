@@ -277,7 +277,7 @@ def _positions(document: Reader, width: int, readout: Readout) -> Any:
         item.only("coordinate", "value")
         coordinate, place = item.field("coordinate").integer(0, width - 1), item.field("value")
         value = read_encoding(place)
-        hold_encoding(place, value, len(readout.before), len(readout.after))
+        hold_encoding(place, value, len(readout.before), len(readout.after), real=True)
         found.append((coordinate, value))
     return tuple(found)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from itertools import groupby
 
 from hardsim.checking.bound import BoundHead, BoundLength, BoundResult
 from hardsim.checking.critical import LARGEST, WIDTH, Bracket, CriticalResult, beta_text
 from hardsim.checking.result import Word, printed_lengths
 from hardsim.lang.words import written_word
+from hardsim.proof.result import HeadProof
 from hardsim.report.check import model_line, named, print_facts, print_reach, print_violation, titles, verdict_text
 from hardsim.report.numbers import NOTHING, count, plural, short, tried_text
 from hardsim.report.screen import Screen, columns
@@ -172,16 +174,15 @@ def conclusions(result: CriticalResult) -> list[str]:
     lines = []
     if result.partial:
         lines.append("every length: not asked, since the search was interrupted")
+    elif result.formula is None:
+        lines.append(f"every length: not asked, since {result.reason}")
     elif every.right_at is None:
         lines.append(f"every length: not proved at any beta up to {beta_text(LARGEST)}: {result.reason}")
     else:
         lines.append(
             f"every length: right at beta {beta_text(every.right_at)}, temperature constant {short(1 / every.right_at)}"
         )
-        if result.deciding is not None and result.deciding.argument is not None:
-            argument = result.deciding.argument
-            rate = "" if argument.g is None else f" with g = {argument.g / every.right_at} beta, x = e^-g"
-            lines.append(f"  decided by head {result.deciding.name}: its error is at most {argument.bound}{rate}")
+        lines += [] if result.deciding is None else [f"  decided by head {decided(result.deciding, every.right_at)}"]
     if every.wrong_at is None:
         lines.append("no word tried is wrong at any beta tried")
     else:
@@ -189,15 +190,31 @@ def conclusions(result: CriticalResult) -> list[str]:
     if every.closed:
         lines.append(f"the bracket is closed: words come within {beta_text(WIDTH)} of the proved end")
     elif every.right_at is not None:
-        lines.append(
-            "the bracket is open: the proof gives positions their worst types at their least rate, and none of the "
-            f"{count(every.tried)} words tried comes that far (no word may)"
-        )
+        lines.append(f"the bracket is open: none of the {count(every.tried)} words tried comes that far (no word may)")
+        lines.append(f"  to close it there would have to be {result.missing}")
+        inside = result.inside
+        if inside is not None:
+            close = (
+                "the same bracket for the Booleans inside is closed" if inside.closed else "Booleans inside come closer"
+            )
+            lines.append(
+                f"  {close}: one is inexact at beta {beta_text(inside.wrong_at)} on a word of length {inside.n}"
+            )
+            lines.append("  and is rounded once more by what reads it, so that the output is right on words tried")
     paper = f"; Lemma 6 needs 2 ln 7 = {result.lemma_6:.4f}" if result.lemma_6 else ""
     lines.append(f"beta in use: {beta_text(result.beta_used)}{paper}")
     if result.partial:
         lines.append("interrupted: not all lengths were done")
     return lines
+
+
+def decided(head: HeadProof, beta: Fraction) -> str:
+    """The head that decides a proof for every length, and the bound of its error."""
+    if head.argument is None:
+        return head.name if head.worst is None else f"{head.name}, at {head.worst.summary}"
+    argument = head.argument
+    rate = "" if argument.g is None else f" with g = {argument.g / beta} beta, x = e^-g"
+    return f"{head.name}: its error is at most {argument.bound}{rate}"
 
 
 def brief(word: Word, alphabet: Sequence[str]) -> str:

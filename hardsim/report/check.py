@@ -214,7 +214,8 @@ def temperature_text(length: LengthResult) -> str | None:
     if length.temperature is None:
         return None
     low, high = length.temperature.least, length.temperature.largest
-    return short(high) if low == high else f"{short(low)} to {short(high)}"
+    first, last = short(low), short(high)
+    return last if first == last else f"{first} to {last}"
 
 
 def print_heads(screen: Screen, result: CheckResult) -> None:

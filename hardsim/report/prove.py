@@ -12,6 +12,7 @@ from hardsim.checking.confirm import Confirmation
 from hardsim.checking.parting import command_for
 from hardsim.checking.prove import LengthProof, ProofResult
 from hardsim.checking.result import span_text
+from hardsim.proof.decay import HeadDecay, ProgramArgument
 from hardsim.proof.result import HeadArgument, HeadProof, Proof, WorstCase
 from hardsim.report.check import (
     STYLES,
@@ -31,6 +32,14 @@ METHOD = (
     "Every length: i is the query, w the position that should win, j another one, c a count; l are logits in nats.",
     "An inequality is checked with positions written as sums of numbers >= 0 (for 1 <= j < w <= i <= n: j = 1 + a, "
     "w = j + 1 + b, i = w + c, n = i + d): the coefficients of (left - right) times the denominator are all >= 0.",
+)
+PROGRAM_METHOD = (
+    "Every length: n is the length with its padding. After each layer every coordinate is off by at most E(n) = "
+    "A n^p e^(-r n). The scores of a head are then off by eta, a multiple of E of the layer before. Where "
+    "eta/tau <= 1/2 and gap/tau >= r n, its weights are off by at most 2 e n e^(-r n), without the e if eta = 0.",
+    "An inequality F n^s e^(-r n) <= M is checked at n = N0 >= s/r, from where on its left side falls. A clip whose "
+    "input is off by at most M, its hard inputs' distance from where it is not constant, is exact. Lengths below N0 "
+    "were looked at one by one, at the same temperature.",
 )
 HEAD_COLUMNS = columns(
     "<head", "layer", "largest\nerror", "least\nmargin", "at n", "at i", "should\nread",
@@ -53,6 +62,8 @@ def print_proof(screen: Screen, result: ProofResult, alphabet: Sequence[str], ta
     print_shown(screen, result.shown, alphabet)
     if result.proof is not None:
         _print_links(screen, result.proof, result.all_n, tables)
+    if result.argument is not None and result.argument.proved and tables:
+        print_program_argument(screen, result.argument)
     if tables and result.lengths:
         screen.block(LENGTH_COLUMNS, [length_row(length) for length in result.lengths])
     screen.raw()
@@ -178,9 +189,51 @@ def print_argument(screen: Screen, proof: Proof, tables: bool) -> None:
             _print_heads(screen, heads)
         if proof.predicates:
             screen.line(f"  counted as Booleans of which nothing is known: {'; '.join(proof.predicates)}")
+        if proof.temperatures:
+            screen.line(
+                f"  logits l are those of a temperature that is nowhere colder: {'; '.join(proof.temperatures)}"
+            )
     for number, link in enumerate(proof.links, start=1):
         reason = "proved" if link.proved else f"not proved: {link.reason}"
         screen.line(f"  every length, link {number}: {link.claim} -- {reason}")
+
+
+def print_program_argument(screen: Screen, argument: ProgramArgument) -> None:
+    """The argument for every length of a program: heads with the same gap together."""
+    screen.raw()
+    for text in PROGRAM_METHOD:
+        screen.line(f"  {text}")
+    screen.line(f"  tau = {argument.temperature}; N0 = {argument.start}; sizes are at most {argument.size}")
+    groups: dict[tuple[object, ...], list[HeadDecay]] = {}
+    for head in argument.heads:
+        groups.setdefault((head.layer, head.rules, head.gap, head.rate, head.factor, head.power), []).append(head)
+    for layer in argument.layers:
+        for head, *others in (heads for heads in groups.values() if heads[0].layer == layer.layer):
+            names = ", ".join(one.name for one in (head, *others))
+            screen.line(f"  layer {layer.layer}, {'heads' if others else 'head'} {names}: {'; '.join(head.rules)}")
+            if head.rate is not None:
+                screen.line(f"    gap >= {' and '.join(head.gap)}, so gap/tau >= {multiple_of_n(head.rate)}")
+            if head.factor:
+                screen.line(f"    eta <= {decaying(head.factor, head.power)} E(n) of layer {layer.layer - 1}")
+        error = "0" if layer.rate is None else decaying(layer.factor, layer.power, layer.rate)
+        screen.line(f"  after layer {layer.layer}: E(n) = {error}")
+    for check in argument.checks:
+        left = decaying(check.factor, check.power, check.rate)
+        screen.line(f"  {check.what}: {left} <= {check.limit} (at n = {argument.start}: {short(check.value)})")
+
+
+def multiple_of_n(rate: Fraction) -> str:
+    """`rate n` as text."""
+    return "n" if rate == 1 else f"{rate} n" if rate.denominator == 1 else f"({rate}) n"
+
+
+def decaying(factor: Fraction, power: int, rate: Fraction | None = None) -> str:
+    """`factor n^power e^(-rate n)` as text."""
+    rest = [f"n^{power}" if power > 1 else "n"] * (power > 0) + (
+        [] if rate is None else [f"e^(-{multiple_of_n(rate)})"]
+    )
+    alone = factor == 1 and bool(rest)
+    return " ".join([*([] if alone else [str(factor) if factor.denominator == 1 else f"({factor})"]), *rest])
 
 
 def alike(proof: Proof) -> list[list[HeadProof]]:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from operator import add
 from typing import Any, Protocol, TypeAlias, TypeGuard, TypeVar
 
+from hardsim.lang.reals import RealNumber
 from hardsim.network.model import Terms
 from hardsim.network.numbers import Rational
 
@@ -39,8 +40,8 @@ class Arithmetic(Protocol[T]):
     def negligible(self) -> int:
         """A logit that is so many nats below the largest of its row may be left out."""
 
-    def number(self, value: Rational) -> T:
-        """The nearest number to (or an enclosure of) an exact value."""
+    def number(self, value: RealNumber) -> T:
+        """The nearest number to (or an enclosure of) a number."""
 
     def approximate(self, value: T) -> tuple[float, float]:
         """A float64 midpoint and a radius of the value (or of its enclosure): no finite ones beyond float64."""

@@ -28,6 +28,7 @@ from typing import Any, Generic
 
 import numpy as np
 
+from hardsim.lang.reals import Real, RealNumber
 from hardsim.network.model import AttentionHead
 from hardsim.network.numbers import Rational
 from hardsim.run.arithmetic import Arithmetic, Column, T, Value, is_exact, lift, linear
@@ -112,7 +113,7 @@ class WordHead(Generic[T]):
         head: AttentionHead,
         arithmetic: Arithmetic[T],
         product: Callable[[Whole, Whole], T],
-        inverse: Sequence[Fraction],
+        inverse: Sequence[RealNumber],
         views: Views,
     ) -> None:
         self.head, self.arithmetic, self.product, self.inverse = head, arithmetic, product, inverse
@@ -180,8 +181,11 @@ class WordHead(Generic[T]):
             self._static[side] = made
         return made
 
-    def _times(self, value: Value, beta: Fraction) -> Value:
-        return value * (beta if is_exact(value) else self.arithmetic.number(beta))
+    def _times(self, value: Value, beta: RealNumber) -> Value:
+        """The product, exact where both are."""
+        if is_exact(value) and not isinstance(beta, Real):
+            return value * beta
+        return lift(self.arithmetic, value) * self.arithmetic.number(beta)
 
     def _exponential(self, query: Sequence[T], key: Sequence[T]) -> T:
         """e^(q . k) of vectors of numbers."""

@@ -21,9 +21,9 @@ from typing import Any
 from flint import arb, arb_mat, ctx, fmpq
 
 from hardsim.errors import Undecided
+from hardsim.lang.reals import Real, RealNumber, scaled
 from hardsim.network.numbers import Rational
 from hardsim.run.arithmetic import Value, is_exact
-from hardsim.theory.outward import scaled
 
 TINY = 20_000
 """Bounds below 2^-TINY in size are moved outwards to 0 or 2^-TINY: their exact digits would take long to write."""
@@ -39,8 +39,8 @@ class BallArithmetic:
         self.bits = bits
         self._zero = arb(0)
         self._one = arb(1)
-        self.number: Callable[[Rational], arb] = lru_cache(10_000)(ball)
-        """An enclosure of a rational, exact for integers."""
+        self.number: Callable[[RealNumber], arb] = lru_cache(10_000)(ball)
+        """An enclosure of a number, exact for integers."""
 
     def precision(self) -> AbstractContextManager[Any]:
         """Work at this precision inside the block; the one before it is restored."""
@@ -126,8 +126,10 @@ class BallArithmetic:
         return mean + ball(spread * dropped) * arb(0, 1) * self.number(-self.negligible).exp()
 
 
-def ball(value: Rational) -> arb:
-    """An enclosure of a rational at the present precision."""
+def ball(value: RealNumber) -> arb:
+    """An enclosure of a number at the present precision."""
+    if isinstance(value, Real):
+        return value.ball(ctx.prec)
     return arb(value) if isinstance(value, int) else arb(fmpq(value.numerator, value.denominator))
 
 

@@ -12,8 +12,9 @@ from fractions import Fraction
 from typing import Any, Protocol, TypeAlias
 
 from hardsim.errors import Undecided
+from hardsim.lang.reals import RealNumber
 from hardsim.network.dense import Activation, Dense, Mlp, Network, NetworkHead, NetworkLayer, Norm
-from hardsim.network.numbers import Mask, Rational
+from hardsim.network.numbers import Mask
 from hardsim.run.arithmetic import Arithmetic
 from hardsim.run.ball import BallArithmetic
 
@@ -184,7 +185,7 @@ class DenseForward:
         """The rows of an array of weights."""
         return [[self._number(value) for value in row] for row in array.tolist()]
 
-    def _number(self, value: float | Rational) -> Any:
+    def _number(self, value: float | RealNumber) -> Any:
         return self.arithmetic.number(Fraction(value) if isinstance(value, float) else value)
 
 

@@ -86,6 +86,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from hardsim.lang.reals import Real
 from hardsim.network.dense import Activation, Dense, Mlp, Network, NetworkHead, NetworkLayer, Norm, ScoreScale, entries
 from hardsim.network.numbers import Mask
 from hardsim.run.enclosure import (
@@ -148,7 +149,8 @@ def enclosed(array: Dense) -> tuple[Floats, Floats | None]:
     """The nearest float64 array and how far it is off; None if nowhere."""
     if array.dtype != object:
         return np.ascontiguousarray(array, dtype=np.float64), None
-    mid, rad = (part.reshape(array.shape) for part in floats([Fraction(value) for value in array.ravel().tolist()]))
+    values = [value if isinstance(value, Real) else Fraction(value) for value in array.ravel().tolist()]
+    mid, rad = (part.reshape(array.shape) for part in floats(values))
     return mid, rad if rad.any() else None
 
 

@@ -33,6 +33,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from hardsim.lang.reals import Real, RealNumber, bounds
 from hardsim.network.integers import Exact
 from hardsim.network.numbers import Rational
 
@@ -140,9 +141,13 @@ def clipped(mid: Floats, rad: Floats) -> tuple[Booleans, Booleans]:
     return finite & (mid <= -rad), finite & ((mid - 1) * (1 - 4 * U) >= rad)
 
 
-def fixed(values: Sequence[Rational]) -> Block:
-    """Values that are the same for every word, shape (1, n)."""
-    return known(Exact.row(values, 1))
+def fixed(values: Sequence[RealNumber]) -> Block:
+    """Values that are the same for every word, shape (1, n): exact ones if all are rational."""
+    rationals = [value for value in values if not isinstance(value, Real)]
+    if len(rationals) == len(values):
+        return known(Exact.row(rationals, 1))
+    mid, rad = floats(values)
+    return Block(mid[None, :], rad[None, :])
 
 
 def known(exact: Exact) -> Block:
@@ -198,14 +203,19 @@ def between(low: Floats, high: Floats, places: int, size: int) -> Block:
     return Block(np.where(same, low, mid), rad, places, size, partly=True)
 
 
-def rounded(value: Rational) -> tuple[float, float]:
-    """The nearest float and how far it may be off: 0 only if it is the value, and no subnormal number.
+def rounded(value: RealNumber) -> tuple[float, float]:
+    """The nearest float and how far it may be off: 0 only if it is the value, and no subnormal number. Of what is no
+    rational the float next to the middle of an enclosure.
 
     What is beyond float64 becomes 0, off by infinity. (Python rounds quotients of integers to the nearest float, with
     integers alone.)
     """
     if isinstance(value, int) and -LARGEST_EXACT < value < LARGEST_EXACT:
         return float(value), 0.0
+    if isinstance(value, Real):
+        low, high = bounds(value)
+        near, off = rounded((low + high) / 2)
+        return near, off if off == float("inf") else (off + float((high - low) / 2)) * GROW + ETA
     try:
         near = float(value)
     except OverflowError:
@@ -215,7 +225,7 @@ def rounded(value: Rational) -> tuple[float, float]:
     return near, U * abs(near) * GROW + ETA
 
 
-def floats(values: Sequence[Rational]) -> tuple[Floats, Floats]:
+def floats(values: Sequence[RealNumber]) -> tuple[Floats, Floats]:
     """The same of several numbers."""
     pairs = [rounded(value) for value in values]
     return np.array([mid for mid, _ in pairs], dtype=np.float64), np.array([rad for _, rad in pairs], dtype=np.float64)
@@ -244,12 +254,26 @@ def quotients(whole: NDArray[Any], unit: int) -> tuple[Floats, Floats]:
     return mid, np.where(exact, 0.0, outward(U * np.abs(mid)))
 
 
-def rounded_row(values: Exact) -> tuple[Floats, Floats]:
+def rounded_row(values: Exact, share: float = 0.0) -> tuple[Floats, Floats]:
     """The same of one row of numbers, (1, n), as arrays of shape (n,): to the nearest float also where numerators or
-    unit are not."""
+    unit are not. The numbers meant may be off from these by a `share` of their sizes."""
     exact = max(values.size, values.unit) < LARGEST_EXACT
     mid, rad = quotients(values.whole if exact else values.whole.astype(object), values.unit)
+    if share:
+        rad = outward(rad + share * (np.abs(mid) + rad))
     return mid[0], rad[0]
+
+
+def near_row(values: Sequence[RealNumber]) -> tuple[Exact, float]:
+    """Rationals next to positive numbers, (1, n), and by what share of its size each number may be off from its
+    rational: by nothing if all are rational, so that products with rationals are off by the same share."""
+    rationals = [value for value in values if not isinstance(value, Real)]
+    if len(rationals) == len(values):
+        return Exact.row(rationals, 1), 0.0
+    ends = [bounds(value) for value in values]
+    middles = [(low + high) / 2 for low, high in ends]
+    share = max((high - low) / (2 * middle) for (low, high), middle in zip(ends, middles, strict=True))
+    return Exact.row(middles, 1), float(share) * GROW + ETA
 
 
 def odd_part(number: int) -> int:

@@ -24,6 +24,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from hardsim.lang.reals import RealNumber
 from hardsim.network.integers import Exact, combination
 from hardsim.network.model import AttentionHead
 from hardsim.network.numbers import Mask
@@ -39,6 +40,7 @@ from hardsim.run.enclosure import (
     combine,
     growth,
     known,
+    near_row,
     outward,
     rounded_row,
 )
@@ -156,11 +158,11 @@ class Tables:
 class HeadPass:
     """One head at one length; what does not depend on the word is computed once, in a run of all positions.
 
-    `inverse` holds 1/tau by query position, exactly; `tables` are shared by the heads of the length.
+    `inverse` holds 1/tau by query position; `tables` are shared by the heads of the length.
     """
 
     head: AttentionHead
-    inverse: Sequence[Fraction]
+    inverse: Sequence[RealNumber]
     views: Views
     tables: Tables = field(default_factory=Tables)
     _numbers: dict[tuple[Fraction, ...], int] = field(default_factory=dict)
@@ -168,7 +170,7 @@ class HeadPass:
     """What each class of keys adds to the logits of each query, and how far that may be off, (n,)."""
     _table: ExpTable | None = None
     _queries: list[Exact] = field(default_factory=list)
-    """Query forms over tau."""
+    """Query forms times `sharpness`."""
     _static: Lookup | None = None
     """Keys and values, where they were found to be the same for every word."""
     _found: dict[Hashable, tuple[Booleans, Floats, Floats]] = field(default_factory=dict)
@@ -177,8 +179,8 @@ class HeadPass:
 
     def __post_init__(self) -> None:
         self.n = self.views.size
-        self.sharpness = Exact.row(self.inverse, 1)
-        self.scale = rounded_row(self.sharpness)
+        self.sharpness, self.share = near_row(self.inverse)
+        self.scale = rounded_row(self.sharpness, self.share)
 
     def attend(self, blocks: Sequence[Block], values: Sequence[Block], step: Suffix = WHOLE) -> list[Block]:
         """The attended values of these columns at every query of the step."""
@@ -300,7 +302,7 @@ class HeadPass:
 
     def _make_table(self, blocks: Sequence[Block]) -> ExpTable:
         keys = (exact_sum(((c, blocks[index]) for index, c in form), self.n) for _, form in self.head.scores)
-        left, right = (list(map(rounded_row, side)) for side in (self._queries, keys))
+        left, right = [rounded_row(query, self.share) for query in self._queries], list(map(rounded_row, keys))
         mids, rads = ([np.stack([one[part] for one in side]) for side in (left, right)] for part in (0, 1))
         return self.tables.get(self.views, (mids[0], rads[0]), (mids[1], rads[1]))
 
@@ -322,7 +324,7 @@ class HeadPass:
             if shift not in self._numbers:
                 self._numbers[shift] = len(self._classes)
                 added = combination(zip(self._queries, shift, strict=True), 0, (1, self.n))
-                self._classes.append(rounded_row(added))
+                self._classes.append(rounded_row(added, self.share))
             translate[code] = self._numbers[shift]
         return translate[codes]
 

@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from hardsim.lang.reals import Real, RealNumber
 from hardsim.network.model import AttentionHead, Entering, FeedForward, HiddenUnit, Layer, Transformer
 from hardsim.run.arithmetic import Arithmetic, Column, T, Value, is_exact, linear
 from hardsim.run.attention import WordHead, exponentials
@@ -88,8 +89,8 @@ class Forward(Generic[T]):
         rows = np.array([len(index)] * self.model.bos + [index[symbol] for symbol in word], dtype=np.int64)
         columns = list(self._base)
         for place, letter in self._letters.items():
-            held = [letter.values[row] for row in letter.places(rows).tolist()]
-            columns[place] = Column(list(map(add, held, columns[place].values)))
+            held, base = [letter.values[row] for row in letter.places(rows).tolist()], columns[place]
+            columns[place] = Column(list(map(add, held, base.values))) if base.exact else self._add(Column(held), base)
         trace: Trace[T] = Trace(columns, self.model.reading_index(len(word)))
         for number, (layer, heads) in enumerate(zip(self.model.layers, self._heads, strict=True)):
             self._attention(number, layer, heads, trace)
@@ -102,7 +103,7 @@ class Forward(Generic[T]):
         """Position encodings and heads with the temperatures of a length."""
         model, positions = self.model, range(self.model.first, n + 1)
         values, self._letters = model.entering(n)
-        self._base = [Column(column, static=index not in self._letters) for index, column in enumerate(values)]
+        self._base = [self._encoded(column, index not in self._letters) for index, column in enumerate(values)]
         inverse = model.inverse_temperatures(n)
         views = {mask: Views(mask, len(positions), model.bos) for mask in {head.mask for head in model.heads}}
         self._heads = [
@@ -111,6 +112,12 @@ class Forward(Generic[T]):
         ]
         self._length = n
         self._memo.clear()
+
+    def _encoded(self, column: Sequence[RealNumber], static: bool) -> Column:
+        """What positions add to a coordinate: exact where it is rational."""
+        number = self.arithmetic.number
+        values = [number(value) if isinstance(value, Real) else value for value in column]
+        return Column(values, not any(isinstance(value, Real) for value in column), static)
 
     def _remembered(self, what: Hashable, reads: Iterable[int], columns: Sequence[Column], made: Callable[[], M]) -> M:
         """What a part of the network makes of the columns that it reads: known by their values or, of those that are

@@ -17,6 +17,8 @@ from functools import lru_cache
 from typing import Any
 
 from hardsim.errors import InputError
+from hardsim.lang.reals import Real, RealNumber, bounds
+from hardsim.network.columns import real_value
 from hardsim.network.model import Terms, Transformer
 from hardsim.network.numbers import Rational
 from hardsim.run.arithmetic import is_exact
@@ -54,10 +56,12 @@ class MpArithmetic:
         self.dps = dps
         self._zero = self.context.mpf(0)
         self._one = self.context.mpf(1)
-        self.number: Callable[[Rational], Any] = lru_cache(10_000)(self._nearest)
+        self.number: Callable[[RealNumber], Any] = lru_cache(10_000)(self._nearest)
 
-    def _nearest(self, value: Rational) -> Any:
-        """The nearest number to a rational."""
+    def _nearest(self, value: RealNumber) -> Any:
+        """The nearest number, or next to it."""
+        if isinstance(value, Real):
+            value = sum(bounds(value, 4 * self.dps), Fraction(0)) / 2  # 10 < 2^4
         return self.context.mpf(value.numerator) / value.denominator
 
     def precision(self) -> AbstractContextManager[None]:
@@ -129,13 +133,22 @@ class MpArithmetic:
 def amplification(model: Transformer, n: int) -> Fraction:
     """By how many units of rounding an activation, a clip's input or a logit of a word of length n can be off."""
     inverse, size = largest_inverse(model, n), n + model.bos
+    places = range(model.first, n + 1)
     error = [Fraction(0)] * model.dimension
+    # What is no rational is rounded once, which a query over tau is besides its product.
+    rounded_tau = any(isinstance(one, Real) for one in model.inverse_temperatures(n))
+    for coordinate, encoding in model.encodings:
+        reals = [found for i in places if isinstance(found := real_value(encoding, i, n), Real)]
+        error[coordinate] += max((max(map(abs, bounds(found))) + 1 for found in reals), default=Fraction(0))
     largest = Fraction(size)
     for layer, (entering, grown) in zip(model.layers, magnitudes(model, n), strict=True):
         columns = list(map(Rounded, entering, error))
         written: defaultdict[int, list[tuple[Fraction, Rounded]]] = defaultdict(list)
         for head in layer.heads:
-            logit = rounded_logit([(_form(q, columns), _form(k, columns)) for q, k in head.scores], inverse)
+            pairs = [(_form(q, columns), _form(k, columns)) for q, k in head.scores]
+            if rounded_tau:
+                pairs = [(Rounded(q.size, q.error + 4 * q.size + 1), k) for q, k in pairs]
+            logit = rounded_logit(pairs, inverse)
             largest = max(largest, logit.error)
             for out, form in head.values:
                 value = _form(form, columns)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+from hardsim.lang.reals import Real, RealNumber, bounds, upper
+from hardsim.network.columns import real_value
 from hardsim.network.model import Terms, Transformer
-from hardsim.network.numbers import Rational
 
 
 def magnitudes(model: Transformer, n: int) -> Iterator[tuple[list[Fraction], list[Fraction]]]:
@@ -18,7 +19,7 @@ def magnitudes(model: Transformer, n: int) -> Iterator[tuple[list[Fraction], lis
     for _, column, value in model.embedding.entries:
         size[column] = max(size[column], _size(value))
     for column, encoding in model.encodings:
-        size[column] += max(_size(encoding.evaluate(i=i, n=n)) for i in range(model.first, n + 1))
+        size[column] += max(_size(real_value(encoding, i, n)) for i in range(model.first, n + 1))
     for layer in model.layers:
         grown = list(size)
         for head in layer.heads:
@@ -41,9 +42,9 @@ def reach(form: Terms, size: Sequence[Fraction]) -> Fraction:
 
 
 def largest_inverse(model: Transformer, n: int) -> Fraction:
-    """The largest 1/tau over the positions of words of length n."""
+    """The largest 1/tau over the positions of words of length n, or a rational above it."""
     positions = range(model.first, n + 1) if "i" in model.temperature.variables else (n,)
-    return max(model.inverse_temperature(i, n) for i in positions)
+    return max(upper(model.inverse_temperature(i, n)) for i in positions)
 
 
 def largest_logit(model: Transformer, n: int) -> Fraction:
@@ -56,5 +57,6 @@ def largest_logit(model: Transformer, n: int) -> Fraction:
     return max(scores, default=Fraction(0)) * largest_inverse(model, n)
 
 
-def _size(value: Rational) -> Fraction:
-    return abs(Fraction(value))
+def _size(value: RealNumber) -> Fraction:
+    """A rational that is at least the absolute value."""
+    return max(map(abs, bounds(value))) if isinstance(value, Real) else abs(Fraction(value))

@@ -30,6 +30,7 @@ import numpy as np
 from hardsim.errors import Undecided
 from hardsim.hard.hardmax import visible_sums
 from hardsim.lang.arith import Arith, parse_arith
+from hardsim.lang.reals import Real, RealNumber, bounds
 from hardsim.network.model import Schedule, Transformer
 from hardsim.network.numbers import ONE
 from hardsim.program.model import Affine, Encoding, Head, Program, ProgramLayer, Weighting
@@ -70,7 +71,7 @@ class Bounds:
         return max(self.layers[-1].final.values(), default=ZERO) if self.layers else ZERO
 
 
-def error_bounds(program: Program, facts: LengthFacts, inverse: Sequence[Fraction], gaps: Gaps) -> Bounds:
+def error_bounds(program: Program, facts: LengthFacts, inverse: Sequence[RealNumber], gaps: Gaps) -> Bounds:
     """The recursion at one length.
 
     Args:
@@ -123,11 +124,11 @@ def _score_error(head: Head, rows: HeadFacts, errors: Errors) -> Fraction:
     return round_up(total)
 
 
-Row = tuple[int, int, int, Fraction | None, Fraction]
+Row = tuple[int, int, int, Fraction | None, RealNumber]
 """The arguments of `row_distance` but for eta."""
 
 
-def worst_rows(program: Program, facts: LengthFacts, inverse: Sequence[Fraction], gaps: Gaps) -> dict[str, list[Row]]:
+def worst_rows(program: Program, facts: LengthFacts, inverse: Sequence[RealNumber], gaps: Gaps) -> dict[str, list[Row]]:
     """By head, the rows that bound all of its rows: the distance of a row grows with the number of positions and falls
     with the gap, so of rows that are alike otherwise only those count that no longer row with a smaller gap stands for.
     """
@@ -142,7 +143,7 @@ def worst_rows(program: Program, facts: LengthFacts, inverse: Sequence[Fraction]
 
 
 def _undominated(rows: Iterable[Row]) -> Iterator[Row]:
-    alike: dict[tuple[int, int, Fraction, bool], list[tuple[int, Fraction]]] = {}
+    alike: dict[tuple[int, int, RealNumber, bool], list[tuple[int, Fraction]]] = {}
     for positions, fewest, most, gap, inverse in rows:
         alike.setdefault((fewest, most, inverse, gap is None), []).append((positions, gap or ZERO))
     for (fewest, most, inverse, alone), some in alike.items():
@@ -154,15 +155,18 @@ def _undominated(rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def row_distance(
-    positions: int, fewest: int, most: int, gap: Fraction | None, inverse: Fraction, eta: Fraction
+    positions: int, fewest: int, most: int, gap: Fraction | None, inverse: RealNumber, eta: Fraction
 ) -> Fraction:
     """THEORY's general hardmax bound for rows with `fewest` to `most` maxima among the visible positions: its first
-    term falls as the number of maxima m grows, its second does not depend on it once m > 1."""
-    rest = ZERO if gap is None else weight_distance(positions, fewest, gap, eta, 1 / inverse)
+    term falls as the number of maxima m grows, its second does not depend on it once m > 1. The first falls as the
+    temperature does, the second grows: of one that is no rational the worse end of an enclosure is taken in each."""
+    low, high = bounds(inverse)
+    hottest, coldest = 1 / low, 1 / high
+    rest = ZERO if gap is None else weight_distance(positions, fewest, gap, eta, hottest, coldest)
     if most == 1:
         return rest
     # All positions that share the maximum: only the second term is left.
-    shared = weight_distance(most, most, Fraction(1), eta, 1 / inverse)
+    shared = weight_distance(most, most, Fraction(1), eta, coldest)
     return min(Fraction(2), rest if fewest > 1 and gap is not None else rest + shared)
 
 
@@ -272,7 +276,7 @@ def place_of(tau: Fraction) -> int:
     return STEPS * (power - 1) + int(tau * STEPS / Fraction(2) ** power)
 
 
-def inverses(model: Transformer, n: int) -> Sequence[Fraction]:
+def inverses(model: Transformer, n: int) -> Sequence[Fraction | Real]:
     """1/tau of a softmax model by query index."""
     return model.inverse_temperatures(n)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from hardsim.errors import InputError
+from hardsim.lang.reals import scaled
 
 BITS = 96
 """Bits of the integer in a dyadic bound: about 29 digits."""
@@ -61,11 +62,6 @@ def exp_above(x: Fraction, bits: int = BITS) -> Fraction:
     with ctx.workprec(bits + (abs(x.numerator) // x.denominator).bit_length() + 16):
         mantissa, exponent = arb(fmpq(x.numerator, x.denominator)).exp().upper().man_exp()
     return max(round_up(scaled(int(mantissa), int(exponent)), bits), TINIEST)
-
-
-def scaled(mantissa: int, exponent: int) -> Fraction:
-    """mantissa times 2^exponent."""
-    return Fraction(mantissa << exponent) if exponent >= 0 else Fraction(mantissa, 1 << -exponent)
 
 
 def _check_bits(bits: int) -> None:

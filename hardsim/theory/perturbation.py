@@ -19,7 +19,9 @@ FARTHEST = Fraction(2)
 """No two weightings are farther apart in the 1-norm: both sum to 1."""
 
 
-def weight_distance(visible: int, maxima: int, gap: Fraction | None, eta: Fraction, tau: Fraction) -> Fraction:
+def weight_distance(
+    visible: int, maxima: int, gap: Fraction | None, eta: Fraction, tau: Fraction, coldest: Fraction | None = None
+) -> Fraction:
     """Average hardmax with ties (ours); Lemma 33 where there is one maximum. A bound of
     `||softmax(s'/tau) - avghard(s)||_1`.
 
@@ -39,11 +41,14 @@ def weight_distance(visible: int, maxima: int, gap: Fraction | None, eta: Fracti
     once where gap <= 2 eta: a score that is no maximum may then lead. For m = 1 the bound is approached as
     gap - 2 eta grows against tau, with the maximum low by eta and all others high by it.
 
+    Of a temperature between `coldest` and tau, tau bounds the first term, which grows with it while gap > 2 eta, and
+    `coldest` the second, which falls.
+
     Raises:
         InputError: if tau is not positive, eta or the number of maxima is out of range, or the gap is missing or not
             positive.
     """
-    others = _check(visible, maxima, gap, eta, tau)
+    others = _check(visible, maxima, gap, eta, min(tau, tau if coldest is None else coldest))
     if gap is not None and others and gap <= 2 * eta:
         return FARTHEST
     total = Fraction(0)
@@ -51,7 +56,8 @@ def weight_distance(visible: int, maxima: int, gap: Fraction | None, eta: Fracti
         total += Fraction(2 * others, maxima) * exp_above(-(gap - 2 * eta) / tau)
     if maxima > 1 and eta:
         # e^2 - 1 > 2: nothing is lost, and no huge power is computed.
-        total += FARTHEST if eta >= tau else _growth_above(2 * eta / tau)
+        least = tau if coldest is None else coldest
+        total += FARTHEST if eta >= least else _growth_above(2 * eta / least)
     return min(total, FARTHEST)
 
 

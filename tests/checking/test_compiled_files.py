@@ -128,9 +128,8 @@ def test_an_edited_file_is_believed_nothing(name: str, tmp_path: Path) -> None:
     if subject.structural:
         assert prove_subject(subject, LONGEST, heads_only=True).verdict is Verdict.REFUTED
         return
-    # `prove` runs every word of such a file, and says so.
+    # `prove` runs every word of such a file, or reads all it needs from the weights that there are.
     proof = prove_attention(without_budget(subject), LONGEST)
-    assert all(length.proved_by in (None, "every word") for length in proof.lengths)
     if proof.verdict is Verdict.PROVED:
         assert result.verdict in (Verdict.CERTIFIED, Verdict.REFUTED)
         assert result.mismatch is None
@@ -171,7 +170,7 @@ def test_other_temperatures_of_such_a_file(name: str | None, options: ModelOptio
         return
     assert (subject.sharpness is None) is (options.epsilon is not None)
     result = check_with_proof(subject, CheckOptions(max_n=LONGEST))
-    if not subject.structural:
+    if subject.sharpness is not None and not subject.structural:
         assert result.verdict is not Verdict.PROVED
     if subject.sharpness is None:
         if result.violation is not None:

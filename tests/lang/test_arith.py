@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hardsim.errors import SourceError
 from hardsim.lang.arith import (
     MAX_OPERATIONS,
+    Application,
     Arith,
     Complement,
     Constant,
@@ -25,6 +26,7 @@ from hardsim.lang.arith import (
     linear_form,
     parse_arith,
 )
+from hardsim.lang.reals import FUNCTIONS
 from tests.mistakes import raised
 
 F = Fraction
@@ -142,6 +144,7 @@ TREES: st.SearchStrategy[Expression] = st.recursive(
     st.one_of(st.builds(Constant, st.integers(0, 30)), st.builds(Variable, st.sampled_from(["i", "n"]))),
     lambda inner: st.one_of(
         st.builds(Negation, inner),
+        st.builds(Application, st.sampled_from(FUNCTIONS), inner),
         st.builds(Operation, st.sampled_from(OPERATORS), inner, inner),
         st.builds(Indicator, conditions(inner)),
     ),
@@ -200,6 +203,11 @@ def error_of(text: str) -> SourceError:
         ("(i]", 3, 1, "] does not close ("),
         ("1 + [i", 5, 1, "this bracket is never closed: ["),
         ("1/xyz", 3, 3, "unknown name 'xyz'"),
+        ("1/log n", 3, 3, "log without brackets"),
+        ("sqrt()", 6, 1, "nothing between the brackets"),
+        ("sqrt[i]", 1, 4, "sqrt without brackets"),
+        ("log(1, 2)", 6, 1, "unknown operator ,"),
+        ("log(i = n)", 4, 7, "(i = n) is a condition, and a number is needed here"),
         ("1 % 2", 3, 1, "unknown operator %"),
         ("0.25*n", 1, 4, "not an integer"),
         ("1.2.3", 1, 5, "not an integer"),
@@ -233,7 +241,8 @@ def test_hints() -> None:
     assert error_of("1/x").expected == "an integer, i or n, or an opening bracket"
     assert raised(SourceError, parse_arith, "m", ()).expected == "an integer or an opening bracket"
     assert error_of("1 % i").hint == "the remainder is written mod"
-    assert error_of("PRIME(i)/2").hint == "an expression has no calls"
+    assert error_of("PRIME(i)/2").hint == "the functions are log, sqrt, exp, of one number each"
+    assert error_of("logs(i)/2").hint == "did you mean log?"
     assert error_of("2*(i < n)").hint == "write [(i < n)] for 1 where it holds and 0 elsewhere"
     assert error_of("[i]").hint == "compare it with something, as in i mod 2 == 0"
 

@@ -20,7 +20,11 @@ from typing import Any
 import pytest
 
 from hardsim import parse
+from hardsim.checking.open import compile_srasp, store_program
 from hardsim.cli.app import run
+from hardsim.lang.srasp.parallel import ParallelProgram
+from hardsim.lang.srasp.parse import parse_program
+from tests.mutants import programs
 from tests.mutants.judge import Answer, Judge, matrix
 from tests.mutants.mutate import NETWORK_ONLY, mutant
 
@@ -285,3 +289,110 @@ def test_no_verdict_about_a_hard_mutant_is_wrong(number: int, tmp_path: Path) ->
 def test_no_verdict_about_many_hard_mutants_is_wrong(number: int, tmp_path: Path) -> None:
     for seed in range(5, 300):
         try_hard_mutant(number, seed, tmp_path)
+
+
+# ---- programs ----
+
+ORDERED = """alphabet: a b
+n(i) := psum_j[j <= i] Q_a(j)
+last(i) := leftmost_j[1, n(j) >= pos(i)] Q_b(j) : Q_a(i)
+low(i) := rightmost_j[j > i, n(j) < 2] Q_a(j) : 1
+Y(i) := last(i) | low(i)
+"""
+COUNTED = """alphabet: a b
+same(i) := count_j[j < i, in(j) = in(i)]
+twin(i) := rightmost_j[j < i, same(j) = same(i)] in(j) : in(i)
+mean(i) := mean_j[j <= i] same(j)
+Y(i) := twin(i) = 'a' | mean(i) > 1
+"""
+PROGRAMS = (
+    "ab_plus", "dyck1", "dyck1_depth2", "flipflop", "parity", "dyck2",
+    "unmarked_reversal", ORDERED, COUNTED,
+)  # fmt: skip
+"""Shipped programs that accept, and two of our own: order inside scores, counts, means."""
+FEW_PROGRAMS = len(PROGRAMS)
+TAUS = ("1/(20*n)", "1/n^3", "1/(64*n^4)", "1/(1000*n^4)", "1/10^9", "1/(64*n^3*(n+1))")
+
+
+@cache
+def program_base(number: int) -> dict[str, Any]:
+    """A compiled program, not changed yet: hard attention alone."""
+    text = PROGRAMS[number]
+    source = text if "\n" in text else Path(f"formulas/{text}.srasp").read_text(encoding="utf-8")
+    subject = compile_srasp(parse_program(source, "test"), "test", "")[0]
+    found: dict[str, Any] = json.loads(store_program(subject))
+    return found
+
+
+class ProgramCase:
+    """One mutant of a program on disk, with the judge's answers."""
+
+    def __init__(self, number: int, seed: int, folder: Path) -> None:
+        document = program_base(number)
+        changed, self.said = programs.mutant(document["program"], seed)
+        self.path = folder / f"{number}-{seed}.ahat.json"
+        self.path.write_text(json.dumps(document | {"program": changed}), encoding="utf-8")
+        self.matrices = programs.matrices(changed)
+        self.alphabet: list[str] = changed["alphabet"]
+        self.hard = Judge(self.matrices, hard=True)
+
+    def hold(self, n: int, tau: str, context: str) -> None:
+        """Softmax at a temperature must answer as hard attention does on every word of a length that is proved."""
+        soft = Judge(self.matrices, tau=tau)
+        for word in product(self.alphabet, repeat=n):
+            told = self.hard.ask(word)
+            assert told != "unknown", f"{context}\n{word}: hard attention decides nothing"
+            assert soft.ask(word) in (told, "unknown"), f"{context}\n{word} at {tau}: {soft.ask(word)}, not {told}"
+
+    def ask(self, *arguments: str) -> None:
+        """Ask hardsim, and hold what it says against the judge."""
+        code, result, err = ask(*arguments[:1], str(self.path), *arguments[1:])
+        context = f"{self.said}\n{arguments} {self.path}\n{err}"
+        assert code in (0, 1, 2, 3), context
+        assert (code == 2) == (result is None), context
+        if result is None:
+            return
+        for length in result["lengths"]:
+            if length["proved_by"] and not length["ties_broken"]:
+                tau = (
+                    arguments[arguments.index("--tau") + 1] if "--tau" in arguments else length["temperature"]["exact"]
+                )
+                self.hold(length["n"], tau, f"{context}\n{length}")
+        if result["verdict"] == "REFUTED" and (mismatch := result["mismatch"]) is not None and "--tau" in arguments:
+            soft = Judge(self.matrices, tau=arguments[arguments.index("--tau") + 1])
+            word = tuple(mismatch["word"])
+            told = soft.ask(word), self.hard.ask(word)
+            assert "unknown" in told or told[0] != told[1], f"{context}\n{mismatch}"
+
+
+def try_program_mutant(number: int, seed: int, folder: Path) -> None:
+    """Softmax against hard attention, both from the file alone."""
+    case = ProgramCase(number, seed, folder)
+    case.ask("prove", "--max-n", "3")
+    case.ask("prove", "--max-n", "3", "--tau", TAUS[seed % len(TAUS)])
+    case.path.unlink()
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("number", range(len(PROGRAMS)))
+def test_the_judge_agrees_with_the_programs(number: int) -> None:
+    program = program_base(number)["program"]
+    judge, text = Judge(programs.matrices(program), hard=True), PROGRAMS[number]
+    source = text if "\n" in text else Path(f"formulas/{text}.srasp").read_text(encoding="utf-8")
+    meant = ParallelProgram(parse_program(source, "test"))
+    for n in range(1, SHORT):
+        words = list(product(program["alphabet"], repeat=n))
+        assert [judge.ask(word) for word in words] == ["yes" if one else "no" for one in meant.accepts(words)]
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("number", range(len(PROGRAMS)))
+def test_no_verdict_about_a_mutant_of_a_program_is_wrong(number: int, tmp_path: Path) -> None:
+    try_program_mutant(number, number, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(FEW_PROGRAMS, FEW_PROGRAMS + MANY, 20))
+def test_no_verdict_about_many_mutants_of_programs_is_wrong(first: int, tmp_path: Path) -> None:
+    for seed in range(first, first + 20):
+        try_program_mutant(seed % len(PROGRAMS), seed, tmp_path)

@@ -44,7 +44,7 @@ def answers(text: str, directory: Path) -> list[str]:
     """What z3 says to each query."""
     file = directory / "queries.smt2"
     file.write_text(text, encoding="utf-8")
-    done = subprocess.run([Z3, "-T:60", file], capture_output=True, text=True, check=False)
+    done = subprocess.run([Z3, "-T:600", file], capture_output=True, text=True, check=False)
     return [line for line in done.stdout.splitlines() if line in ("sat", "unsat", "unknown", "timeout")]
 
 

@@ -142,17 +142,6 @@ def lower(
     return replace(program, layers=tuple(layers))
 
 
-def node_coordinates(
-    core: Core, regime: Regime, counting: Method | None = None, users: Users | None = None
-) -> dict[int, str]:
-    """The coordinate that holds each live node of a core, in the program that `lower` makes of it.
-
-    Raises:
-        Unsupported: as `lower`.
-    """
-    return _Lowering(core, regime, counting, users).names
-
-
 class _Lowering:
     """One pass over the live nodes of a core, after which every node is placed.
 

@@ -39,7 +39,6 @@ MASKS: Final[dict[ast.Mask, Mask]] = {
     "j>i": Mask.STRICT_PAST,
     "j>=i": Mask.PAST,
 }
-ORDER_GAP: Final = "1/(4*n^2)"
 HALF: Final = Fraction(1, 2)
 Score: TypeAlias = tuple[list[Pair], str]
 """A score and the declared gap of its rows."""
@@ -368,9 +367,14 @@ class Evaluator(NetworkBuilder):
         Let v >= u be wanted (for <= both are negated), leftmost. m_j, the maximum of v up to j, and m'_j = m_(j-1)
         (-n-1 for j = 1) never fall, so with U = u - 1/2 (u + 1/2 if v > u is wanted) there is at most one j with
         m'_j < U < m_j, and it is the first with v_j >= u. The score `-(U - m'_j)(U - m_j) / n^2` is at least 1/(4n^2)
-        there and at most -1/(4n^2) elsewhere, since U is no integer; BOS has 0, so the gap is 1/(4n^2) or more under
-        every mask that cuts positions off on the right only. It is bilinear: `-(1/n^2)(U^2 - U (m + m') + m m')`, with
-        the square of U moved to BOS. The rightmost j is the mirror image.
+        there and at most -1/(4n^2) elsewhere, since U is no integer; BOS has 0, so it is ahead where nothing is found,
+        and behind by 1/(4n^2) or more otherwise, under every mask that cuts positions off on the right only. It is
+        bilinear: `-(1/n^2)(U^2 - U (m + m') + m m')`, with the square of U moved to BOS. The rightmost j is the mirror
+        image.
+
+        The tie-breaking term `(1/n^2)(j/n)/8` at j >= 1 changes no winner, and shows without all this that there is
+        one: the products are multiples of 1/(2n^2), from which BOS is 1/(4n^2) away, so all scores of a row differ, by
+        1/(8n^3) or more.
         """
         if op in (">", ">="):
             u, v = u.scaled(-1), v.scaled(-1)
@@ -385,10 +389,11 @@ class Evaluator(NetworkBuilder):
             (self.square(u, f"{name}.u"), begin),
             (query.scaled(-2 * shift), inverse),
             (self.inverse, inverse.scaled(Fraction(1, 4))),
+            (self.encoding("1/n^2"), self.encoding(POSITION).scaled(Fraction(1, 8))),
             # the query of BOS itself: no product above exceeds (n + 1/2)^2 / n^2 <= 9/4
             (begin, begin.scaled(4)),
         ]
-        return score, ORDER_GAP
+        return score, "1/(8*n^3)"
 
     def _extreme(self, side: ast.Side, value: ScaledInteger, name: str) -> ScaledInteger:
         """m: the maximum of v over j <= i (leftmost) or j >= i (rightmost).
@@ -403,7 +408,7 @@ class Evaluator(NetworkBuilder):
             (self.begin, self.begin.scaled(4)),
         ]
         mask = Mask.FUTURE if side == "leftmost" else Mask.PAST
-        return ScaledInteger(self.attend(name, mask, score, ORDER_GAP, form), value.interval)
+        return ScaledInteger(self.attend(name, mask, score, "1/(4*n^2)", form), value.interval)
 
     def _before(self, side: ast.Side, top: ScaledInteger, name: str) -> tuple[Affine, list[Pair]]:
         """m' over n, and terms of the score `-m m' / n^2`.

@@ -29,6 +29,7 @@ from hardsim.compiling.from_srasp.network import (
     Symbols,
     Value,
 )
+from hardsim.compiling.from_srasp.ranges import Ranges
 from hardsim.compiling.from_srasp.scores import (
     MAX_CASES,
     MAX_RANGE,
@@ -41,6 +42,7 @@ from hardsim.compiling.from_srasp.scores import (
     folded,
     indices,
     replaced,
+    summed,
 )
 from hardsim.errors import InputError, OutOfRange, Source, Span, marked
 from hardsim.hard.exact import ExactModel, HardTrace
@@ -216,6 +218,7 @@ class _Compiler(Evaluator):
         super().__init__(program)
         self.program = program
         self.planner = Planner(program.source, program.symbols, self.tuples)
+        self.ranges = Ranges(program)
         self.guards: list[Guard] = []
 
     def compile(self) -> Compiled:
@@ -292,7 +295,7 @@ class _Compiler(Evaluator):
     def _prefix_sum(self, value: ast.Expression, name: str, span: Span) -> ScaledInteger:
         number = self.of(ScaledInteger, value, f"{name}: term")
         means = self.mean(number, name)
-        if not _sums_in_range(number.interval):
+        if not _sums_in_range(number.interval) and not self.ranges.hold(ast.Ref(name, "i", ast.Sort.INT)):
             self._watch(name, "the prefix sum", Measure(*means, mean=Mask.FUTURE), span)
         return self.prefix_sum(number, means, name)
 
@@ -309,12 +312,12 @@ class _Compiler(Evaluator):
                 self.sides(comparison, f"{name}: {number}") for number, comparison in enumerate(plan.equalities, 1)
             ]
             for number, (pair, comparison) in enumerate(zip(pairs, plan.equalities, strict=True), 1):
-                self._watch_sides(pair, name, f"{name}: {number}", comparison.span)
+                self._watch_sides(comparison, pair, name, f"{name}: {number}")
             score = self.equality_score(side, terms, pairs, name) if pairs else self.boolean_score(side, terms)
             found = self.read(mask, *score, read, name)
         else:
             here, there = self.sides(plan, name)
-            self._watch_sides([here, there], name, name, plan.span)
+            self._watch_sides(plan, (here, there), name, name)
             if plan.op == "!=":
                 found = self.read_unequal(attention, here, there, read, name)
             else:
@@ -341,7 +344,7 @@ class _Compiler(Evaluator):
         if other is not None and ordered and (len(left) > 1 or mask is not Mask.NONE):
             raise self.planner.refused_order(count, other, alone=len(left) == 1)
         for number, (comparison, pair) in enumerate(left, 1):
-            self._watch_sides(pair, name, f"{name}: {number}", comparison.span)
+            self._watch_sides(comparison, pair, name, f"{name}: {number}")
         if other is not None and ordered:
             return self._count_ordered(cases, other.op, left[0][1], name)
         terms, pairs = self.boolean_terms(cases, name), [pair for comparison, pair in left if comparison.op == "="]
@@ -399,12 +402,14 @@ class _Compiler(Evaluator):
 
     # ---- ranges ----
 
-    def _watch_sides(self, sides: Sequence[ScaledInteger], name: str, place: str, span: Span) -> None:
+    def _watch_sides(
+        self, comparison: Comparison, sides: tuple[ScaledInteger, ScaledInteger], name: str, place: str
+    ) -> None:
         """Each of two integers that a score compares must be in range."""
-        for value, label in zip(sides, "uv", strict=True):
-            if not value.interval.in_range:
+        for terms, value, label in zip((comparison.here, comparison.there), sides, "uv", strict=True):
+            if not value.interval.in_range and not self.ranges.hold(summed(terms)):
                 form = self.settled(value, f"{place}.{label}")
-                self._watch(name, "an integer compared in the score", Measure(form), span)
+                self._watch(name, "an integer compared in the score", Measure(form), comparison.span)
 
     def _watch(self, name: str, what: str, measure: Measure, span: Span) -> None:
         self.guards.append(Guard(name, what, measure, span))

@@ -8,8 +8,8 @@ from hardsim.compiling.from_srasp.compile import compile_program
 from hardsim.errors import Unsupported
 from hardsim.hard.exact import ExactModel
 from hardsim.lang.srasp.parse import parse_program
+from hardsim.proof.program import law_of
 from hardsim.sharpening.measure import measure
-from hardsim.sharpening.static import static_facts
 from tests.compiling.from_srasp.harness import agree, words_to
 from tests.mistakes import raised
 
@@ -123,13 +123,13 @@ def test_a_count_says_which_integer_leaves_the_range() -> None:
 def test_what_is_known_without_running_holds_what_is_measured() -> None:
     """Heads that share: how many maxima a row can have, and the means that they read."""
     program = parse_program(
-        f"{HEAD}x(i) := count_j[j>=i, c(j) = c(i)]\nY(i) := count_j[1, x(i) >= x(j)]\noutput: Z\nZ(i) := Y(i) > 2\n"
+        f"{HEAD}x(i) := count_j[j>=i, p(j)]\nY(i) := count_j[1, Q_a(j)]\noutput: Z\nZ(i) := x(i) + Y(i) > 2\n"
     )
     model = compile_program(program).model
     shared = 0
     for n in range(1, 6):
         words = [word for word in words_to(program, n) if len(word) == n]
-        measured, known = measure(model, words, ExactModel(model).run(words)), static_facts(model, n)
+        measured, known = measure(model, words, ExactModel(model).run(words)), law_of(model).facts(n)
         for name, head in measured.heads.items():
             wide = known.heads[name]
             shared += sum(most > 1 for most in head.most)

@@ -9,8 +9,8 @@ import pytest
 from hardsim.compiling.from_srasp.compile import compile_program
 from hardsim.hard.exact import ExactModel
 from hardsim.lang.srasp.parse import parse_program
+from hardsim.proof.program import law_of
 from hardsim.sharpening.measure import measure
-from hardsim.sharpening.static import static_facts
 from tests.compiling.from_srasp.harness import agree, words_to
 
 OUTPUTS = [
@@ -37,6 +37,6 @@ def test_integer_outputs(expression: str, pad: str) -> None:
     for n in (3, 4):
         words = [(*word, *["#"] * (2 if pad else 0)) for word in words_to(program, n) if len(word) == n]
         size = len(words[0])
-        measured, known = measure(model, words, ExactModel(model).run(words)), static_facts(model, size)
+        measured, known = measure(model, words, ExactModel(model).run(words)), law_of(model).facts(size)
         # an integer over n is half a step of 1/n away from where it would be another
         assert measured.distance == known.distance == Fraction(1, 2 * size)

@@ -1,0 +1,335 @@
+"""The critical beta of every operator in every regime: how small the inverse-temperature constant may be.
+
+    python -m benchmarks.critical                   find all brackets; a quarter of an hour on an idle processor
+    python -m benchmarks.critical --only "a S b"    those of one formula anew
+    python -m benchmarks.critical --docs            the table of docs/critical.md from critical.json, nothing is run
+
+Each row is the smallest formula that exercises an operator. Its bracket is that of `hardsim bound --critical`: at the
+upper end every word of every length is proved right, at the lower one a word is certainly wrong. What is derived beside
+it, in docs/critical.md, is not used for it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from itertools import groupby
+from math import exp, log
+from pathlib import Path
+from typing import Literal
+
+from benchmarks.table import BEGIN, grid, into_page
+from hardsim.checking.critical import beta_text, critical
+from hardsim.checking.open import compile_formula
+from hardsim.checking.subject import ModelOptions, Subject
+from hardsim.errors import Unsupported
+from hardsim.lang.parse import parse_text
+from hardsim.program.regimes import PROVEN
+from hardsim.report.bound import brief
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "critical.json"
+PAGE = ROOT / "docs" / "critical.md"
+MARK = BEGIN.replace("bench-docs", "critical")
+MAX_N = 1
+"""The longest length with a bracket of its own, but for multiples of it."""
+
+
+# ---- what is derived ----
+
+
+@dataclass(frozen=True)
+class Form:
+    """The critical beta in closed form: as text, and as a number."""
+
+    text: str
+    value: float
+
+
+def root(falling: Callable[[float], float], wanted: float) -> float:
+    """Where a function of beta that falls takes a value, between 0 and 8."""
+    low, high = 0.0, 8.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if falling(middle) > wanted else (low, middle)
+    return low
+
+
+def squares(x: float, power: int = 0) -> float:
+    """The sum of m^power x^(m^2) over m >= 1."""
+    return float(sum(m**power * x ** (m * m) for m in range(1, 40)))
+
+
+TIE = Form("2 ln 4", 2 * log(4))
+STEP = Form("2 ln 2", 2 * log(2))
+ONCE = Form("x^4 + x^5 = 1/3, x = e^(-β/2)", root(lambda b: exp(-2 * b) + exp(-5 * b / 2), 1 / 3))
+ONCE_EARLY = Form("(ln 3)/3", log(3) / 3)
+SIGN = Form("ln 6", log(6))
+SIGN_EARLY = Form("(ln 6)/3", log(6) / 3)
+RAMP = Form("x^5 + x^13 = 1/3, x = e^(-β/6)", root(lambda b: exp(-5 * b / 6) + exp(-13 * b / 6), 1 / 3))
+NUMBER = Form(
+    "4 Σ m x^(m²) = 1 + Σ x^(m²), x = e^-β",
+    root(lambda b: squares(exp(-b), 1) / (1 + squares(exp(-b))), 1 / 4),
+)
+TWICE = Form(
+    "8 Σ m x^(m²) = 1 + Σ x^(m²), x = e^-β",
+    root(lambda b: squares(exp(-b), 1) / (1 + squares(exp(-b))), 1 / 8),
+)
+NUMBER_EARLY = Form("(ln 3)/2", log(3) / 2)
+PAIR, PAIR_EARLY = Form("ln 7", log(7)), Form("(ln 7)/2", log(7) / 2)
+TABLE = Form("6 Σ x^(m²) = 1, x = e^-β", root(lambda b: squares(exp(-b)), 1 / 6))
+THIRDS = Form("6 (x + x^4) = 1, x = e^-β", root(lambda b: exp(-b) + exp(-4 * b), 1 / 6))
+THIRDS_EARLY = Form("6x + 3x^4 = 1, x = e^(-4β)", root(lambda b: 6 * exp(-4 * b) + 3 * exp(-16 * b), 1))
+
+Forms = Mapping[str, Form]
+
+
+def forms(affine: Form, early: Form | None = None, ramp: Form | None = None) -> Forms:
+    """Of `temperature` and `position`, where logits are the same; of `causal-temperature`; of `causal-position`."""
+    return dict(zip(PROVEN, (affine, affine, early or affine, ramp or affine), strict=True))
+
+
+ALWAYS_TIED, ALWAYS_STEP, ONCE_FORMS = forms(TIE), forms(STEP), forms(ONCE, ONCE_EARLY)
+SIGNS, ONE_NUMBER = forms(SIGN, SIGN_EARLY, RAMP), forms(NUMBER, NUMBER_EARLY)
+
+# ---- the rows ----
+
+
+@dataclass(frozen=True)
+class Row:
+    """A formula that exercises an operator over some symbols, read at an end of the word, and what is derived."""
+
+    operator: str
+    formula: str
+    letters: str = "ab"
+    first: bool = False
+    counting: Literal["lookup", "sign"] | None = None
+    derived: Forms | None = None
+
+    def compile(self, regime: str) -> Subject:
+        """Its network in a regime; Unsupported where there is none."""
+        lines = [f"alphabet: {' '.join(self.letters)}", *(["at: first"] if self.first else []), self.formula]
+        return compile_formula(parse_text("\n".join(lines) + "\n"), ModelOptions(regime, counting=self.counting))
+
+    @property
+    def title(self) -> str:
+        """The formula with what else there is to say of it."""
+        notes = [f"--counting {self.counting}"] if self.counting else []
+        notes += ["--at first"] if self.first else []
+        return ", ".join([f"`{self.formula}` over {self.letters}", *notes])
+
+
+ROWS = (
+    Row("first", "first"),
+    Row("last", "last"),
+    Row("predicates of positions", "PRIME"),
+    Row("comparisons of positions", "2 * pos > 5"),
+    Row("Y", "Y a", derived=ALWAYS_STEP),
+    Row("WY", "WY a", derived=ALWAYS_STEP),
+    Row("X", "X a", first=True, derived=ALWAYS_STEP),
+    Row("WX", "WX a", first=True, derived=ALWAYS_STEP),
+    Row("O", "O a", derived=ONCE_FORMS),
+    Row("H", "H a", derived=ONCE_FORMS),
+    Row("F", "F a", first=True, derived=ONCE_FORMS),
+    Row("G", "G a", first=True, derived=ONCE_FORMS),
+    Row("S", "a S b", "abc", derived=ALWAYS_TIED),
+    Row("S", "a S b", "ab", derived=ONCE_FORMS),
+    Row("T", "(a or b) T (b or c)", "abc", derived=ALWAYS_TIED),
+    Row("T", "a T b", "ab", derived=ONCE_FORMS),
+    Row("U", "a U b", "abc", True, derived=ALWAYS_TIED),
+    Row("U", "a U b", "ab", True, derived=ONCE_FORMS),
+    Row("R", "(a or b) R (b or c)", "abc", True, derived=ALWAYS_TIED),
+    Row("R", "a R b", "ab", True, derived=ONCE_FORMS),
+    Row("W", "a W b", "abc", True, derived=ALWAYS_TIED),
+    Row("M", "(a or b) M (b or c)", "abc", True, derived=ALWAYS_TIED),
+    Row("#L, sign test", "#L[a] >= 2", counting="sign", derived=SIGNS),
+    Row("#R, sign test", "#R[a] >= 2", first=True, counting="sign", derived=SIGNS),
+    Row("#, sign test", "#[a] >= 2", counting="sign", derived=SIGNS),
+    Row("two counts, sign test", "#L[a] > #L[b]", counting="sign", derived=SIGNS),
+    Row("equality, sign test", "#L[a] = #L[b]", "abc", counting="sign", derived=SIGNS),
+    Row("#L, look-up", "#L[a] >= 2", counting="lookup", derived=ONE_NUMBER),
+    Row("#R, look-up", "#R[a] >= 2", first=True, counting="lookup", derived=ONE_NUMBER),
+    Row("#, look-up", "#[a] >= 2", counting="lookup", derived=ONE_NUMBER),
+    Row("two counts, look-up", "#L[a] > #L[b]", counting="lookup"),
+    Row("two counts, look-up", "#L[a or b] > #L[b or c]", "abc", counting="lookup", derived=forms(PAIR, PAIR_EARLY)),
+    Row("equality, look-up", "#L[a] = #L[b]", counting="lookup"),
+    Row("counts of two kinds", "#L[a] > #R[b]"),
+    Row("counts and lengths", "2 * #L[a] >= len", derived=forms(TWICE)),
+    Row("ODD of a count", "ODD(#L[a])", derived=forms(SIGN, SIGN_EARLY)),
+    Row("ODD of a count", "ODD(#R[a])", first=True, derived=forms(SIGN)),
+    Row("ODD of a count", "ODD(#[a])", derived=forms(SIGN)),
+    Row("MOD of a count", "MOD(3, 0, #L[a])", derived=forms(THIRDS, THIRDS_EARLY)),
+    Row("PRIME of a count", "PRIME(#L[a])", derived=forms(TABLE, NUMBER_EARLY)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is found of a formula in a regime: the ends as texts (None: none), how many symbols the wrong word has and
+    the word with its runs, likewise for a Boolean inside the network where the bracket is open, and what would close
+    it; or why there is no construction."""
+
+    formula: str
+    letters: str
+    first: bool
+    counting: str | None
+    regime: str
+    refused: str | None = None
+    right: str | None = None
+    wrong: str | None = None
+    n: int | None = None
+    word: str = ""
+    inside: str | None = None
+    inside_n: int | None = None
+    inside_word: str = ""
+    missing: str | None = None
+
+    def of(self, row: Row) -> bool:
+        """Whether it is of this row."""
+        own = (self.formula, self.letters, self.first, self.counting)
+        return own == (row.formula, row.letters, row.first, row.counting)
+
+    @property
+    def closed(self) -> bool:
+        """Whether words with a wrong output come within the width of the proved end."""
+        return self.right is not None and self.missing is None
+
+
+def bracket_of(row: Row, regime: str, max_n: int = MAX_N) -> Found:
+    """The bracket of one formula in one regime."""
+    about = (row.formula, row.letters, row.first, row.counting, regime)
+    try:
+        subject = row.compile(regime)
+    except Unsupported as refusal:
+        return Found(*about, refused=refusal.message)
+    result = critical(subject, max_n)
+
+    every, inside = result.every_length, result.inside
+    return Found(
+        *about,
+        right=_text(every.right_at),
+        wrong=_text(every.wrong_at),
+        n=every.n,
+        word=brief(every.word or (), subject.alphabet),
+        inside=None if inside is None else _text(inside.wrong_at),
+        inside_n=None if inside is None else inside.n,
+        inside_word="" if inside is None else brief(inside.word or (), subject.alphabet),
+        missing=result.reason if every.right_at is None else result.missing,
+    )
+
+
+def _text(beta: Fraction | None) -> str | None:
+    return None if beta is None else beta_text(beta)
+
+
+# ---- the table ----
+
+HEADS = ("operator", "formula", "regimes", "wrong at β", "on", "right from β", "derived", "bracket")
+NO_HEAD = "no head attends by score"
+
+
+def render(found: Sequence[Found], rows: Sequence[Row] = ROWS) -> str:
+    """The table, the brackets that stay open and what would close them, and what has no construction."""
+    cells, opened, refused = list[tuple[str, ...]](), list[str](), dict[str, list[str]]()
+    for row in rows:
+        own = [one for one in found if one.of(row)]
+        for one in own:
+            if one.refused is not None:
+                said = one.refused.partition("' ")[2].replace(f"'{one.regime}'", "that regime")
+                refused.setdefault(f"`{one.regime}` has no construction for what {said}", []).append(f"`{row.formula}`")
+        known = [one for one in own if one.refused is None]
+        for _, some in groupby(sorted(known, key=_order(known)), key=_alike):
+            group = list(some)
+            cells.append(_cells(row, group))
+            if group[0].missing is not None:
+                opened.append(f"- {row.title}, in {_regimes(group)}: {group[0].missing}.")
+    parts = [grid(HEADS, cells, (3, 5))]
+    if opened:
+        parts.append("Open brackets would be closed by words that nobody has found, and that need not exist:")
+        parts.append("\n".join(opened))
+    if refused:
+        parts.append("Not in the table:")
+        parts.append("\n".join(f"- {reason}: {', '.join(dict.fromkeys(some))}." for reason, some in refused.items()))
+    return "\n\n".join(parts) + "\n"
+
+
+def _alike(one: Found) -> tuple[object, ...]:
+    """Equal where regimes have the same row."""
+    return one.right, one.wrong, one.word, one.inside, one.missing
+
+
+def _order(known: Sequence[Found]) -> Callable[[Found], int]:
+    """Sorts regimes by the first that is alike."""
+    firsts = [_alike(one) for one in known]
+    return lambda one: firsts.index(_alike(one))
+
+
+def _regimes(group: Sequence[Found]) -> str:
+    return ", ".join(one.regime for one in group)
+
+
+def _cells(row: Row, group: Sequence[Found]) -> tuple[str, ...]:
+    one = group[0]
+    form = None if row.derived is None else row.derived[one.regime]
+    derived = "" if form is None else f"{form.text}: {form.value:.4f}"
+    wrong, word = one.wrong or "–", one.word
+    if one.wrong is None:
+        derived, bracket = NO_HEAD, "right at every β tried"
+    elif one.closed:
+        bracket = "closed"
+    elif one.inside is not None and Fraction(one.right or 0) - Fraction(one.inside) <= Fraction(1, 1000):
+        wrong, word, bracket = f"{wrong}; inside {one.inside}", f"{word}; {one.inside_word}", "closed inside"
+    else:
+        bracket = "open"
+    return (
+        row.operator,
+        row.title,
+        _regimes(group),
+        wrong,
+        f"`{word}`" if word else "",
+        one.right or "–",
+        derived,
+        bracket,
+    )
+
+
+# ---- the command ----
+
+
+def read_results(text: str) -> list[Found]:
+    """What `main` wrote."""
+    return [Found(**one) for one in json.loads(text)]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run what is asked for; the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.critical", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="FORMULA", help="these anew, others as they were"
+    )
+    parser.add_argument("--docs", action="store_true", help=f"render {RESULTS.name} into {PAGE.relative_to(ROOT)}")
+    given = parser.parse_args(arguments)
+    found = read_results(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else []
+    for row in () if given.docs else ROWS:
+        if given.only and row.formula not in given.only:
+            continue
+        new = [bracket_of(row, regime) for regime in PROVEN]
+        for one in new:
+            print(row.title, one.regime, one.refused or (one.wrong, one.right, one.word, one.inside), flush=True)
+        found = [one for one in found if not one.of(row)] + new
+        RESULTS.write_text(json.dumps(list(map(asdict, found)), indent=1) + "\n", encoding="utf-8")
+    ordered = [one for row in ROWS for one in found if one.of(row)]
+    if not given.docs:
+        RESULTS.write_text(json.dumps(list(map(asdict, ordered)), indent=1) + "\n", encoding="utf-8")
+    into_page(PAGE, render(ordered), MARK)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,140 @@
+"""One account of a compiled program: the subformula that each of its coordinates holds.
+
+It is read from the program's forms (`ProgramMeaning`) and the nodes of the formula's core, once, for the prover, for
+the certificate, and through that for the checker, which goes by its own arithmetic. No label is trusted, or looked at:
+a coordinate holds a node if it is the same function of what the node's operands are.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from hardsim.lang.core import And, AtLeast, Core, CountOf, Edge, Letters, Lit, Numeric, Reach, Step, Xor, operands
+from hardsim.lang.valuations import everything
+from hardsim.program.model import Program
+from hardsim.proof.cuts import Cuts
+from hardsim.proof.facts import Column, Count, CountPredicate, Facts, TooLarge
+from hardsim.proof.meaning import ProgramMeaning
+from hardsim.proof.result import NotProved
+from hardsim.proof.surface import SurfaceColumns
+
+
+class CoreColumns:
+    """The columns of the nodes of a core, with a cut at each that the root depends on (`whole`: without cuts)."""
+
+    def __init__(self, facts: Facts, core: Core, whole: bool = False) -> None:
+        self.facts, self.core, self.cuts = facts, core, Cuts(facts)
+        self.known: dict[int, Column] = {}
+        self.counts: dict[Count, CountOf] = {}
+        live = {*core.live}
+        for number in self._needed(live):
+            column = self._node(number)
+            self.cuts.nodes.add(column)
+            if not whole and number in live:
+                column = self.cuts.cut(number, column, isinstance(core.nodes[number], And))
+            self.known[number] = column
+
+    def _needed(self, live: set[int]) -> list[int]:
+        """The live nodes and what the left operands of since and until need, in order."""
+        wanted = {*live}
+        for number in range(len(self.core.nodes) - 1, -1, -1):
+            node = self.core.nodes[number]
+            if number in wanted:
+                wanted.update(operands(node))
+                wanted.update({node.left.node} if isinstance(node, Reach) else ())
+        return sorted(wanted)
+
+    def of(self, lit: Lit) -> Column:
+        """The column of a literal."""
+        column = self.known[lit.node]
+        return self.facts.negated(column) if lit.negated else column
+
+    def _node(self, number: int) -> Column:
+        facts, cuts, node = self.facts, self.cuts, self.core.nodes[number]
+        match node:
+            case Letters(symbols):
+                return facts.letter(symbols)
+            case Edge(which):
+                return facts.edge(which)
+            case And(args):
+                return facts.both([self.of(arg) for arg in args])
+            case Xor(left, right):
+                return cuts.differ(self.known[left], self.known[right])
+            case Step(op, arg):
+                return facts.step(op, self.of(arg))
+            case Reach(op, left, right, _):
+                where, what = cuts.either([self.of(~left), self.of(right)]), self.of(right)
+                return facts.everywhere(facts.fact(op, where, what))
+            case AtLeast(terms, constant):
+                counts: dict[Count, int] = {}
+                for coefficient, count in terms:
+                    counts[self._count(count)] = counts.get(self._count(count), 0) + coefficient
+                return cuts.at_least(counts, constant)
+            case Numeric(name, params, scale, count, offset):
+                true = self.core.nodes[count.arg.node] == Letters(everything(self.core.alphabet))
+                asked = CountPredicate(name, params, scale, offset)
+                return facts.predicate(asked, self._count(count), true and not count.arg.negated)
+            case _:
+                assert_never(node)
+
+    def _count(self, count: CountOf) -> Count:
+        key = (str(count.side), self.of(count.arg))
+        self.counts.setdefault(key, count)
+        return key
+
+
+class Account:
+    """What a program's coordinates and heads are (`program`), and the formula (`formula`), in terms of the nodes of a
+    core. NotProved or TooLarge where the program or the formula cannot be read at all."""
+
+    def __init__(self, facts: Facts, program: Program, core: Core, whole: bool = False) -> None:
+        if program.alphabet != core.alphabet:
+            raise NotProved("the specification and the formula have different alphabets")
+        self.facts = facts
+        self.core = CoreColumns(facts, core, whole)
+        self.formula = SurfaceColumns(self.core.cuts, core.file, self.core.counts)
+        self.root = self.formula.read()
+        self.program = ProgramMeaning(facts, program, self.core.cuts)
+        self._nodes: dict[Column, list[int]] = {}
+        for number in core.live:
+            self._nodes.setdefault(self.core.known[number], []).append(number)
+
+    def literal(self, name: str) -> Lit | None:
+        """The node that a coordinate of the program holds at every site, or whose negation; None if it holds none. Of
+        several the one whose number ends the coordinate's name, or else the first."""
+        column = self.program.columns.get(name)
+        if column is None or not self.facts.boolean(column):
+            return None
+        for negated in (False, True):
+            found = self._nodes.get(self.facts.negated(column) if negated else column, [])
+            for number in sorted(found, key=lambda number: not name.endswith(str(number))):
+                return Lit(number, negated)
+        return None
+
+    def hold_output(self) -> None:
+        """Hold that the output is the formula's truth wherever it is read; NotProved, naming an operator that nothing
+        in the core is, if there is one."""
+        output, sites = self.program.program.output, self.facts.sites
+        found = self.program.of(output)
+        for site in sites.read_at():
+            if found[site] != self.root[site]:
+                missing = self.formula.missing({*self.core.known.values()})
+                why = "" if missing is None else f": nothing in it is known to be {missing}"
+                where = f"{sites.AT} {sites.place(site)}"
+                raise NotProved(f"the output '{output}' is not proved to be the formula {where}{why}")
+
+
+def account_of(facts: Facts, program: Program, core: Core) -> Account:
+    """The account of a program whose output at the last position is proved to be the truth of a core's formula there,
+    for all words: with cuts if that is enough, else, since these forget what operands have to do with each other,
+    without. NotProved, or TooLarge with what was not proved with cuts."""
+    try:
+        found = Account(facts, program, core)
+        found.hold_output()
+    except (NotProved, TooLarge) as failure:
+        try:
+            found = Account(type(facts)(facts.sites, facts.alphabet, facts.users), program, core, whole=True)
+            found.hold_output()
+        except TooLarge:
+            raise TooLarge(*failure.args[:1]) from None
+    return found

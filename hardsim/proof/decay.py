@@ -1,0 +1,429 @@
+"""Every length of a hard-attention program at once: its softmax answers as hard attention does, at a temperature that
+is a rational function of the length (THEORY 10; ours).
+
+The argument is the error recursion of Theorem 26 (`sharpening.recursion`, Lemmas 30 to 34) with functions for numbers.
+After each layer coordinate c is off by at most `A_c E(n)`, where `E(n) = n^p e^(-r n)` is the same for all of them. For
+n from some N0 on, f = 1/tau:
+
+ - scores: query forms of size at most Q n^a that are off by q E, key forms by k E and of size K n^b, make
+   `eta <= (Q k n^a + K q n^b + q k) E`, since E <= 1 from N0 on;
+ - weights: with `f eta <= 1/2`, a row whose gap is at least g is off by at most `2 n e^(2 f eta - f g) <= 2 e n
+   e^(-rate n)`, where `f g >= rate n` (without the factor e if eta = 0): at most n of its positions have no largest
+   score. Where several may have it, `e^(2 f eta) - 1 <= 4 f eta` is added (e^x - 1 <= 2x for x <= 1);
+ - attention: what a head reads is off by its value's error, plus the distance of the weights times the size of the
+   value (or half of its range, which is smaller where it is not about 0);
+ - hidden units: a relu does not expand; a clip whose hard inputs z all have `max(-z, z - 1) >= m n^-s` forgets an
+   error that is at most that, and does not expand otherwise.
+
+Terms `B n^b e^(-s n)` with b <= p and s >= r are at most `B n^p e^(-r n)`, so each layer has the largest power and the
+smallest rate of its terms. Every inequality has the form `F n^s e^(-r n) <= M`: its left side falls from n = s/r on, so
+it is checked at N0 >= s/r and holds ever after. Below N0 the recursion itself is run, length by length, at the same
+temperature. All numbers are exact rationals or rounded up; sizes, gaps and margins are those of `proof.program`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+
+from hardsim.lang.arith import Arith
+from hardsim.network.numbers import ONE as CONSTANT
+from hardsim.program.model import Affine, Head, Program, ProgramLayer
+from hardsim.proof.lattice import times
+from hardsim.proof.places import A, N
+from hardsim.proof.program import HeadLaw, Law, LayerLaw, OfN, ProgramLaw, number
+from hardsim.proof.ratios import LARGEST_DEGREE, NoRatio, Ratio, Value, lower, ratio_of, simplest, upper
+from hardsim.proof.result import NotProved
+from hardsim.records import Exact, Natural, Positive, Record, Upper, written
+from hardsim.sharpening.recursion import error_bounds
+from hardsim.theory.outward import exp_above, round_up
+
+ZERO = Fraction(0)
+EULER = Fraction(87, 32)
+"""2.71875, above e."""
+STARTS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20, 24, 32)
+"""The lengths from which on the functions are tried; below, each length has numbers of its own."""
+POWERS_OF_2 = 48
+"""How many temperatures are tried, each half of the one before."""
+DIGITS = 16
+"""Bits of the factors of a layer."""
+
+
+# ---- the argument, as data ----
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DecayCheck(Record):
+    """`factor n^power e^(-rate n) <= limit` from the start on: it falls from n = power/rate on, and `value` is its left
+    side at the start."""
+
+    what: str
+    """What it is needed for."""
+    factor: Exact
+    power: Natural
+    rate: Exact
+    limit: Exact
+    value: Upper
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class HeadDecay(Record):
+    """Why the weights of a head come near those of hard attention."""
+
+    name: str
+    """The head's name."""
+    layer: Positive
+    """The layer, from 1."""
+    rules: tuple[str, ...]
+    """What its gap, and that its maximum is unique, follow from."""
+    gap: tuple[str, ...]
+    """Functions of n: the least of them is at most the gap of every row."""
+    unique: bool
+    """Whether no row has two maxima."""
+    rate: Exact | None
+    """The gap over the temperature is at least so many times n; None where all visible scores are equal."""
+    factor: Exact
+    power: Natural
+    """The scores are off by at most `factor n^power` times E of the layer before."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class LayerDecay(Record):
+    """After the layer every coordinate is off by at most `factor n^power e^(-rate n)`; no rate: by nothing."""
+
+    layer: Positive
+    """The layer, from 1."""
+    factor: Exact
+    power: Natural
+    rate: Exact | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ProgramArgument(Record):
+    """The argument for every length of a program, or why there is none."""
+
+    temperature: str | None
+    """In n, the length with its padding."""
+    start: Positive | None = None
+    """The length from which on the functions bound the error; shorter ones were looked at one by one."""
+    size: str = ""
+    """X: what bounds every coordinate between layers."""
+    heads: tuple[HeadDecay, ...] = ()
+    """The heads that are not uniform."""
+    layers: tuple[LayerDecay, ...] = ()
+    """The error after each layer."""
+    checks: tuple[DecayCheck, ...] = ()
+    """The inequalities that hold from the start on."""
+    reason: str | None = None
+    """Why there is no argument; None: there is one."""
+
+    @property
+    @written
+    def proved(self) -> bool:
+        """Whether every length is proved."""
+        return self.reason is None
+
+
+# ---- functions of n ----
+
+
+@lru_cache(maxsize=1 << 14)
+def above(value: Value) -> tuple[Fraction, int]:
+    """B >= 0 and b such that a function of n is at most B n^b for n >= 2."""
+    for power in range(LARGEST_DEGREE):
+        found = upper(Ratio.of(value) / _power(power), _from(2))
+        if found is not None:
+            return max(found, ZERO), power
+    raise NotProved(f"{value} is not bounded by a power of n")
+
+
+@lru_cache(maxsize=1 << 14)
+def below(value: Value) -> tuple[Fraction, int] | None:
+    """M > 0 and m such that a function of n is at least M n^-m for n >= 2; None if it is not known to be positive."""
+    for power in range(LARGEST_DEGREE):
+        found = lower(Ratio.of(value) * _power(power), _from(2))
+        if found is not None and found > 0:
+            return found, power
+    return None
+
+
+@lru_cache(maxsize=1 << 14)
+def rate_of(sharp: Value, gap: Value, start: int) -> Fraction | None:
+    """At most f g / n for n >= start; None if it is not known to be positive."""
+    found = lower(Ratio.of(sharp) * gap / N, _from(start))
+    return found if found is not None and found > 0 else None
+
+
+def _power(power: int) -> Ratio:
+    result = Ratio.of(1)
+    for _ in range(power):
+        result = result * N
+    return result
+
+
+def _from(start: int) -> dict[str, Ratio]:
+    return {"n": start + A}
+
+
+def _most(values: OfN) -> tuple[Fraction, int]:
+    """B and b for the largest of several functions."""
+    found = [above(value) for value in values]
+    return max((factor for factor, _ in found), default=ZERO), max((power for _, power in found), default=0)
+
+
+# ---- the induction ----
+
+
+@dataclass
+class Decay:
+    """`A_c n^power e^(-rate n)` by coordinate c; without a rate all are 0."""
+
+    factors: dict[str, Fraction]
+    power: int = 0
+    rate: Fraction | None = None
+
+    def of(self, form: Affine) -> Fraction:
+        """By how much a linear form is off, over E."""
+        return sum((abs(Fraction(value)) * self.factors[name] for name, value in form.terms), ZERO)
+
+
+@dataclass
+class _Induction:
+    """One temperature, from one length on."""
+
+    program: Program
+    law: Law
+    sharp: Value
+    """f = 1/tau."""
+    start: int
+    heads: list[HeadDecay] = field(default_factory=list)
+    layers: list[LayerDecay] = field(default_factory=list)
+    checks: list[DecayCheck] = field(default_factory=list)
+
+    def run(self) -> Decay:
+        """The errors at the end; NotProved if the induction does not go through."""
+        error = Decay({CONSTANT: ZERO} | dict.fromkeys(self.program.coordinates, ZERO))
+        for depth, (layer, known) in enumerate(zip(self.program.layers, self.law.layers, strict=True), 1):
+            error = self._layer(depth, layer, known, error)
+            largest = max(error.factors.values(), default=ZERO)
+            self.layers.append(LayerDecay(depth, largest, error.power if largest else 0, error.rate))
+        return error
+
+    def falls(self, what: str, factor: Fraction, power: int, rate: Fraction | None, limit: Fraction) -> bool:
+        """Whether `factor n^power e^(-rate n)` is at most a limit from the start on; then it is written down."""
+        if not factor:
+            return True
+        assert rate is not None
+        if rate * self.start < power:
+            return False
+        value = factor * self.start**power * exp_above(-rate * self.start)
+        if value > limit:
+            return False
+        self.checks.append(DecayCheck(what, factor, power, rate, limit, value))
+        return True
+
+    def hold(self, what: str, factor: Fraction, power: int, rate: Fraction | None, limit: Fraction) -> None:
+        """The same where nothing goes on without it."""
+        if not self.falls(what, factor, power, rate, limit):
+            raise NotProved(f"{what}: {float(factor):.3g} n^{power} e^(-{float(rate or 0):.3g} n) is not known to stay "
+                            f"at most {float(limit):.3g} from n = {self.start} on")  # fmt: skip
+
+    def _layer(self, depth: int, layer: ProgramLayer, known: LayerLaw, error: Decay) -> Decay:
+        own: dict[str, Fraction] = dict(error.factors)
+        terms: list[tuple[str, Fraction, int, Fraction]] = []
+        for head in layer.heads:
+            off = [] if head.uniform else self._weights(depth, head, known.heads[head.name], error)
+            for out, form in head.values:
+                own[out] += error.of(form)
+                size, power = _reach(*known.values[head.name, out])
+                terms += [(out, factor * size, add + power, rate) for factor, add, rate in off if factor * size]
+        rates = [rate for _, _, _, rate in terms] + ([] if error.rate is None else [error.rate])
+        power = max([power for _, _, power, _ in terms] + ([] if error.rate is None else [error.power]), default=0)
+        attended = Decay(own, power, min(rates, default=None))
+        for out, factor, _, _ in terms:
+            attended.factors[out] += factor
+        final = dict(attended.factors)
+        for unit, margin in zip(layer.units, known.margins, strict=True):
+            moved = attended.of(unit.pre)
+            if unit.clip and moved and self._forgotten(depth, unit.out, moved, attended, margin):
+                moved = ZERO
+            for out, weight in unit.outs:
+                final[out] += abs(Fraction(weight)) * moved
+        final = {name: round_up(factor, DIGITS) for name, factor in final.items()}
+        return Decay(final, attended.power, attended.rate if any(final.values()) else None)
+
+    def _forgotten(self, depth: int, out: str, moved: Fraction, error: Decay, margin: OfN) -> bool:
+        """Whether a clip gives the number that it gives in the hard model."""
+        found = [below(value) for value in margin]
+        known = [one for one in found if one is not None]
+        if len(known) < len(found):
+            return False
+        limit, power = min(factor for factor, _ in known), max(power for _, power in known)
+        return self.falls(f"the clip of {out} in layer {depth}", moved, error.power + power, error.rate, limit)
+
+    def _weights(self, depth: int, head: Head, known: HeadLaw, error: Decay) -> list[tuple[Fraction, int, Fraction]]:
+        """How far the weights of a head may be off: a sum of terms `factor n^power e^(-rate n)`."""
+        factor, power = ZERO, 0
+        for (query, key), (q_size, k_size) in zip(head.score, known.sizes, strict=True):
+            q, k = error.of(query), error.of(key)
+            (large, a), (wide, b) = _most(q_size), _most(k_size)
+            factor += large * k + wide * q + q * k
+            power = max([power, *([a] if k else []), *([b] if q else [])])
+            if q and k:
+                self.hold(f"E of head {head.name}", Fraction(1), error.power, error.rate, Fraction(1))
+        factor = round_up(factor, DIGITS)
+        sharp, steep = above(self.sharp)
+        over, up = factor * sharp, error.power + power + steep
+        if factor:
+            self.hold(f"eta/tau of head {head.name}", over, up, error.rate, Fraction(1, 2))
+        rate, gaps = self._rate(head, known)
+        unique = all(row.unique for row in known.rows.values())
+        rules = tuple(dict.fromkeys(rule for row in known.rows.values() for rule in row.rules))
+        self.heads.append(HeadDecay(head.name, depth, rules, gaps, unique, rate, factor, power))
+        result = [] if rate is None else [(2 * EULER if factor else Fraction(2), 1, rate)]
+        if not unique and factor:
+            assert error.rate is not None
+            result.append((4 * over, up, error.rate))
+        return result
+
+    def _rate(self, head: Head, known: HeadLaw) -> tuple[Fraction | None, tuple[str, ...]]:
+        """At most the gap over the temperature and n, and the functions that are at most the gap."""
+        found: dict[Value, Fraction] = {}
+        for place in self.law.world.places:
+            for gap in known.rows[place.order].gaps:
+                value = place.least(gap)
+                rate = rate_of(self.sharp, value, self.start)
+                if rate is None:
+                    raise NotProved(f"head {head.name}: the gap {value} over the temperature does not grow as n does")
+                found[value] = rate
+        if not found:
+            return None, ()
+        rate = min(found.values())
+        return rate, tuple(str(value) for value, own in found.items() if own == rate)
+
+
+def _reach(low: OfN, high: OfN) -> tuple[Fraction, int]:
+    """S and s such that numbers between two functions are at most S n^s in size; or from the middle of the two."""
+    (below_0, a), (above_0, b) = _most(tuple(times(value, -1) for value in low)), _most(high)
+    size, power = max(below_0, above_0), max(a, b)
+    sides = [upper(Ratio.of(value) / _power(power), _from(2)) for value in (*high, *(times(v, -1) for v in low))]
+    tops, bottoms = sides[: len(high)], sides[len(high) :]
+    half = (max(top for top in tops if top is not None) + max(b for b in bottoms if b is not None)) / 2
+    return min(size, half), power
+
+
+# ---- the temperature ----
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is to be proved of a program: that every output is nearer to the hard one than that is to the threshold, or
+    the very same (`exact`). `lengths` says which lengths below a given one words have, with their padding."""
+
+    program: Program
+    law: ProgramLaw
+    exact: bool
+    lengths: Callable[[int], Sequence[int]]
+
+    def holds(self, sharp: Value, n: int) -> bool:
+        """Whether it is true of one length, by the recursion."""
+        facts = self.law.facts(n)
+        gaps = {name: head.gaps for name, head in facts.heads.items()}
+        inverse = [number(sharp, 0, n)] * (n + 1 - self.program.first)
+        bounds = error_bounds(self.program, facts, inverse, gaps)
+        final = bounds.layers[-1].final if bounds.layers else {}
+        off = max((final.get(out, ZERO) for out in self.program.answers), default=ZERO)
+        return not off or (not self.exact and facts.distance is not None and off < facts.distance)
+
+    def from_on(self, sharp: Value, start: int) -> _Induction:
+        """The induction from a length on; NotProved if it does not go through."""
+        found = _Induction(self.program, self.law.more, sharp, start)
+        error = found.run()
+        off = max((error.factors[out] for out in self.program.answers), default=ZERO)
+        if off:
+            some = [below(value) for value in self.law.more.distance or ()]
+            known = [one for one in some if one is not None]
+            if self.exact or not known or len(known) < len(some):
+                raise NotProved("an output is off by an error that nothing rounds")
+            limit, power = min(factor for factor, _ in known) / 2, max(power for _, power in known)
+            found.hold("the error of the output against its distance", off, error.power + power, error.rate, limit)
+        return found
+
+    def argument(self, sharp: Value, temperature: str) -> ProgramArgument:
+        """The argument at one temperature, or why there is none."""
+        reason = ""
+        for start in STARTS:
+            try:
+                found = self.from_on(sharp, start)
+            except NotProved as failure:
+                reason = failure.reason
+                continue
+            wrong = next((n for n in self.lengths(start) if not self.holds(sharp, n)), None)
+            if wrong is not None:
+                reason = f"the bound of the output's error at length {wrong} is not below its distance"
+                break
+            size = max(_most(self.law.more.size), *(_most(layer.size) for layer in self.law.more.layers))
+            shown = f"{size[0]}" + (f" n^{size[1]}" if size[1] else "")
+            return ProgramArgument(
+                temperature, start, shown, tuple(found.heads), tuple(found.layers), tuple(found.checks)
+            )
+        return ProgramArgument(temperature, reason=f"at the temperature {temperature} {reason}")
+
+
+def argue(claim: Claim, tau: Arith | None = None) -> ProgramArgument:
+    """The argument for every length: at a given temperature, or else at `1/(C n^(k + 1))`, where all gaps are at least
+    a constant times n^-k and C is the least power of two at which it goes through."""
+    if tau is not None:
+        return _given(claim, tau)
+    try:
+        power = _steepest(claim.law)
+    except NotProved as failure:
+        return ProgramArgument(None, reason=failure.reason)
+    if power is None:
+        return claim.argument(1, "1")
+    found = ProgramArgument(None, reason="no temperature was tried")
+    for place in range(POWERS_OF_2):
+        sharp = 2**place * _power(power + 1)
+        text = f"1/({2**place}*n^{power + 1})" if place else f"1/n^{power + 1}"
+        if all(claim.holds(sharp, n) for n in claim.lengths(4)):
+            found = claim.argument(sharp, text)
+            if found.proved:
+                return found
+    return found
+
+
+def _given(claim: Claim, tau: Arith) -> ProgramArgument:
+    """At a temperature of n."""
+    reason = f"the temperature {tau} is no rational function of n alone"
+    if "i" in tau.variables:
+        return ProgramArgument(str(tau), reason=reason)
+    try:
+        value = ratio_of(tau, _unsigned, _from(1))
+        sharp = simplest(Ratio.of(1) / value)
+        if below(sharp) is None:
+            return ProgramArgument(str(tau), reason=f"the temperature {tau} is not known to be positive")
+        return claim.argument(sharp, str(tau))
+    except NoRatio as failure:
+        return ProgramArgument(str(tau), reason=f"{reason}: {failure}")
+    except NotProved as failure:
+        return ProgramArgument(str(tau), reason=failure.reason)
+
+
+def _unsigned(form: object) -> int:
+    raise NoRatio("its sign changes")
+
+
+def _steepest(law: ProgramLaw) -> int | None:
+    """The least k such that every gap is at least a constant times n^-k; None if there is no gap."""
+    powers: list[int] = []
+    for layer in law.more.layers:
+        for name, head in layer.heads.items():
+            for place in law.more.world.places:
+                for gap in head.rows[place.order].gaps:
+                    found = below(place.least(gap))
+                    if found is None:
+                        raise NotProved(f"head {name}: the gap {gap} is not known to be positive at every length")
+                    powers.append(found[1])
+    return max(powers, default=None)

@@ -1,0 +1,374 @@
+"""What is known of a number for every word: between two functions of position and length, and on a lattice.
+
+A span is what one coordinate can be at one kind of position (`places.Place`): between `low` and `high`, and in
+`offset + step Z`, all of them rational functions of i and n. Booleans have step 1, integers stored as v/n have step
+1/n, so that it is known that a clip of Booleans is never strictly between 0 and 1, whatever the length. Correlations
+are forgotten: the spans are larger than what occurs, never smaller.
+
+A step is r/D with a rational r > 0 and a polynomial D of integer coefficients without a common divisor. For integers i
+and n the value of such a polynomial is an integer, which gives the three rules that all else rests on (ours):
+
+ - `r/D Z` and `s/E Z` both lie in `gcd(r, s)/lcm(D, E) Z`, since lcm(D, E)/D has integer coefficients again (Gauss);
+ - a function c P/Q, P and Q of that kind, has its values in `c/Q Z`, and moves `r/D Z` into `rc/(DQ) Z`, where what P
+   and D have in common may be left out first;
+ - x is in `s Z` if x/s is a polynomial with integer coefficients. Others may be, too: then a proof is missed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil, floor
+from typing import Any, TypeAlias
+
+from flint import fmpq, fmpq_mpoly
+
+from hardsim.network.numbers import Rational, plain
+from hardsim.proof import ratios
+from hardsim.proof.ratios import NAMES, ORIGIN, SLACKS, Domain, Ratio, Value, simplest
+from hardsim.proof.result import NotProved
+
+Domains: TypeAlias = Sequence[Domain]
+"""What variables can be: one of several."""
+HALF = Fraction(1, 2)
+INSIDE = -HALF
+"""A margin for inputs of which nothing is known: they may be in the middle of (0, 1)."""
+
+
+# ---- signs ----
+
+
+def nonnegative(value: Value, domains: Domains) -> bool:
+    """Whether a function is at least 0 wherever its variables are in a domain, as far as its coefficients tell."""
+    return _signed(value, domains, False)
+
+
+def positive(value: Value, domains: Domains) -> bool:
+    """Whether it is above 0."""
+    return _signed(value, domains, True)
+
+
+def _signed(value: Value, domains: Domains, strictly: bool) -> bool:
+    if not isinstance(value, Ratio):
+        return value > 0 or (value == 0 and not strictly)
+    return all(_known_sign(value, _Region(domain), strictly) for domain in domains)
+
+
+class _Region:
+    """A domain that can be hashed by what it is, and substituted quickly."""
+
+    def __init__(self, domain: Domain) -> None:
+        self.domain = domain
+        self.key = tuple((name, domain[name].key) for name in sorted(domain))
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Region) and self.key == other.key
+
+
+@lru_cache(maxsize=65536)
+def _known_sign(value: Ratio, region: _Region, strictly: bool) -> bool:
+    """All coefficients of top and bottom, in numbers >= 0, have one sign, the constant term of the bottom (and of the
+    top, if it is to be `strictly` positive) is not 0."""
+    found = value.at(region.domain)
+    if not found.names <= set(SLACKS):
+        return False
+    signs = []
+    for part, need in ((found.top, strictly), (found.bottom, True)):
+        terms = {power: int(c.p) for power, c in part.to_dict().items()}
+        above = [c > 0 for c in terms.values()]
+        if (any(above) and not all(above)) or (need and not terms.get(ORIGIN)):
+            return False
+        signs.append(all(above))
+    return signs[0] == signs[1] or not found.top
+
+
+# ---- steps ----
+
+
+def _primitive(part: fmpq_mpoly) -> tuple[Fraction, fmpq_mpoly]:
+    """A polynomial as a positive rational times one with integer coefficients without a common divisor."""
+    numbers = [Fraction(int(c.p), int(c.q)) for c in part.to_dict().values()]
+    content = ratios.common(map(abs, numbers))
+    return content, part / fmpq(content.numerator, content.denominator)
+
+
+def _parts(step: Ratio) -> tuple[Fraction, fmpq_mpoly]:
+    """r and D."""
+    (top, rest), (bottom, divisor) = _primitive(step.top), _primitive(step.bottom)
+    assert rest.is_constant()
+    return top / bottom, divisor
+
+
+def common_step(steps: Iterable[Value | None]) -> Value | None:
+    """A step of which all are multiples; None if one of them is unknown. Of numbers it is the largest."""
+    total: Value = 0
+    for step in steps:
+        if step is None:
+            return None
+        total = step if total == 0 else total if step == 0 or step == total else _common(total, step)
+    return total
+
+
+@lru_cache(maxsize=65536)
+def _common(left: Value, right: Value) -> Value:
+    if not isinstance(left, Ratio) and not isinstance(right, Ratio):
+        return ratios.common((Fraction(left), Fraction(right)))
+    (r, one), (s, other) = _parts(Ratio.of(left)), _parts(Ratio.of(right))
+    bottom = one * other / one.gcd(other)
+    return (Ratio.of(ratios.common((r, s))) / Ratio(bottom, _ONE.bottom)).simplest
+
+
+_ONE = Ratio.of(1)
+
+
+@lru_cache(maxsize=65536)
+def content(value: Value, free: frozenset[str] = frozenset()) -> Value | None:
+    """A step of which the values of a function are multiples (0 of 0); None if it would depend on a variable that is
+    not `free` to be in it: then each value has a step of its own."""
+    if not isinstance(value, Ratio):
+        return abs(Fraction(value))
+    (c, _), (d, bottom) = _primitive(value.top), _primitive(value.bottom)
+    found = (Ratio.of(c / d) / Ratio(bottom, _ONE.bottom)).simplest
+    return None if isinstance(found, Ratio) and found.names & free else found
+
+
+def times_step(step: Value | None, value: Value, free: frozenset[str] = frozenset()) -> Value | None:
+    """A step of what has a step, times a function."""
+    return None if step is None and value != 0 else content(times(step or 0, value), free)
+
+
+def multiple(value: Value, step: Value) -> bool:
+    """Whether all values of a function are certainly multiples of a step."""
+    if value == 0:
+        return True
+    if step == 0:
+        return False
+    found = Ratio.of(value) / step
+    return found.bottom.is_constant() and all(int(c.q) == 1 for c in found.top.to_dict().values())
+
+
+def remainder(value: Value, step: Value) -> Value:
+    """A function less a part that is a multiple of a step: what its coefficients over the step have beyond integers,
+    each at most 1/2 in size."""
+    if step == 0:
+        return value
+    found = Ratio.of(value) / step
+    kept: Value = 0
+    for power, c in found.top.to_dict().items():
+        number = Fraction(int(c.p), int(c.q))
+        term = Ratio(_monomial(power), found.bottom)
+        whole = floor(number + HALF) if term.bottom.is_constant() and _integral(term.top) else 0
+        if number != whole:
+            kept = term * (number - whole) + kept
+    return (Ratio.of(kept) * step).simplest
+
+
+def _integral(top: fmpq_mpoly) -> bool:
+    return all(int(c.q) == 1 for c in top.to_dict().values())
+
+
+def _monomial(power: Sequence[int]) -> fmpq_mpoly:
+    result = _ONE.top
+    for name, exponent in zip(NAMES, power, strict=True):
+        if exponent:
+            result = result * Ratio.variable(name).top ** exponent
+    return result
+
+
+# ---- spans ----
+
+
+@dataclass(frozen=True, slots=True)
+class NumberSpan:
+    """Numbers from `low` to `high`, in `offset + step Z`: with a step of 0 exactly the offset, with None anything.
+
+    With `most` they are 1/m for integers m from 1 to `most`.
+    """
+
+    low: Value
+    high: Value
+    offset: Value = 0
+    step: Value | None = None
+    most: Value | None = None
+
+    @staticmethod
+    def exactly(value: Value) -> NumberSpan:
+        """One number, or function."""
+        return NumberSpan(value, value, value, 0)
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is one function of position and length, the same for every word."""
+        return self.step == 0
+
+    def at(self, places: Domain) -> NumberSpan:
+        """With other variables."""
+        if not any(isinstance(part, Ratio) for part in (self.low, self.high, self.offset, self.step, self.most)):
+            return self
+
+        def put(value: Any) -> Any:
+            return simplest(value.at(places)) if isinstance(value, Ratio) else value
+
+        return NumberSpan(*map(put, (self.low, self.high, self.offset, self.step, self.most)))
+
+
+BOOLEAN = NumberSpan(0, 1, 0, 1)
+NOTHING = NumberSpan.exactly(0)
+
+
+def plus(left: Value, right: Value) -> Value:
+    """A sum; a number where it is constant."""
+    if type(right) is int and not right:
+        return left
+    if type(left) is int and not left:
+        return right
+    if isinstance(left, Ratio) or isinstance(right, Ratio):
+        return (Ratio.of(left) + right).simplest if left != 0 and right != 0 else left or right
+    return plain(left + right)
+
+
+def times(left: Value, right: Value) -> Value:
+    """A product; a number where it is constant."""
+    if type(right) is int and right in (0, 1):
+        return left if right else 0
+    if type(left) is int and left in (0, 1):
+        return right if left else 0
+    if isinstance(left, Ratio) or isinstance(right, Ratio):
+        return (Ratio.of(left) * right).simplest if left != 0 and right != 0 else 0
+    return plain(left * right)
+
+
+def linear(terms: Iterable[tuple[NumberSpan, Rational]], bias: Rational = 0) -> NumberSpan:
+    """A linear combination."""
+    low: Value = bias
+    high: Value = bias
+    offset: Value = bias
+    steps: list[Value | None] = []
+    some = [(span, plain(coefficient)) for span, coefficient in terms if coefficient and span != NOTHING]
+    if len(some) == 1 and some[0][1] == 1 and not bias:
+        return some[0][0]
+    for span, coefficient in some:
+        below, above = (span.low, span.high) if coefficient > 0 else (span.high, span.low)
+        low, high = plus(low, times(below, coefficient)), plus(high, times(above, coefficient))
+        steps.append(times_step(span.step, coefficient))
+        offset = plus(offset, times(span.offset, coefficient)) if span.step is not None else offset
+    step = common_step(steps)
+    return NumberSpan(low, high, 0 if step is None else offset, step)
+
+
+def scaled(span: NumberSpan, factor: Value, domains: Domains) -> NumberSpan:
+    """The span times a function of known sign; NotProved of another."""
+    if nonnegative(factor, domains):
+        low, high = span.low, span.high
+    elif nonnegative(times(factor, -1), domains):
+        low, high = span.high, span.low
+    else:
+        raise NotProved(f"the sign of {factor} is not known")
+    offset = 0 if span.step is None else times(span.offset, factor)
+    return NumberSpan(times(low, factor), times(high, factor), offset, times_step(span.step, factor))
+
+
+def least(values: Iterable[Value], domains: Domains) -> Value:
+    """A function that is at most each of several: one of them, or else a number; NotProved if none is found."""
+    some = list(dict.fromkeys(values))
+    numbers = [value for value in some if not isinstance(value, Ratio)]
+    if len(numbers) == len(some):
+        return min(numbers)
+    for one in some:
+        if all(other is one or nonnegative(plus(other, times(one, -1)), domains) for other in some):
+            return one
+    return min(floor_of(value, domains) for value in some)
+
+
+def greatest(values: Iterable[Value], domains: Domains) -> Value:
+    """A function that is at least each of several."""
+    return times(least([times(value, -1) for value in values], domains), -1)
+
+
+def floor_of(value: Value, domains: Domains) -> Fraction:
+    """A number that is at most a function; NotProved if none is found."""
+    if not isinstance(value, Ratio):
+        return Fraction(value)
+    found = [ratios.lower(value, domain) for domain in domains]
+    known = [one for one in found if one is not None]
+    if len(known) < len(found):
+        raise NotProved(f"no number is known to be below {value}")
+    return min(known)
+
+
+def hull(spans: Sequence[NumberSpan], domains: Domains) -> NumberSpan:
+    """One of several: between the extremes, on a lattice that has all."""
+    first = spans[0]
+    if all(span == first for span in spans):
+        return first
+    low, high = least([s.low for s in spans], domains), greatest([s.high for s in spans], domains)
+    apart: list[Value | None] = [
+        None if span.step is None else content(plus(span.offset, times(first.offset, -1))) for span in spans
+    ]
+    step = common_step([*(span.step for span in spans), *apart])
+    return NumberSpan(low, high, 0 if step is None else first.offset, step)
+
+
+def joined(span: NumberSpan, value: Value) -> Value | None:
+    """The step of a lattice through 0 that has a span's numbers, and a value."""
+    return common_step([span.step, None if span.step is None else content(span.offset), content(value)])
+
+
+def relu(span: NumberSpan, domains: Domains) -> NumberSpan:
+    """max(x, 0)."""
+    if nonnegative(span.low, domains):
+        return span
+    if nonnegative(times(span.high, -1), domains):
+        return NOTHING
+    return NumberSpan(0, greatest([span.high, 0], domains), 0, joined(span, 0))
+
+
+def margin(span: NumberSpan, domains: Domains) -> Value:
+    """At most max(-z, z - 1) for every number z of a span: how far they certainly are outside (0, 1)."""
+    if nonnegative(times(span.high, -1), domains):
+        return times(span.high, -1)
+    if nonnegative(plus(span.low, -1), domains):
+        return plus(span.low, -1)
+    if span.step is None or isinstance(span.step, Ratio) or isinstance(span.offset, Ratio):
+        return INSIDE
+    if not span.step:
+        return max(-span.offset, span.offset - 1)
+    return min((max(-point, point - 1) for point in around(span, HALF)), default=HALF)
+
+
+def around(span: NumberSpan, value: Fraction) -> list[Fraction]:
+    """The nearest numbers on both sides of a value, where there is one, of a lattice that is the same everywhere; an
+    end that is a function limits nothing."""
+    assert not isinstance(span.offset, Ratio)
+    offset, step = Fraction(span.offset), _rational(span.step)
+    top = value if isinstance(span.high, Ratio) else min(value, span.high)
+    bottom = value if isinstance(span.low, Ratio) else max(value, span.low)
+    below, above = offset + step * floor((top - offset) / step), offset + step * ceil((bottom - offset) / step)
+    inside = isinstance(span.low, Ratio) or below >= span.low, isinstance(span.high, Ratio) or above <= span.high
+    return [point for point, kept in zip((below, above), inside, strict=True) if kept]
+
+
+def _rational(value: Value | None) -> Fraction:
+    assert value is not None
+    assert not isinstance(value, Ratio)
+    return Fraction(value)
+
+
+def clip(span: NumberSpan, domains: Domains) -> NumberSpan:
+    """min(max(x, 0), 1)."""
+    if nonnegative(times(span.high, -1), domains):
+        return NOTHING
+    if nonnegative(plus(span.low, -1), domains):
+        return NumberSpan.exactly(1)
+    outside = margin(span, domains)
+    if not isinstance(outside, Ratio) and outside >= 0:
+        return BOOLEAN
+    low, high = (
+        nonnegative(end, domains) and nonnegative(plus(1, times(end, -1)), domains) for end in (span.low, span.high)
+    )
+    return NumberSpan(span.low if low else 0, span.high if high else 1)

@@ -1,0 +1,412 @@
+"""Facts of a hard-attention program that hold on every word of every length, derived from its weights alone.
+
+Layer by layer every coordinate has a span (`lattice.NumberSpan`) at every kind of position (`places.Place`), and every
+head that is not uniform a gap and, where they are unique, maxima (`rows`). Nothing that a head declares is used.
+Attention to one maximum takes one of the visible values, uniform attention divides the step by the number of visible
+positions, and the mean of some of them is on no lattice, unless it is that of [j = 0] where BOS is always among the
+maxima: 1/m for the number m of these. What is not known is no fact: NotProved names the head or coordinate that is the
+reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TypeAlias
+
+from hardsim.lang.valuations import Valuations
+from hardsim.network.numbers import BOS, Rational, plain
+from hardsim.network.numbers import ONE as CONSTANT
+from hardsim.program.model import Affine, Head, Letter, Program, ProgramLayer, Weighting
+from hardsim.proof.lattice import (
+    NumberSpan,
+    around,
+    clip,
+    common_step,
+    content,
+    greatest,
+    hull,
+    least,
+    linear,
+    margin,
+    multiple,
+    plus,
+    positive,
+    relu,
+    times,
+    times_step,
+)
+from hardsim.proof.places import J, Place, Seen, World, every_length, one_position
+from hardsim.proof.ratios import Ratio, Value, simplest
+from hardsim.proof.result import NotProved
+from hardsim.proof.rows import KEY, Row, ScoreRows, distances
+from hardsim.sharpening.measure import HeadFacts, LayerFacts, LengthFacts
+
+ZERO, HALF = Fraction(0), Fraction(1, 2)
+Spans: TypeAlias = dict[int, NumberSpan]
+"""By order of the place."""
+Column: TypeAlias = dict[str, Spans]
+OfN: TypeAlias = tuple[Value, ...]
+"""Functions of n, of which the largest, or the least, counts."""
+
+
+@dataclass(frozen=True)
+class HeadLaw:
+    """A head that is not uniform: its rows by order of the place, and bounds of the sizes of its query and key forms,
+    row by row of W_Q and W_K."""
+
+    rows: Mapping[int, Row]
+    sizes: tuple[tuple[OfN, OfN], ...]
+
+
+@dataclass(frozen=True)
+class LayerLaw:
+    """What `LayerFacts` has, as functions: values by head and coordinate (the least and the largest), margins and tops
+    by hidden unit, the size of what enters."""
+
+    heads: Mapping[str, HeadLaw]
+    values: Mapping[tuple[str, str], tuple[OfN, OfN]]
+    margins: tuple[OfN, ...]
+    tops: tuple[OfN, ...]
+    size: OfN
+    entering: Mapping[str, Mapping[int, NumberSpan]]
+    """The spans of the coordinates before the layer."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """The facts of every length from 2 on, or of length 1, as functions."""
+
+    world: World
+    layers: tuple[LayerLaw, ...]
+    size: OfN
+    distance: OfN | None
+
+    def facts(self, n: int) -> LengthFacts:
+        """The numbers of one length."""
+        layers = [
+            LayerFacts(
+                heads={name: self._head(head, n) for name, head in layer.heads.items()},
+                values={place: (min(at(low, n)), max(at(high, n))) for place, (low, high) in layer.values.items()},
+                margins=[min(at(some, n)) for some in layer.margins],
+                tops=[max(at(some, n)) for some in layer.tops],
+                size=max(at(layer.size, n)),
+            )
+            for layer in self.layers
+        ]
+        distance = None if self.distance is None else min(at(self.distance, n))
+        return LengthFacts(n, 0, layers, max(at(self.size, n)), distance, exhaustive=True)
+
+    def _head(self, head: HeadLaw, n: int) -> HeadFacts:
+        gaps: list[Fraction | None] = []
+        fewest: list[int] = []
+        most: list[int] = []
+        for i in range(1 - self.world.bos, n + 1):
+            row = head.rows[0 if not i else 1 if i == 1 else 3 if i == n else 2]
+            seen = int(number(row.visible, i, n))
+            alone = row.equal or seen == 1
+            gaps.append(None if alone else min(number(gap, i, n) for gap in row.gaps))
+            fewest.append(seen if row.equal else 1)
+            most.append(1 if row.unique else seen)
+        sizes = [(max(at(query, n)), max(at(key, n))) for query, key in head.sizes]
+        return HeadFacts(gaps, fewest, most, sum((2 * q * k for q, k in sizes), ZERO), sizes)
+
+
+@dataclass(frozen=True)
+class ProgramLaw:
+    """The facts of every length."""
+
+    one: Law
+    more: Law
+
+    def may_tie(self, head: Head) -> bool:
+        """Whether several positions may have the largest score of a row."""
+        layers = [layer for law in (self.one, self.more) for layer in law.layers if head.name in layer.heads]
+        return any(not row.unique for layer in layers for row in layer.heads[head.name].rows.values())
+
+    def facts(self, n: int) -> LengthFacts:
+        """Those of one length."""
+        return (self.one if n == 1 else self.more).facts(n)
+
+
+def law_of(program: Program) -> ProgramLaw:
+    """The facts of a program at every length.
+
+    Raises:
+        NotProved: naming the head or coordinate of which not enough is known.
+    """
+    return ProgramLaw(*(_Derivation(program, make(program.bos)).law() for make in (one_position, every_length)))
+
+
+def number(value: Value, i: int, n: int) -> Fraction:
+    """A function at one position of one length."""
+    return _evaluated(value, i if "i" in value.names else 0, n) if isinstance(value, Ratio) else Fraction(value)
+
+
+@lru_cache(maxsize=1 << 16)
+def _evaluated(value: Ratio, i: int, n: int) -> Fraction:
+    places = [i, n, 0, 0, 0, 0, 0, 0]
+    top, bottom = value.top(*places), value.bottom(*places)
+    found = top / bottom
+    return Fraction(int(found.p), int(found.q))
+
+
+def at(values: OfN, n: int) -> list[Fraction]:
+    """Functions of n at one length."""
+    return [number(value, 0, n) for value in values]
+
+
+class _Derivation:
+    """The facts of one world."""
+
+    def __init__(self, program: Program, world: World) -> None:
+        self.program, self.world = program, world
+        self._extents: dict[tuple[int, int, bool], tuple[NumberSpan, tuple[Value, ...]]] = {}
+
+    def law(self) -> Law:
+        """Layer by layer."""
+        columns = self._input()
+        layers: list[LayerLaw] = []
+        for layer in self.program.layers:
+            columns, found = self._layer(layer, columns)
+            layers.append(found)
+        distance = None
+        if self.program.threshold is not None:
+            distance = self._distance(columns)
+        return Law(self.world, tuple(layers), self._size(columns), distance)
+
+    # ---- the input ----
+
+    def _input(self) -> Column:
+        columns: Column = {CONSTANT: {place.order: NumberSpan.exactly(1) for place in self.world.places}}
+        for name in self.program.coordinates:
+            letters = [letter for letter in self.program.letters if letter.name == name]
+            embedded, start = _embedded(self.program, letters)
+            encodings = [encoding.value for encoding in self.program.encodings if encoding.name == name]
+            spans: Spans = {}
+            for place in self.world.places:
+                try:
+                    some = [(place.evaluate(value), 1) for value in encodings]
+                except NotProved as failure:
+                    raise NotProved(f"encoding {name}: {failure.reason}") from None
+                own = embedded if place.order else NumberSpan.exactly(start)
+                spans[place.order] = linear([(own, 1), *some], int(name == CONSTANT))
+            columns[name] = spans
+        return columns
+
+    def _forms(self, terms: Affine, columns: Column) -> Spans:
+        return {
+            place.order: linear([(columns[name][place.order], value) for name, value in terms.terms])
+            for place in self.world.places
+        }
+
+    # ---- functions of n ----
+
+    def _most(self, columns: Iterable[tuple[Spans, bool]]) -> OfN:
+        """Functions of n of which the largest is at least every number, or absolute value if asked for."""
+        found: dict[Value, None] = {}
+        for spans, absolute in columns:
+            for place in self.world.places:
+                for value in self._extent(place, spans[place.order], absolute):
+                    found[value] = None
+        return _pruned(found, max)
+
+    def _extent(self, place: Place, span: NumberSpan, absolute: bool) -> tuple[Value, ...]:
+        """Functions of n that are at least a number at a place, or its absolute value; known by the span itself, which
+        a coordinate keeps through the layers that do not write to it."""
+        known = self._extents.get((place.order, id(span), absolute))
+        if known is not None:
+            return known[1]
+        values = (span.high, times(span.low, -1)) if absolute else (span.high,)
+        found = tuple(times(place.least(times(value, -1)), -1) for value in values)
+        self._extents[place.order, id(span), absolute] = span, found
+        return found
+
+    def _least(self, values: Mapping[int, Value]) -> OfN:
+        places = {place.order: place for place in self.world.places}
+        return _pruned(dict.fromkeys(places[order].least(value) for order, value in values.items()), min)
+
+    def _size(self, columns: Column) -> OfN:
+        """Of the largest coordinate; the constant 1 need not be one."""
+        return self._most((columns[name], True) for name in self.program.coordinates)
+
+    # ---- layers ----
+
+    def _layer(self, layer: ProgramLayer, columns: Column) -> tuple[Column, LayerLaw]:
+        heads: dict[str, HeadLaw] = {}
+        values: dict[tuple[str, str], tuple[OfN, OfN]] = {}
+        attended = dict(columns)
+        for head in layer.heads:
+            try:
+                rows = None if head.uniform else self._rows(head, columns)
+                if rows is not None:
+                    sizes = [[self._most([(self._forms(form, columns), True)]) for form in pair] for pair in head.score]
+                    heads[head.name] = HeadLaw(rows, tuple((query, key) for query, key in sizes))
+                for out, terms in head.values:
+                    value = self._forms(terms, columns)
+                    low = self._least({order: span.low for order, span in value.items()})
+                    values[head.name, out] = low, self._most([(value, False)])
+                    read = {
+                        place.order: self._read(head, place, value, None if rows is None else rows[place.order])
+                        for place in self.world.places
+                    }
+                    before = attended[out]
+                    attended[out] = {order: linear([(before[order], 1), (span, 1)]) for order, span in read.items()}
+            except NotProved as failure:
+                raise NotProved(f"head {head.name}: {failure.reason}", head.name) from None
+        final, margins, tops = self._feed_forward(layer, attended)
+        entering = _pruned(dict.fromkeys([*self._size(columns), *self._size(attended)]), max)
+        return final, LayerLaw(heads, values, margins, tops, entering, columns)
+
+    def _rows(self, head: Head, columns: Column) -> dict[int, Row]:
+        found: dict[int, Row] = {}
+        for place in self.world.places:
+            try:
+                found[place.order] = ScoreRows(self.world, head, place, columns).row
+            except NotProved as failure:
+                raise NotProved(f"at {place.name} {failure.reason}") from None
+        return found
+
+    def _feed_forward(self, layer: ProgramLayer, columns: Column) -> tuple[Column, tuple[OfN, ...], tuple[OfN, ...]]:
+        inputs = [self._forms(unit.pre, columns) for unit in layer.units]
+        parts: dict[str, list[tuple[Spans, Rational]]] = {}
+        domains = {place.order: place.domains for place in self.world.places}
+        for unit, column in zip(layer.units, inputs, strict=True):
+            shape = clip if unit.clip else relu
+            active = {order: shape(span, domains[order]) for order, span in column.items()}
+            for out, weight in unit.outs:
+                parts.setdefault(out, []).append((active, weight))
+        final, biases = dict(columns), dict(Affine.of(layer.biases).terms)
+        for out in {**parts, **biases}:
+            terms = [(columns[out], 1), *parts.get(out, [])]
+            bias = biases.get(out, 0)
+            final[out] = {order: linear([(spans[order], w) for spans, w in terms], bias) for order in domains}
+        margins = [
+            self._least({order: margin(span, domains[order]) for order, span in column.items()}) for column in inputs
+        ]
+        return final, tuple(margins), tuple(self._most([(column, False)]) for column in inputs)
+
+    # ---- reading ----
+
+    def _read(self, head: Head, query: Place, value: Spans, row: Row | None) -> NumberSpan:
+        """What a head adds to a coordinate at one place."""
+        seen: list[tuple[int, NumberSpan, Seen]] = []
+        for key in self.world.places:
+            reach = self.world.sees(query, key, head.mask)
+            if reach is not None:
+                span = value[key.order]
+                seen.append((key.order, span.at({"i": J}) if key.several else span, reach))
+        if row is None or row.equal:
+            return self._mean(query, seen, self.world.count(query, head.mask))
+        if row.winner is not None:
+            return value[row.winner]
+        some = hull([_of_row(span, reach) for _, span, reach in seen], query.domains)
+        if row.unique or head.weighting is not Weighting.AVERAGE:
+            return some
+        whole = {order: span.offset for order, span, _ in seen if span.exact}
+        if row.first and len(whole) == len(seen) and all(v == int(order == 0) for order, v in whole.items()):
+            count = self.world.count(query, head.mask)
+            return NumberSpan(simplest(Ratio.of(1) / count), 1, 0, None, count)
+        return NumberSpan(some.low, some.high)
+
+    def _mean(self, query: Place, seen: Sequence[tuple[int, NumberSpan, Seen]], count: Value) -> NumberSpan:
+        """The mean of all visible numbers."""
+        over = simplest(Ratio.of(1) / count)
+        ends: list[Value] = []
+        offset: Value = 0
+        steps: list[Value | None] = []
+        fixed = True
+        for _, span, reach in seen:
+            many = plus(plus(reach.high, times(reach.low, -1)), 1)
+            varying = isinstance(span.offset, Ratio) and "j" in span.offset.names
+            step = common_step([span.step, content(span.offset, KEY)]) if varying else span.step
+            steps.append(step if step is None or step == 0 else content(step, KEY))
+            offset = plus(offset, 0 if varying or span.step is None else times(span.offset, many))
+            fixed = fixed and not any(isinstance(end, Ratio) and "j" in end.names for end in (span.low, span.high))
+        if fixed:
+            for end in ("low", "high"):
+                total: Value = 0
+                for _, span, reach in seen:
+                    many = plus(plus(reach.high, times(reach.low, -1)), 1)
+                    total = plus(total, times(getattr(span, end), many))
+                ends.append(times(total, over))
+        else:
+            ends = [
+                least([reach.least(span.low) for _, span, reach in seen], query.domains),
+                greatest([reach.greatest(span.high) for _, span, reach in seen], query.domains),
+            ]
+        step = common_step(steps)
+        if step is None:
+            return NumberSpan(ends[0], ends[1])
+        return NumberSpan(ends[0], ends[1], times(offset, over), times_step(step, over))
+
+    # ---- the answer ----
+
+    def _distance(self, columns: Column) -> OfN:
+        """At most the distance of an output from where it would mean something else."""
+        program = self.program
+        real = [place for place in self.world.places if place.order]
+        if not program.maps:
+            real = [real[0] if program.reading == "first" else real[-1]]
+        found: dict[Value, None] = {}
+        for place in real:
+            for out in program.answers:
+                span = columns[out][place.order]
+                if program.integers:
+                    unit = simplest(Ratio.of(1) / self.world.n)
+                    whole = span.step is not None and multiple(span.offset, unit) and multiple(span.step, unit)
+                    near: Sequence[Value] = (times(unit, HALF) if whole else 0,)
+                else:
+                    near = _distances(span, Fraction(program.threshold or 0), place)
+                for value in near:
+                    found[place.least(value)] = None
+        return _pruned(found, min)
+
+
+def _of_row(span: NumberSpan, reach: Seen) -> NumberSpan:
+    """What a number at any visible j is, in terms of the query."""
+    low, high, offset, step = reach.least(span.low), reach.greatest(span.high), span.offset, span.step
+    if step is not None and isinstance(offset, Ratio) and "j" in offset.names:
+        first = reach.at(offset, reach.low)
+        step, offset = common_step([step, content(plus(offset, times(first, -1)), KEY)]), first
+    if step is None or (isinstance(step, Ratio) and "j" in step.names):
+        return NumberSpan(low, high)
+    return NumberSpan(low, high, offset, step)
+
+
+def _distances(span: NumberSpan, threshold: Fraction, place: Place) -> Sequence[Value]:
+    """Of an output from the threshold."""
+    for side in (plus(span.low, -threshold), plus(threshold, times(span.high, -1))):
+        if positive(side, place.domains):
+            return (side,)
+    off = plus(span.offset, -threshold)
+    if span.step is None or not span.step:
+        return (0,)
+    if not isinstance(span.step, Ratio) and not isinstance(span.offset, Ratio):
+        return (min((abs(point - threshold) for point in around(span, threshold)), default=ZERO),)
+    return distances(off, span.step, Seen(0, 0, place.domains)) or (0,)
+
+
+def _embedded(program: Program, letters: Sequence[Letter]) -> tuple[NumberSpan, Rational]:
+    """What the word embedding has of a coordinate at the positions of symbols, and at the beginning of sequence."""
+    if isinstance(program.alphabet, Valuations):  # each proposition may hold or not
+        held = [
+            hull([NumberSpan.exactly(0), NumberSpan.exactly(letter.value)], [{}])
+            for letter in letters
+            if letter.symbols
+        ]
+        return linear([(each, 1) for each in held]), 0
+    values = {
+        symbol: sum((Fraction(letter.value) for letter in letters if symbol in letter.symbols), ZERO)
+        for symbol in (*program.alphabet, BOS)
+    }
+    return hull([NumberSpan.exactly(plain(values[symbol])) for symbol in program.alphabet], [{}]), plain(values[BOS])
+
+
+def _pruned(values: Mapping[Value, None], best: object) -> OfN:
+    """Functions of n, with one number for all numbers."""
+    numbers = [value for value in values if not isinstance(value, Ratio)]
+    rest = [value for value in values if isinstance(value, Ratio)]
+    return (*([best(numbers)] if numbers else []), *rest)  # type: ignore[operator]

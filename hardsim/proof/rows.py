@@ -1,0 +1,522 @@
+"""The gap between the scores of a row, and whether its largest is unique, read off the score itself.
+
+A score is split, for the query's place and each place of keys, into what is the same for every word (a function of i, j
+and n) and what the lattices of its coordinates say of the rest (`Pieces`). From these follows, of any two scores of a
+row, by how much they differ at least if they differ at all, and whether they certainly differ. The rules (ours):
+
+ - *lattice and tie-break*: keys j of neighbouring places whose scores are `A + t(j)` with A on a lattice of step s, the
+   same for the row, and t strictly monotone. Then two scores differ by at least the least step of t, if their A are
+   equal, and else by at least s less the range of t. With no A, t alone decides. With t = 0 equal scores are ties, and
+   all others differ by s. This covers Boolean scores and equalities of integers with tie-breaks, prefix maxima, and
+   scores of positions alone.
+ - *apart from a lattice*: a key at one end (BOS, first, last) whose score differs from others by `A + t(j)`, where t(j)
+   stays strictly between two neighbouring multiples of s, differs from them by its distance from these. This is a sign
+   test (`q_i ([j = 1] - [j = 0])`, q on a lattice that avoids 0) and BOS with an offset of its own.
+ - *concave*: `-W j^2 + V j` plus what does not depend on j, over neighbouring positions j, W > 0 the same for every
+   word, has one maximum if V/(2W) is no half-integer, and if it is at least e from all of these, the next score is
+   lower by at least 2 e W: the two best are neighbours j and j + 1, and their scores differ by 2 W |V/(2W) - j - 1/2|.
+   This is a look-up, whether its number is in the range of the positions or not.
+ - *reciprocals*: if a coordinate of the query is 1/m with an integer m >= 1, the row is first multiplied by m, which
+   changes no order, and in the end its gap is divided by the largest m.
+ - two keys whose scores add up to twice those of others, all equal, and differ, are one above and one below them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from math import floor
+from typing import TypeAlias
+
+from hardsim.network.numbers import Rational
+from hardsim.program.model import Affine, Head
+from hardsim.proof import ratios
+from hardsim.proof.lattice import (
+    NumberSpan,
+    common_step,
+    content,
+    nonnegative,
+    plus,
+    positive,
+    remainder,
+    scaled,
+    times,
+    times_step,
+)
+from hardsim.proof.places import J, Place, Seen, World
+from hardsim.proof.ratios import NAMES, Ratio, Value, simplest
+from hardsim.proof.result import NotProved
+
+Columns: TypeAlias = Mapping[str, Mapping[int, NumberSpan]]
+"""Spans by coordinate and order of the place."""
+Unknown: TypeAlias = tuple[str, ...]
+"""What a part of a score is a multiple of: a coordinate of the query or of the key, or both."""
+KEY = frozenset("j")
+TIE_BREAK = "lattice and tie-break"
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """A score at one place of keys: `known(i, j, n)`, plus the sum of `factor * x` over the unknown parts x of
+    coordinates, each in `step Z` (None: anywhere), the unknown part of a number being what it has beyond its lattice's
+    offset."""
+
+    known: Value
+    of_query: Mapping[str, Value]
+    of_key: Mapping[str, Value]
+    of_both: Mapping[tuple[str, str], Value]
+    keys: Mapping[str, NumberSpan]
+
+    def in_key(self) -> Iterable[tuple[Unknown, Value]]:
+        """The parts that depend on what is unknown of the key."""
+        yield from (((name,), factor) for name, factor in self.of_key.items())
+        yield from self.of_both.items()
+
+
+def spread(terms: Affine, columns: Mapping[str, NumberSpan]) -> tuple[Value, dict[str, Rational]]:
+    """A form as a function, plus multiples of unknown parts."""
+    known: Value = 0
+    unknown: dict[str, Rational] = {}
+    for name, factor in terms.terms:
+        span = columns[name]
+        if span.step is not None:
+            known = plus(known, times(span.offset, factor))
+        if not span.exact:
+            unknown[name] = factor
+    return known, unknown
+
+
+def pieces_of(head: Head, query: Mapping[str, NumberSpan], key: Mapping[str, NumberSpan]) -> Pieces:
+    """The score of a head between two places; what the keys are is written with j."""
+    known: Value = 0
+    of_query: dict[str, Value] = {}
+    of_key: dict[str, Value] = {}
+    of_both: dict[tuple[str, str], Value] = {}
+    for left, right in head.score:
+        (q, some), (k, others) = spread(left, query), spread(right, key)
+        known = plus(known, times(q, k))
+        for x, a in some.items():
+            of_query[x] = plus(of_query.get(x, 0), times(k, a))
+        for y, b in others.items():
+            of_key[y] = plus(of_key.get(y, 0), times(q, b))
+        for x, a in some.items():
+            for y, b in others.items():
+                of_both[x, y] = plus(of_both.get((x, y), 0), a * b)
+    parts = [{name: factor for name, factor in part.items() if factor != 0} for part in (of_query, of_key)]
+    both = {names: factor for names, factor in of_both.items() if factor != 0}
+    return Pieces(known, parts[0], parts[1], both, key)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Neighbouring keys whose scores have one form."""
+
+    reach: Seen
+    pieces: tuple[Pieces, ...]
+    """By place; all have the same function and factors of the query, those of the first."""
+    places: tuple[int, ...]
+
+    @property
+    def known(self) -> Value:
+        """The function."""
+        return self.pieces[0].known
+
+    @property
+    def of_query(self) -> Mapping[str, Value]:
+        """The factors of the query's coordinates."""
+        return self.pieces[0].of_query
+
+    @property
+    def single(self) -> bool:
+        """Whether it is one key."""
+        return len(self.places) == 1 and self.reach.low == self.reach.high
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What is known of the difference of two scores: if they differ, then by at least each of `gaps`. `sign` is that
+    of the difference where it is known (0: they are equal)."""
+
+    gaps: tuple[Value, ...]
+    may_tie: bool
+    sign: int | None = None
+    rule: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is known of the scores in a row of a head, for queries at one place: if two of them differ, then by at least
+    the least of `gaps`; `equal`: none of them do. `winner` is the order of the place of the largest one where that is
+    known, `rules` what the rest follows from; `first` says that BOS has the largest score in every row, perhaps with
+    others."""
+
+    place: Place
+    visible: Value
+    gaps: tuple[Value, ...]
+    unique: bool
+    equal: bool = False
+    winner: int | None = None
+    rules: tuple[str, ...] = ()
+    first: bool = False
+
+
+class ScoreRows:
+    """The rows of one head for queries at one place."""
+
+    def __init__(self, world: World, head: Head, query: Place, columns: Columns) -> None:
+        self.world, self.head, self.query = world, head, query
+        own = {name: columns[name][query.order] for pair in head.score for name, _ in pair[0].terms}
+        self.own = own
+        self.inverse = next((name for name, span in own.items() if span.most is not None), None)
+        self.apart = self._by_place(columns)
+        self.groups = self._merged(self.apart)
+
+    # ---- keys of one form ----
+
+    def _by_place(self, columns: Columns) -> list[Group]:
+        found: list[Group] = []
+        for key in self.world.places:
+            reach = self.world.sees(self.query, key, self.head.mask)
+            if reach is None:
+                continue
+            names = {name for pair in self.head.score for name, _ in pair[1].terms}
+            spans = {name: columns[name][key.order] for name in names}
+            if key.several:
+                spans = {name: span.at({"i": J}) for name, span in spans.items()}
+            pieces = self._cleared(pieces_of(self.head, self.own, spans))
+            found.append(Group(reach, (pieces,), (key.order,)))
+        if not found:
+            raise NotProved(f"head {self.head.name} sees nothing at {self.query.name}")
+        return found
+
+    def _cleared(self, pieces: Pieces) -> Pieces:
+        """The score times m, where a coordinate of the query is 1/m: what had no factor 1/m has a factor m now."""
+        name = self.inverse
+        if name is None:
+            return pieces
+        if any(name in names for names in pieces.of_both):
+            raise NotProved(f"head {self.head.name}: the reciprocal {name} meets a key that is not known")
+        rest = {x: factor for x, factor in pieces.of_query.items() if x != name}
+        factors = {**rest, name: pieces.known} if pieces.known != 0 else rest
+        return replace(pieces, known=pieces.of_query.get(name, 0), of_query=factors)
+
+    def step(self, name: str) -> Value | None:
+        """That of a coordinate of the query; of its m where it is 1/m."""
+        return 1 if name == self.inverse else self.own[name].step
+
+    def _merged(self, groups: Sequence[Group]) -> list[Group]:
+        """Groups joined where the middle positions have the form of the ends beside them."""
+        middle = next((group for group in groups if not group.single), None)
+        if middle is None:
+            return list(groups)
+        others = [group for group in groups if group is not middle]
+        for group in reversed(others):
+            if plus(group.reach.high, 1) == middle.reach.low and self._alike(middle, group):
+                middle = _joined(middle, group, group.reach.low, middle.reach.high)
+        for group in others:
+            if plus(middle.reach.high, 1) == group.reach.low and self._alike(middle, group):
+                middle = _joined(middle, group, middle.reach.low, group.reach.high)
+        return [middle, *(group for group in others if not set(group.places) <= set(middle.places))]
+
+    def _alike(self, middle: Group, end: Group) -> bool:
+        try:
+            if middle.reach.at(middle.known, end.reach.low) != end.known:
+                return False
+            names = {*middle.of_query, *end.of_query}
+            return all(
+                middle.reach.at(middle.of_query.get(name, 0), end.reach.low) == end.of_query.get(name, 0)
+                for name in names
+            )
+        except NotProved:
+            return False  # the form has no value there
+
+    # ---- differences ----
+
+    def _unknown(self, parts: Sequence[Pieces]) -> list[Value | None]:
+        """Steps of what the keys have that is unknown."""
+        steps: list[Value | None] = []
+        for piece in parts:
+            for names, factor in piece.in_key():
+                step = times_step(piece.keys[names[-1]].step, factor, KEY)
+                if len(names) > 1:
+                    other = self.step(names[0])
+                    step = None if step is None or other is None else times_step(step, other, KEY)
+                steps.append(step)
+        return steps
+
+    def _of_row(self, factors: Mapping[str, Value]) -> list[Value | None]:
+        """Steps of multiples of the query's coordinates."""
+        return [
+            None if (step := self.step(name)) is None else times_step(step, factor, KEY)
+            for name, factor in factors.items()
+            if factor != 0
+        ]
+
+    def within(self, group: Group) -> Difference:
+        """Of two keys of a group."""
+        reach = group.reach
+        vary = {name: plus(f, times(reach.at(f, reach.low), -1)) for name, f in group.of_query.items()}
+        step = common_step([*self._unknown(group.pieces), *self._of_row(vary)])
+        known = plus(group.known, times(reach.at(group.known, reach.low), -1))
+        if step is None:
+            raise NotProved("nothing is known of what its keys are multiples of")
+        tie = remainder(known, step)
+        if tie == 0:
+            return Difference((step,), True, None, "lattice") if step != 0 else Difference((), True, 0, "equal")
+        gaps = self._ordered(tie, step, reach)
+        if gaps:
+            return Difference(gaps, False, None, "positions in order" if step == 0 else TIE_BREAK)
+        if gaps := self._concave(group):
+            return Difference(gaps, False, None, "look-up")
+        for term, finer in finer_steps(tie, step):
+            if gaps := self._ordered(remainder(term, finer), finer, reach):
+                return Difference(gaps, False, None, TIE_BREAK)
+        coarse = common_step([step, content(tie, KEY)])
+        if coarse is None:
+            raise NotProved("nothing is known of what its scores are multiples of")
+        return Difference((coarse,), True, None, "lattice")
+
+    def _ordered(self, tie: Value, step: Value, reach: Seen) -> tuple[Value, ...]:
+        """The gaps of scores on a lattice plus a strictly monotone term whose range is below the step (if there is
+        one); none if it is not known to be so."""
+        for sign in (1, -1):
+            rise = times(reach.rise(tie), sign)
+            if positive(rise, reach.domains):
+                over = times(plus(reach.at(tie, reach.high), times(reach.at(tie, reach.low), -1)), sign)
+                gaps = [reach.least(rise)] + ([plus(step, times(over, -1))] if step != 0 else [])
+                if all(positive(gap, self.query.domains) for gap in gaps):
+                    return tuple(gaps)
+        return ()
+
+    def _concave(self, group: Group) -> tuple[Value, ...]:
+        """2 e W, as functions of which the least counts, for a score that is concave in j; none for another."""
+        if any(True for piece in group.pieces for _ in piece.in_key()):
+            return ()
+        known, parts = powers(group.known), {name: powers(factor) for name, factor in group.of_query.items()}
+        if known is None or len(known) != 3 or any(part is None or len(part) > 2 for part in parts.values()):
+            return ()
+        width = times(known[2], -1)
+        if not positive(width, self.query.domains):
+            return ()
+        over = simplest(Ratio.of(1) / width)
+        slopes = {name: times(part[1], over) for name, part in parts.items() if part is not None and len(part) > 1}
+        # V/W avoids the odd numbers, by 2e
+        step = common_step([2, *self._of_row(slopes)])
+        if step is None:
+            return ()
+        here = Seen(0, 0, self.query.domains)
+        return tuple(times(width, apart) for apart in distances(plus(times(known[1], over), -1), step, here))
+
+    def between(self, one: Group, other: Group) -> Difference:
+        """The score of a single key less those of a group."""
+        names = {*one.of_query, *other.of_query}
+        apart = {name: plus(one.of_query.get(name, 0), times(other.of_query.get(name, 0), -1)) for name in names}
+        known = plus(one.known, times(other.known, -1))
+        step = common_step([*self._unknown([*one.pieces, *other.pieces]), *self._of_row(apart)])
+        sign = self._order(one, other)
+        if step is None:
+            raise NotProved("nothing is known of what its scores are multiples of")
+        if step == 0 and known == 0:
+            return Difference((), True, 0, "equal")
+        gaps = distances(known, step, other.reach)
+        if gaps:
+            return Difference(gaps, False, sign, "apart from a lattice")
+        coarse = common_step([step, content(remainder(known, step), KEY)])
+        if coarse is None:
+            raise NotProved("nothing is known of what its scores are multiples of")
+        return Difference((coarse,), sign is None, sign, "lattice")
+
+    def _order(self, one: Group, other: Group) -> int | None:
+        """The sign of the difference, where the ends of all that is unknown decide it."""
+        try:
+            ends = self._ends(one, other)
+        except NotProved:
+            return None
+        if all(positive(low, other.reach.domains) for low, _ in ends):
+            return 1
+        return -1 if all(positive(times(high, -1), other.reach.domains) for _, high in ends) else None
+
+    def at_least(self, one: Group, other: Group) -> bool:
+        """Whether the score of a single key is never below those of a group."""
+        try:
+            return all(nonnegative(low, other.reach.domains) for low, _ in self._ends(one, other))
+        except NotProved:
+            return False
+
+    def _ends(self, one: Group, other: Group) -> list[tuple[Value, Value]]:
+        """Bounds of the difference of two scores, from those of every coordinate, by place of the second key."""
+        if self.inverse is not None or any(piece.of_both for piece in (*one.pieces, *other.pieces)):
+            raise NotProved("a product of two numbers that are not known")
+        names = {*one.of_query, *other.of_query}
+        apart = {name: plus(one.of_query.get(name, 0), times(other.of_query.get(name, 0), -1)) for name in names}
+        (first,), domains = one.pieces, other.reach.domains
+        found: list[tuple[Value, Value]] = []
+        for piece in other.pieces:
+            low = high = plus(one.known, times(other.known, -1))
+            terms = [(self.own[name], factor) for name, factor in apart.items() if factor != 0]
+            terms += [(first.keys[name], factor) for name, factor in first.of_key.items()]
+            terms += [(piece.keys[name], times(factor, -1)) for name, factor in piece.of_key.items()]
+            for span, factor in terms:
+                offset = 0 if span.step is None else times(span.offset, -1)
+                rest = scaled(NumberSpan(plus(span.low, offset), plus(span.high, offset)), factor, domains)
+                low, high = plus(low, rest.low), plus(high, rest.high)
+            found.append((low, high))
+        return found
+
+    # ---- all of a row ----
+
+    @cached_property
+    def row(self) -> Row:
+        """What is known of the rows here; NotProved if it is not even a gap."""
+        visible = self.world.count(self.query, self.head.mask)
+        groups = self.groups
+        if len(groups) == 1 and groups[0].single:
+            return Row(self.query, visible, (), True, winner=groups[0].places[0])
+        inner = [None if group.single else self.within(group) for group in groups]
+        pairs = {
+            (a, b): self.between(groups[a], groups[b])
+            for a in range(len(groups))
+            for b in range(len(groups))
+            if a != b and groups[a].single and (not groups[b].single or a < b)
+        }
+        every = [*(d for d in inner if d is not None), *pairs.values()]
+        gaps = tuple(dict.fromkeys(gap for d in every for gap in d.gaps))
+        if not all(positive(gap, self.query.domains) for gap in gaps):
+            raise NotProved("a gap is not known to be positive")
+        unique = not any(d.may_tie for d in pairs.values()) and all(
+            d is None or not d.may_tie or self._beaten(place, pairs) for place, d in enumerate(inner)
+        )
+        rules = tuple(dict.fromkeys(d.rule for d in every if d.rule != "equal"))
+        return Row(
+            self.query, visible, self._divided(gaps), unique, all(d.sign == 0 for d in every), self._winner(pairs),
+            rules, self._first(),
+        )  # fmt: skip
+
+    def _divided(self, gaps: tuple[Value, ...]) -> tuple[Value, ...]:
+        """The gaps of the row, of those of its m-fold."""
+        if self.inverse is None:
+            return gaps
+        most = self.own[self.inverse].most
+        assert most is not None
+        return tuple(simplest(Ratio.of(gap) / most) for gap in gaps)
+
+    def _beaten(self, place: int, pairs: Mapping[tuple[int, int], Difference]) -> bool:
+        """Whether some single key is certainly above all of a group."""
+        if any(b == place and d.sign == 1 for (_, b), d in pairs.items()):
+            return True
+        group = self.groups[place]
+        for (a, b), d in pairs.items():
+            if place in (a, b) or not self.groups[a].single or not self.groups[b].single or d.may_tie:
+                continue
+            some = [self.groups[a], self.groups[b]]
+            parts = [*some[0].pieces, *some[1].pieces, *group.pieces]
+            if any(True for piece in parts for _ in piece.in_key()):
+                continue
+            names = {name for piece in parts for name in piece.of_query}
+            factors = [
+                plus(plus(some[0].of_query.get(n, 0), some[1].of_query.get(n, 0)), times(group.of_query.get(n, 0), -2))
+                for n in names
+            ]
+            known = plus(plus(some[0].known, some[1].known), times(group.known, -2))
+            if all(factor == 0 for factor in (*factors, known)):
+                return True
+        return False
+
+    def _winner(self, pairs: Mapping[tuple[int, int], Difference]) -> int | None:
+        """The place of the single key that is above all others, where it is always the same one."""
+        for a, group in enumerate(self.groups):
+            if group.single and all(
+                ((a, b) in pairs and pairs[a, b].sign == 1) or ((b, a) in pairs and pairs[b, a].sign == -1)
+                for b in range(len(self.groups))
+                if b != a
+            ):
+                return group.places[0]
+        return None
+
+    def _first(self) -> bool:
+        """Whether BOS has the largest score, perhaps with others."""
+        bos = next((group for group in self.apart if group.places == (0,)), None)
+        return bos is not None and all(group is bos or self.at_least(bos, group) for group in self.apart)
+
+
+def _joined(middle: Group, end: Group, low: Value, high: Value) -> Group:
+    domains = [*middle.reach.domains, *end.reach.domains]
+    return Group(Seen(low, high, domains), (*middle.pieces, *end.pieces), (*middle.places, *end.places))
+
+
+def powers(value: Value) -> list[Value] | None:
+    """The coefficients of a polynomial in j, functions of i and n; None of what is none."""
+    if not isinstance(value, Ratio):
+        return [value]
+    if any(power[NAMES.index("j")] for power in value.bottom.to_dict()):
+        return None
+    parts: dict[int, Value] = {}
+    place = NAMES.index("j")
+    context = value.top.context()
+    for power, c in value.top.to_dict().items():
+        rest = tuple(0 if at == place else k for at, k in enumerate(power))
+        term = Ratio(context.from_dict({rest: c}), value.bottom)
+        parts[power[place]] = plus(parts.get(power[place], 0), simplest(term))
+    return [parts.get(k, 0) for k in range(max(parts, default=0) + 1)]
+
+
+def distances(known: Value, step: Value, reach: Seen) -> tuple[Value, ...]:
+    """Positive functions of i and n such that no `known(j) + step Z` is nearer to 0 than the least of them, whatever
+    the visible j; none if that is not known.
+
+    Where the function itself is not between two multiples, all of it but one term is taken as a multiple of a smaller
+    step: (2n - 4i + 1)/(2n) is in 1/(2n) + (1/n) Z.
+    """
+    off = known if step == 0 else remainder(known, step)
+    found = _beside(off, step, reach)
+    if found:
+        return found
+    sides = (_beside(remainder(term, finer), finer, reach) for term, finer in finer_steps(off, step))
+    return next((side for side in sides if side), ())
+
+
+def finer_steps(value: Value, step: Value) -> Iterator[tuple[Value, Value]]:
+    """Each term of a function, constants first, with steps of which the others and the given one are multiples: that of
+    their sum, in lowest terms, and one over the denominator of the function itself, whichever is larger somewhere."""
+    if not isinstance(value, Ratio):
+        return
+    context, parts = value.top.context(), value.top.to_dict()
+    for power in sorted(parts, key=sum):
+        term = Ratio(context.from_dict({power: parts[power]}), value.bottom).simplest
+        others = [Fraction(int(c.p), int(c.q)) for other, c in parts.items() if other != power]
+        whole = Ratio(context.constant(1), value.bottom) * ratios.common(map(abs, others))
+        for rest in dict.fromkeys((plus(value, times(term, -1)), whole.simplest)):
+            finer = common_step([step, content(rest, KEY)])
+            if finer is not None and finer != 0:
+                yield term, finer
+
+
+def _beside(off: Value, step: Value, reach: Seen) -> tuple[Value, ...]:
+    """The distances of a function from the two multiples of a step that it stays between (0: from 0 itself)."""
+    if step == 0:
+        sides = [off, times(off, -1)]
+        return next((_least(reach, [side]) for side in sides if positive(side, reach.domains)), ())
+    whole = floor(_sample(simplest(Ratio.of(off) / step), reach))
+    sides = [plus(off, times(step, -whole)), plus(times(step, whole + 1), times(off, -1))]
+    return _least(reach, sides) if all(positive(side, reach.domains) for side in sides) else ()
+
+
+def _least(reach: Seen, values: Sequence[Value]) -> tuple[Value, ...]:
+    try:
+        found = tuple(reach.least(value) for value in values)
+    except NotProved:
+        return ()
+    return found if all(positive(value, reach.domains) for value in found) else ()
+
+
+def _sample(value: Value, reach: Seen) -> Fraction:
+    """The value somewhere within reach: which two multiples of a step it may be between."""
+    if not isinstance(value, Ratio):
+        return Fraction(value)
+    slacks = {name: Ratio.of(k) for name, k in zip("abcd", (3, 2, 5, 4), strict=True)}
+    place = {name: Ratio.of(simplest(where.at(slacks))) for name, where in reach.domains[0].items()}
+    found = simplest(value.at(place))
+    assert not isinstance(found, Ratio)
+    return Fraction(found)

@@ -1,0 +1,158 @@
+"""Temperatures with log, sqrt and exp: proofs of some lengths by enclosures, of every length from one side."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hardsim.checking.subject import Subject
+from hardsim.lang.arith import Arith, parse_arith
+from hardsim.lang.reals import Real, lower
+from hardsim.network.numbers import Rational
+from hardsim.proof.arrays import next_to
+from hardsim.proof.heads import number_error, wrong_sign
+from hardsim.proof.monotone import hotter
+from hardsim.proof.ratios import NoRatio, Ratio, chain
+from hardsim.proof.result import NotProved
+from hardsim.proof.sites import Classes
+from tests.mistakes import raised
+from tests.reals import mp_value
+from tests.subjects import agree, compiled, general_proof, known, proof_of
+
+DOMAIN = chain(("i", "n"), [0, 0])
+SHARP = ["1/(4*n*log(n+1))", "sqrt(n)/(4*n^2)", "exp(-n)/8", "1/(n*(1+log(n)))", "1/(n*log(n+1))^2", "1/(exp(1)*n)"]
+
+
+def no_sign(exponent: object) -> int:
+    raise NoRatio("no powers of -1 here")
+
+
+def at(value: object, i: int, n: int) -> Fraction:
+    """A rational function at a place."""
+    found = Ratio.of(value).at({"i": i, "n": n}).simplest  # type: ignore[arg-type]  # a value of `ratios`
+    assert not isinstance(found, Ratio)
+    return Fraction(found)
+
+
+TAUS = st.sampled_from(
+    [*SHARP, "1/log(i+1)", "1/(log(n+1)+sqrt(i))", "1/(2-exp(-n))", "1/log(2+1/n)", "(2-1/n)/log(n+1)", "1/sqrt(n*i)"]
+)
+
+
+@given(TAUS, st.integers(1, 60), st.integers(0, 60))
+@settings(deadline=None)
+def test_a_hotter_temperature_is_nowhere_colder(text: str, i: int, more: int) -> None:
+    tau = parse_arith(text)
+    try:
+        found = hotter(tau, no_sign, DOMAIN)
+    except NoRatio:
+        assert text == "sqrt(n)/(4*n^2)"  # sqrt(n) has no largest value
+        return
+    assert mp_value(at(found, i, i + more)) >= mp_value(tau.real(i=i, n=i + more))
+
+
+def test_the_side_is_sharp_at_the_shortest_length() -> None:
+    """Of 1/(4 n log(n + 1)) at n = 1: log 2 = 0.6931..., rounded down to thousandths."""
+    assert at(hotter(parse_arith("1/(4*n*log(n+1))"), no_sign, DOMAIN), 1, 1) == Fraction(1000, 4 * 693)
+    assert at(hotter(parse_arith("1/log(n+1)^2"), no_sign, DOMAIN), 3, 9) == Fraction(1000, 693) ** 2
+    assert at(hotter(parse_arith("exp(-n)"), no_sign, DOMAIN), 1, 1) == Fraction(368, 1000)  # 0.36787...
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "log(n+1)/n",  # no number is above log
+        "1/log(n)",  # log(1) = 0
+        "1/(n*log(n-1/2))",  # negative at n = 1
+        "5-log(2-n)",  # no value beyond n = 1
+        "1/(3-log(n))",  # negative from n = 21 on
+        "sqrt(2-n)+1",
+        "1/(log(n+1)-log(n))",
+        "[log(n) > 1]+1",
+        "1/log(n+1)^(-2)",
+        "exp(100000*n)",
+    ],
+)
+def test_what_no_side_is_known_of(text: str) -> None:
+    raised(NoRatio, hotter, parse_arith(text), no_sign, DOMAIN)
+    model = replace(compiled("a S b").model, temperature=parse_arith(text))
+    reason = str(raised(NotProved, Classes().inverse, model).reason)
+    assert reason.startswith(f"the temperature {parse_arith(text)} is no rational function, and ")
+    assert "\n" not in reason
+
+
+def colder(text: str, tau: str, regime: str = "temperature", **options: Any) -> Subject:
+    return compiled(text, regime, tau=parse_arith(tau), **options)
+
+
+FORMULAS = [("a S b", {}), ("Y a | first", {}), ("#L[a] >= #L[b]", {}), ("#L[a] >= #L[b]", {"counting": "sign"}),
+            ("PRIME(#[a])", {}), ("X a & b U a", {})]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "options"), FORMULAS)
+def test_short_and_all_lengths_are_proved_and_words_agree(text: str, options: dict[str, Any]) -> None:
+    subject = colder(text, "1/(4*n*log(n+1))", **options)
+    assert proof_of(subject, 12).proved
+    proof = general_proof(subject)
+    assert proof.proved
+    assert proof.temperatures == ("tau <= (250/693)/(n) where i = n = 1", "tau <= (125/549)/(n) else")
+    agree(subject, [tuple(word) for n in range(1, 6) for word in product("ab", repeat=n)])
+
+
+@pytest.mark.parametrize(("text", "proved"), [("a S b", True), ("#L[a] >= #L[b]", True), ("Y a", True)])
+def test_the_causal_regime_has_temperatures_of_the_query(text: str, proved: bool) -> None:
+    subject = colder(text, "1/(i^2*log(i+2))", "causal-temperature")
+    assert proof_of(subject, 8).proved is proved
+    assert general_proof(subject).proved is proved
+    agree(subject, [tuple(word) for n in range(1, 6) for word in product("ab", repeat=n)])
+
+
+def test_a_temperature_that_is_too_hot_is_proved_of_no_length_beyond_its_own() -> None:
+    """1/tau = beta log(n + 1) with scores 1/(2n) apart a position: the logits come together as n grows."""
+    subject = colder("a S b", "1/log(n+1)", beta=Fraction(4), letters="abc")
+    proof = general_proof(subject)
+    assert not proof.proved
+    assert "comparing coefficients gives no positive rate" in known(proof.reason)
+    assert not proof_of(subject, 12).proved
+
+
+def test_rational_temperatures_are_taken_as_they_are() -> None:
+    assert general_proof(compiled("a S b")).temperatures == ()
+
+
+@given(st.fractions(Fraction(1, 20), 30), st.fractions(0, 5), st.integers(2, 12))
+@settings(deadline=None, max_examples=40)
+def test_errors_fall_as_the_rates_grow(rate: Fraction, more: Fraction, size: int) -> None:
+    """Why a rational below a rate is taken in its place."""
+    assert number_error(rate + more, size) <= number_error(rate, size) * (1 + 2.0**-40)
+    keys: dict[Rational, int] = {Fraction(k * (-1) ** k): 1 + k % 3 for k in range(1, size + 1)}
+    for bit in (0, 1):
+        assert wrong_sign(keys, bit, rate + more) <= wrong_sign(keys, bit, rate) * (1 + 2.0**-40) + 1e-40
+
+
+def test_proofs_compare_exact_encodings_alone() -> None:
+    subject = compiled("a S b")
+    (place, _), *rest = [pair for pair in subject.model.encodings if str(pair[1]) == "i/n"]
+    assert not rest
+    others = tuple(pair for pair in subject.model.encodings if pair[0] != place)
+    model = replace(subject.model, encodings=(*others, (place, parse_arith("log(i)/n"))))
+    proof = proof_of(replace(subject, stored=model), 3)
+    assert not proof.proved
+    assert "the encoding log(i)/n is no rational number at position 2 of 2" in known(proof.reason)
+    assert "it has a function, log" in known(general_proof(subject, model).reason)
+
+
+def test_the_float_next_to_a_number() -> None:
+    value = parse_arith("log(3)").real()
+    assert abs(mp_value(Fraction(next_to(value))) - mp_value(value)) <= 2.0**-53 * 1.2
+    assert next_to(Fraction(1, 3)) == 1 / 3
+    hidden = Arith(parse_arith("log(6)-log(2)-log(3)").tree).real()
+    assert isinstance(hidden, Real)
+    assert lower(hidden) <= 0
+    raised(NotProved, next_to, hidden)

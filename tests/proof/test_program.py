@@ -1,0 +1,290 @@
+"""What is derived of hard-attention programs from their weights, held against exact hard attention on words: gaps,
+ties, sizes, margins and distances of shipped programs, of random models and of programs whose weights were changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import islice, product
+from random import Random
+
+import pytest
+
+from hardsim.compiling.from_srasp.compile import compile_program
+from hardsim.hard.exact import ExactModel
+from hardsim.lang.arith import parse_arith
+from hardsim.lang.srasp.parse import parse_program
+from hardsim.network.numbers import Mask
+from hardsim.program.model import Affine, Encoding, Head, Letter, Program, ProgramLayer, Weighting
+from hardsim.proof.program import ProgramLaw, law_of, number
+from hardsim.proof.result import NotProved
+from hardsim.sharpening.measure import LengthFacts, measure
+from tests.mistakes import raised
+from tests.simulations import models, tieless
+from tests.subjects import FORMULAS, shipped
+
+PROGRAMS = sorted(path.name for path in FORMULAS.iterdir() if path.name.endswith((".srasp", ".ahat.json")))
+MOST = 48
+"""Words of a length that are run: all, or the first and last so many halves in the order of the alphabet."""
+HALF = Fraction(1, 2)
+
+
+def contain(derived: LengthFacts, seen: LengthFacts) -> None:
+    """Whatever was measured is within what was derived."""
+    assert derived.n == seen.n
+    assert derived.size >= seen.size
+    assert derived.exhaustive
+    for mine, theirs in zip(derived.layers, seen.layers, strict=True):
+        assert mine.size >= theirs.size
+        assert all(low <= found for low, found in zip(mine.margins, theirs.margins, strict=True))
+        assert all(high >= found for high, found in zip(mine.tops, theirs.tops, strict=True))
+        assert mine.values.keys() == theirs.values.keys()
+        for place, (low, high) in theirs.values.items():
+            assert mine.values[place][0] <= low <= high <= mine.values[place][1]
+        assert mine.heads.keys() == theirs.heads.keys()
+        for name, head in theirs.heads.items():
+            own = mine.heads[name]
+            assert own.reach >= head.reach
+            assert all(some <= found for some, found in zip(own.fewest, head.fewest, strict=True)), name
+            assert all(some >= found for some, found in zip(own.most, head.most, strict=True)), name
+            for (query, key), (q, k) in zip(own.sizes, head.sizes, strict=True):
+                assert query >= q
+                assert key >= k
+            for claimed, gap in zip(own.gaps, head.gaps, strict=True):
+                assert gap is None or (claimed is not None and claimed <= gap), name
+    if seen.distance is not None:
+        assert derived.distance is not None
+        assert derived.distance <= seen.distance
+
+
+def some_words(alphabet: Sequence[str], n: int) -> Iterator[tuple[str, ...]]:
+    """The first of a length in the order of the alphabet, and the last."""
+    forwards, backwards = (product(symbols, repeat=n) for symbols in (alphabet, alphabet[::-1]))
+    yield from dict.fromkeys([*islice(forwards, MOST // 2), *islice(backwards, MOST // 2)])
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_facts_of_shipped_programs_contain_those_of_words(name: str) -> None:
+    """Also of words on which an integer leaves its range: the weights are what they are."""
+    subject = shipped(name)
+    law, exact = law_of(subject.program), ExactModel(subject.program)
+    for n in range(1, 5 if len(subject.alphabet) < 4 else 4):
+        words = [subject.prepared(word) for word in some_words(subject.alphabet, n)]
+        contain(law.facts(len(words[0])), measure(subject.program, words, exact.run(words)))
+        if name.endswith(".srasp"):
+            assert law.facts(n).distance == HALF
+            assert all(most == 1 for head in law.facts(n).heads.values() for most in head.most)
+
+
+@pytest.mark.sweep
+def test_the_facts_of_random_models_contain_those_of_all_words() -> None:
+    """Sums, means and relus of all kinds, with or without a beginning of sequence, with and without ties."""
+    recognised = 0
+    for tied in (False, True):
+        for model, lengths in models(16, 20240611, tied, lambda lengths: True):
+            try:
+                law = law_of(model)
+            except NotProved:
+                continue
+            recognised += 1
+            for length in lengths[:5]:
+                contain(law.facts(length.facts.n), length.facts)
+    assert recognised > 5
+
+
+# ---- changed weights ----
+
+
+def mutants(program: Program, random: Random, count: int) -> Iterator[Program]:
+    """The program with one coefficient of a score or a hidden unit changed, a key dropped, or another mask."""
+    for _ in range(count):
+        number_of = random.randrange(len(program.layers))
+        layer = program.layers[number_of]
+        heads, units = list(layer.heads), list(layer.units)
+        if heads and random.random() < 0.7:
+            place = random.randrange(len(heads))
+            heads[place] = changed(heads[place], random)
+        elif units:
+            place = random.randrange(len(units))
+            terms = dict(units[place].pre.terms)
+            name = random.choice(list(terms))
+            terms[name] *= random.choice((Fraction(1, 2), Fraction(-1), Fraction(2), Fraction(5, 4)))
+            units[place] = replace(units[place], pre=Affine.of(terms))
+        other = replace(layer, heads=tuple(heads), units=tuple(units))
+        layers = (*program.layers[:number_of], other, *program.layers[number_of + 1 :])
+        yield replace(program, layers=layers)
+
+
+def changed(head: Head, random: Random) -> Head:
+    """A head with another score or mask."""
+    if not head.score or random.random() < 0.2:
+        return replace(head, mask=random.choice(list(Mask)))
+    pairs = [[dict(query.terms), dict(key.terms)] for query, key in head.score]
+    form = random.choice([form for pair in pairs for form in pair if form])
+    name = random.choice(list(form))
+    form[name] *= random.choice([Fraction(part, 8) for part in (0, 4, -8, 16, 64, 9)])
+    score = [(Affine.of(query), Affine.of(key)) for query, key in pairs]
+    return replace(head, score=tuple(pair for pair in score if pair[0].terms and pair[1].terms))
+
+
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [
+        ("dyck1.srasp", 12), ("ab_plus.srasp", 6), ("unmarked_reversal.srasp", 6), ("no_repeats.ahat.json", 8),
+        pytest.param("dyck2.srasp", 60, marks=pytest.mark.slow), pytest.param("sort.srasp", 60, marks=pytest.mark.slow),
+        pytest.param("run_length.srasp", 60, marks=pytest.mark.slow),
+        pytest.param("parity.srasp", 60, marks=pytest.mark.slow),
+        pytest.param("majority_rules.srasp", 60, marks=pytest.mark.slow),
+    ],
+)  # fmt: skip
+def test_the_facts_of_changed_programs_contain_those_of_words(name: str, count: int) -> None:
+    subject = shipped(name)
+    recognised = 0
+    for program in mutants(subject.program, Random(7), count):
+        try:
+            law = law_of(program)
+        except NotProved:
+            continue
+        recognised += 1
+        for n in range(1, 4):
+            words = [subject.prepared(word) for word in some_words(subject.alphabet, n)]
+            contain(law.facts(len(words[0])), measure(program, words, ExactModel(program).run(words)))
+    assert recognised
+
+
+# ---- shapes, with gaps that are worked out by hand ----
+
+
+def of_one_head(
+    score: Sequence[tuple[dict[str, Fraction | int], dict[str, Fraction | int]]],
+    mask: Mask = Mask.NONE,
+    bos: bool = False,
+    gap: str | None = None,
+) -> Program:
+    """A head that reads [a]."""
+    texts = ("i/n", "(i/n)^2", "1/n", "i", "[i = 1]", "[i = 0]", "1/(i+1)")
+    pairs = tuple((Affine.of(query), Affine.of(key)) for query, key in score)
+    declared = None if gap is None else parse_arith(gap)
+    head = Head("h", mask, Weighting.AVERAGE, (("out", Affine.coordinate("a")),), pairs, gap=declared)
+    return Program(
+        alphabet=("a", "b"),
+        letters=(Letter("a", frozenset("a")),),
+        encodings=tuple(Encoding(text, parse_arith(text)) for text in texts),
+        layers=(ProgramLayer((head,)),),
+        output="out",
+        coordinates=("1", "a", *texts, "out"),
+        bos=bos,
+        threshold=HALF,
+    )
+
+
+def gap_of(law: ProgramLaw, i: int, n: int) -> Fraction:
+    """The gap of the row of a position."""
+    law_of_head = (law.one if n == 1 else law.more).layers[0].heads["h"]
+    row = law_of_head.rows[0 if not i else 1 if i == 1 else 3 if i == n else 2]
+    return min(number(gap, i, n) for gap in row.gaps)
+
+
+def unique(law: ProgramLaw) -> bool:
+    """Whether no row may have two maxima."""
+    return all(row.unique for world in (law.one, law.more) for row in world.layers[0].heads["h"].rows.values())
+
+
+def test_a_tie_break_makes_a_boolean_score_unique() -> None:
+    """[a] + j/(2n): equal letters differ by 1/(2n), different ones by 1 - (n - 1)/(2n) >= 1/(2n) or more."""
+    law = law_of(of_one_head([({"1": 1}, {"a": 1, "i/n": HALF})]))
+    assert unique(law)
+    for n in range(2, 6):
+        assert gap_of(law, n, n) == Fraction(1, 2 * n)
+
+
+def test_a_tie_break_that_reaches_a_step_may_tie() -> None:
+    """[a] + j/n - 1/n: the first and the last differ by (n - 1)/n, less than 1; with 2j/n by more."""
+    assert unique(law_of(of_one_head([({"1": 1}, {"a": 1, "i/n": 1})])))
+    law = law_of(of_one_head([({"1": 1}, {"a": 1, "i/n": 2})]))
+    assert not unique(law)
+    assert gap_of(law, 3, 4) == Fraction(1, 4)  # 1 and 2j/n are both multiples of 1/n
+
+
+def test_equal_scores_tie() -> None:
+    law = law_of(of_one_head([({"1": 1}, {"a": 1})]))
+    assert not unique(law)
+    assert gap_of(law, 2, 3) == 1
+    flat = law_of(of_one_head([({"1": 1}, {"1": 1})]))
+    assert all(row.equal for row in flat.more.layers[0].heads["h"].rows.values())
+    assert flat.facts(4).heads["h"].fewest == flat.facts(4).heads["h"].most == [4] * 4
+
+
+def test_a_look_up_of_a_number_between_two_positions_may_tie() -> None:
+    """2 v j - j^2 with v = i is largest at j = i by 1; with v = i + 1/2 at i and i + 1; with i + 1/4 at i, by 1/2."""
+    for shift, wanted in ((Fraction(0), Fraction(1)), (Fraction(1, 4), HALF), (HALF, None)):
+        score: list[tuple[dict[str, Fraction | int], dict[str, Fraction | int]]] = [
+            ({"i/n": 2, "1/n": 2 * shift}, {"i/n": 1}),
+            ({"1": 1}, {"(i/n)^2": -1}),
+        ]
+        law = law_of(of_one_head(score))
+        assert unique(law) is (wanted is not None)
+        if wanted is not None:
+            assert gap_of(law, 2, 4) == wanted / 16
+
+
+def test_a_sign_test_needs_a_lattice_that_avoids_0() -> None:
+    """([a] - 1/2) ([j = 1] - [j = 0]): 1/2 apart from all others; [a] may be 0."""
+    keys: dict[str, Fraction | int] = {"[i = 1]": 1, "[i = 0]": -1}
+    law = law_of(of_one_head([({"a": 1, "1": -HALF}, keys)], bos=True))
+    assert unique(law)
+    assert gap_of(law, 2, 4) == HALF
+    assert not unique(law_of(of_one_head([({"a": 1}, keys)], bos=True)))
+
+
+def test_keys_that_are_the_same_at_two_positions_may_tie() -> None:
+    """A look-up whose keys are squares of j - 1 twice: positions 0 and 2 are alike."""
+    score: list[tuple[dict[str, Fraction | int], dict[str, Fraction | int]]] = [
+        ({"1": 1}, {"(i/n)^2": -1, "i/n": 2}),
+    ]
+    # -(j/n)^2 + 2 j/n rises up to j = n.
+    assert unique(law_of(of_one_head(score)))
+
+
+def test_what_a_head_declares_is_not_believed() -> None:
+    tied = of_one_head([({"1": 1}, {"a": 1})], gap="100")
+    law = law_of(tied)
+    assert gap_of(law, 2, 3) == 1
+    assert not unique(law)
+
+
+def test_what_is_not_recognised_is_refused_by_name() -> None:
+    """1/(j + 1) times a letter: the scores are on no lattice that is the same for the row."""
+    model = of_one_head([({"1": 1}, {"1/(i+1)": 1}), ({"1": 1}, {"a": 1, "1/n": 1})], bos=True)
+    second = Head("g", Mask.NONE, Weighting.AVERAGE, (("out", Affine.coordinate("a")),),
+                  ((Affine.coordinate("out"), Affine.coordinate("1/(i+1)")),
+                   (Affine.coordinate("1"), Affine.coordinate("out"))))  # fmt: skip
+    uniform = Head("u", Mask.FUTURE, Weighting.AVERAGE, (("out", Affine.coordinate("a")),))
+    layers = (ProgramLayer((uniform,)), ProgramLayer((second,)))
+    found = raised(NotProved, law_of, replace(model, layers=layers))
+    assert found.reason.startswith("head g: at ")
+
+
+def test_tieless_random_models_keep_their_gap() -> None:
+    """Those that are recognised as tieless are."""
+    for model, lengths in models(6, 3, False, tieless):
+        try:
+            law = law_of(model)
+        except NotProved:
+            continue
+        for length in lengths:
+            contain(law.facts(length.facts.n), length.facts)
+
+
+def test_counts_are_reciprocals_of_what_shares() -> None:
+    """The share of BOS is 1/(k + 1), so the look-up of k has gap 1/(n^2 (i + 1)) or more."""
+    program = parse_program("alphabet: a b\nx(i) := count_j[j<=i, Q_a(j)]\nY(i) := x(i) > 1\n")
+    model = compile_program(program).model
+    law = law_of(model)
+    for n in range(1, 6):
+        words = list(product("ab", repeat=n))
+        contain(law.facts(n), measure(model, words, ExactModel(model).run(words)))
+        (head,) = (head for name, head in law.facts(n).heads.items() if name == "x")
+        assert head.most == [1] * (n + 1)
+        assert head.gaps[n] == Fraction(1, n * n * (n + 1))
