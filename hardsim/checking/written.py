@@ -22,7 +22,8 @@ def written_down(option: str, subject: Subject, request: Request, result: ProofR
             or a step is not of rational functions.
     """
     if option == "certificate":
-        document = certificate(subject, request.max_n, request.min_n)
+        lengths = (None, 1) if result.every_length else (request.max_n, request.min_n)
+        document = certificate(subject, *lengths)
         told = f"certificate, checked: {{}} (model sha256 {document['digests']['model']})"
         return certificate_text(document), told
     if not result.every_length:
