@@ -37,7 +37,7 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) $(PYTEST_FLAGS)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help check bound test lint slow bench bench-docs planted networks docs schema format clean
+.PHONY: help check bound test lint slow bench bench-docs planted critical networks docs schema format clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -68,6 +68,9 @@ bench-docs: $(TORCH) ## measure everything, and put the numbers into benchmarks/
 	@# A missed target is shown in the table too, and must not keep the page from being written.
 	$(ONE_THREAD) $(BIN)/python -m benchmarks --all --json benchmarks/results.json || test $$? -eq 1
 	$(BIN)/python -m benchmarks --docs
+
+critical: $(DEV) ## the critical beta of every operator: benchmarks/critical.json and docs/critical.md, a quarter of an hour
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.critical
 
 networks: $(TORCH) ## train the networks of formulas/networks anew, ten minutes on an idle processor
 	$(ONE_THREAD) $(BIN)/python -m formulas.networks.train

@@ -21,6 +21,7 @@ import torch
 from numpy.typing import NDArray
 
 from benchmarks.dense import CELLS, Floats, dense, hidden
+from hardsim.lang.reals import lower
 from hardsim.network.model import AttentionHead, FeedForward, Transformer
 
 Tensor: TypeAlias = Any
@@ -79,7 +80,7 @@ class BatchedPass:
         for index, function in model.encodings:
             encoding[:, index] += [float(function.evaluate(i=i, n=n)) for i in positions]
         self._embedding, self._encoding = self._tensor(dense(model.embedding)), self._tensor(encoding)
-        self._inverse = self._tensor(np.array([[float(model.inverse_temperature(i, n))] for i in positions]))
+        self._inverse = self._tensor(np.array([[float(lower(model.inverse_temperature(i, n)))] for i in positions]))
         self._layers = [
             (self._attention(layer.heads, len(positions), model.bos) if layer.heads else None, self._network(layer.ffn))
             for layer in model.layers

@@ -20,6 +20,7 @@ from fractions import Fraction
 from itertools import groupby
 from math import exp, log
 from pathlib import Path
+from textwrap import fill
 from typing import Literal
 
 from benchmarks.table import BEGIN, grid, into_page
@@ -74,6 +75,10 @@ RAMP = Form("x^5 + x^13 = 1/3, x = e^(-β/6)", root(lambda b: exp(-5 * b / 6) + 
 NUMBER = Form(
     "4 Σ m x^(m²) = 1 + Σ x^(m²), x = e^-β",
     root(lambda b: squares(exp(-b), 1) / (1 + squares(exp(-b))), 1 / 4),
+)
+TWICE = Form(
+    "8 Σ m x^(m²) = 1 + Σ x^(m²), x = e^-β",
+    root(lambda b: squares(exp(-b), 1) / (1 + squares(exp(-b))), 1 / 8),
 )
 NUMBER_EARLY = Form("(ln 3)/2", log(3) / 2)
 PAIR, PAIR_EARLY = Form("ln 7", log(7)), Form("(ln 7)/2", log(7) / 2)
@@ -146,7 +151,7 @@ ROWS = (
     Row("#R, sign test", "#R[a] >= 2", first=True, counting="sign", derived=SIGNS),
     Row("#, sign test", "#[a] >= 2", counting="sign", derived=SIGNS),
     Row("two counts, sign test", "#L[a] > #L[b]", counting="sign", derived=SIGNS),
-    Row("equality, sign test", "#L[a] = #L[b]", counting="sign"),
+    Row("equality, sign test", "#L[a] = #L[b]", "abc", counting="sign", derived=SIGNS),
     Row("#L, look-up", "#L[a] >= 2", counting="lookup", derived=ONE_NUMBER),
     Row("#R, look-up", "#R[a] >= 2", first=True, counting="lookup", derived=ONE_NUMBER),
     Row("#, look-up", "#[a] >= 2", counting="lookup", derived=ONE_NUMBER),
@@ -154,7 +159,7 @@ ROWS = (
     Row("two counts, look-up", "#L[a or b] > #L[b or c]", "abc", counting="lookup", derived=forms(PAIR, PAIR_EARLY)),
     Row("equality, look-up", "#L[a] = #L[b]", counting="lookup"),
     Row("counts of two kinds", "#L[a] > #R[b]"),
-    Row("counts of two kinds", "2 * #L[a] >= len"),
+    Row("counts and lengths", "2 * #L[a] >= len", derived=forms(TWICE)),
     Row("ODD of a count", "ODD(#L[a])", derived=forms(SIGN, SIGN_EARLY)),
     Row("ODD of a count", "ODD(#R[a])", first=True, derived=forms(SIGN)),
     Row("ODD of a count", "ODD(#[a])", derived=forms(SIGN)),
@@ -235,22 +240,28 @@ def render(found: Sequence[Found], rows: Sequence[Row] = ROWS) -> str:
         own = [one for one in found if one.of(row)]
         for one in own:
             if one.refused is not None:
-                said = one.refused.partition("' ")[2].replace(f"'{one.regime}'", "that regime")
+                said = one.refused.partition("' ")[2].replace(f"regime '{one.regime}'", "it")
                 refused.setdefault(f"`{one.regime}` has no construction for what {said}", []).append(f"`{row.formula}`")
         known = [one for one in own if one.refused is None]
         for _, some in groupby(sorted(known, key=_order(known)), key=_alike):
             group = list(some)
             cells.append(_cells(row, group))
             if group[0].missing is not None:
-                opened.append(f"- {row.title}, in {_regimes(group)}: {group[0].missing}.")
+                opened.append(_item(f"{row.title}, in {_regimes(group)}: {group[0].missing}."))
     parts = [grid(HEADS, cells, (3, 5))]
     if opened:
         parts.append("Open brackets would be closed by words that nobody has found, and that need not exist:")
         parts.append("\n".join(opened))
     if refused:
         parts.append("Not in the table:")
-        parts.append("\n".join(f"- {reason}: {', '.join(dict.fromkeys(some))}." for reason, some in refused.items()))
+        parts.append(
+            "\n".join(_item(f"{reason}: {', '.join(dict.fromkeys(some))}.") for reason, some in refused.items())
+        )
     return "\n\n".join(parts) + "\n"
+
+
+def _item(text: str) -> str:
+    return fill(f"- {text}", 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def _alike(one: Found) -> tuple[object, ...]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hardsim.lang.reals import lower
 from hardsim.network.model import AttentionHead, Layer, Matrix, Transformer
 from hardsim.network.numbers import Mask
 
@@ -54,7 +55,7 @@ class DensePass:
         self.encoding = np.zeros((len(positions), model.dimension))
         for index, encoding in model.encodings:
             self.encoding[:, index] += [float(encoding.evaluate(i=i, n=n)) for i in positions]
-        self.inverse = np.array([[float(model.inverse_temperature(i, n))] for i in positions])
+        self.inverse = np.array([[float(lower(model.inverse_temperature(i, n)))] for i in positions])
         self.layers = tuple(_layer(layer, len(positions), model.bos) for layer in model.layers)
         self.output, self.place, self.bos = model.output, model.reading_index(n), model.bos
         self.symbols = model.symbol_index

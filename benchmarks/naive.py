@@ -11,6 +11,7 @@ from typing import Any
 
 from mpmath import MPContext
 
+from hardsim.lang.reals import lower
 from hardsim.network.model import AttentionHead, Layer, Matrix, Transformer
 from hardsim.network.numbers import Mask, Rational
 
@@ -28,7 +29,7 @@ class NaivePass:
         for column, encoding in model.encodings:
             for row, i in enumerate(self.positions):
                 self.encoding[row, column] += self._number(encoding.evaluate(i=i, n=n))
-        self.inverse = [self._number(model.inverse_temperature(i, n)) for i in self.positions]
+        self.inverse = [self._number(lower(model.inverse_temperature(i, n))) for i in self.positions]
         self.place = model.reading_index(n)
         self.layers = [(self._heads(layer), self._network(layer)) for layer in model.layers]
 

@@ -159,14 +159,16 @@ def combine(*parts: tuple[Any, Value]) -> Value:
     for a, value in parts:
         for key, b in value.items():
             found[key] = total = found.get(key, 0) + a * b
-            if not (-_HUGE < total.numerator < _HUGE and total.denominator < _HUGE):
+            if isinstance(total, int | Fraction) and not (
+                -_HUGE < total.numerator < _HUGE and total.denominator < _HUGE
+            ):
                 raise Rejected(f"too large: a number of more than {BITS} bits")
     return {key: whole(a) for key, a in found.items() if a}
 
 
-def whole(x: Rational) -> Rational:
-    """The same number, an int if it is an integer: these are faster."""
-    return x.numerator if x.denominator == 1 else x
+def whole(x: Any) -> Any:
+    """The same number, an int if it is an integer: these are faster. Functions, which `polynomials` bounds, stay."""
+    return x.numerator if isinstance(x, Fraction) and x.denominator == 1 else x
 
 
 def common(numbers: Iterable[Rational]) -> int:

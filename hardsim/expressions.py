@@ -36,6 +36,7 @@ BASES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41)
 
 Names = dict[str, int]
 """What the names stand for; "" counts the work that large numbers make."""
+Tree = int | str | tuple[Any, ...]
 Run = Callable[[Names], Rational]
 """The value, given the names; a truth is a bool."""
 
@@ -47,6 +48,8 @@ class Expression:
 
     truth: bool
     run: Run
+    tree: Tree
+    """An integer, a name, or an operator and what it is about."""
     names: frozenset[str] = frozenset()
     size: int = 0
 
@@ -58,7 +61,7 @@ def expression(text: str, names: str = "inx") -> Expression:
     reader = _Reader(text, names)
     part = reader.expression(0)
     reader.take("")
-    return Expression(part.truth, part.run, frozenset(reader.used), len(reader.tokens))
+    return Expression(part.truth, part.run, part.tree, frozenset(reader.used), len(reader.tokens))
 
 
 def evaluate(what: Expression, spend: Callable[[int], None] = lambda work: None, **names: int) -> Fraction:
@@ -128,18 +131,24 @@ class _Reader:
             for part in (left, *(part for _, part in chain)):
                 hold(part.truth == logical, f"{self.wrong()}: a truth is no number")
             make = _logical if logical else _comparison if own == _COMPARE else _arithmetic
-            left = make(left.run, tuple((op, part.run) for op, part in chain))
+            run = make(left.run, tuple((op, part.run) for op, part in chain))
+            tree = ("chain", left.tree, *((op, part.tree) for op, part in chain))
+            left = Expression(own <= _COMPARE, run, tree)
         return left
 
     def operand(self, level: int) -> Expression:
         """What an operator can stand before or after."""
         if signs := self.several("+", "-"):
-            run = self.number(self.expression(_POWER)).run
-            return Expression(False, (lambda names: -run(names)) if signs.count("-") % 2 else run)
+            number = self.number(self.expression(_POWER))
+            run = number.run
+            return Expression(False, lambda names: -run(names), ("-", number.tree)) if signs.count("-") % 2 else number
         if level <= _NOT and (nots := self.several("not")):
             part = self.expression(_COMPARE)
             hold(part.truth, f"{self.wrong()}: a number is no truth")
-            return Expression(True, lambda names: bool(part.run(names)) != len(nots) % 2)
+            turned = len(nots) % 2
+            return Expression(
+                True, lambda names: bool(part.run(names)) != turned, ("not", part.tree) if turned else part.tree
+            )
         token = self.take()
         if token == "(":
             part = self.inside(_OR)
@@ -147,16 +156,16 @@ class _Reader:
             return part
         if token in PREDICATES:
             self.take("(")
-            run, predicate = self.number(self.inside(_OR)).run, PREDICATES[token]
+            asked, predicate = self.number(self.inside(_OR)), PREDICATES[token]
             self.take(")")
-            return Expression(True, lambda names: predicate(_whole(run(names))))
+            return Expression(True, lambda names: predicate(_whole(asked.run(names))), (token, asked.tree))
         if token.isdigit():
             hold(len(token) <= DIGITS, f"too large: an integer of {len(token)} digits")
             value = int(token)
-            return Expression(False, lambda names: value)
+            return Expression(False, lambda names: value, value)
         hold(token and token in self.names and len(token) == 1, self.wrong())
         self.used.add(token)
-        return Expression(False, lambda names: names[token])
+        return Expression(False, lambda names: names[token], token)
 
     def inside(self, level: int) -> Expression:
         """What is inside brackets or an exponent."""
@@ -205,7 +214,7 @@ def _whole(x: Rational) -> int:
     return int(x)
 
 
-def _arithmetic(first: Run, chain: Chain) -> Expression:
+def _arithmetic(first: Run, chain: Chain) -> Run:
     steps = tuple((OPERATIONS[op], run) for op, run in chain)
 
     def run(names: Names) -> Rational:
@@ -214,10 +223,10 @@ def _arithmetic(first: Run, chain: Chain) -> Expression:
             total = _fit(operation(total, other(names)), names)
         return total
 
-    return Expression(False, run)
+    return run
 
 
-def _comparison(first: Run, chain: Chain) -> Expression:
+def _comparison(first: Run, chain: Chain) -> Run:
     steps = tuple((OPERATIONS[op], run) for op, run in chain)
 
     def run(names: Names) -> bool:
@@ -229,13 +238,13 @@ def _comparison(first: Run, chain: Chain) -> Expression:
             left = right
         return True
 
-    return Expression(True, run)
+    return run
 
 
-def _logical(first: Run, chain: Chain) -> Expression:
+def _logical(first: Run, chain: Chain) -> Run:
     """`and` or `or` of several: the first that is false, or true, decides."""
     runs, decides = (first, *(run for _, run in chain)), chain[0][0] == "or"
-    return Expression(True, lambda names: next((decides for run in runs if run(names) == decides), not decides))
+    return lambda names: next((decides for run in runs if run(names) == decides), not decides)
 
 
 def _power(base: Expression, exponent: Expression) -> Expression:
@@ -246,7 +255,7 @@ def _power(base: Expression, exponent: Expression) -> Expression:
         hold(not b or bits(b) * abs(e) <= 2 * POWER_BITS, f"too large: a power of more than {POWER_BITS} bits")
         return _fit(b**e if e >= 0 else Fraction(1, b**-e), names)
 
-    return Expression(False, run)
+    return Expression(False, run, ("**", base.tree, exponent.tree))
 
 
 def is_prime(x: int) -> bool:

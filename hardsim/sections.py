@@ -16,6 +16,10 @@ from hardsim.expressions import Expression, expression
 FORMAT, SCHEMA_VERSION, LARGEST = "hardsim-certificate", 3, 256
 VERSIONS = (2, SCHEMA_VERSION)
 """Of certificates that are read. Those of version 2 have no propositions."""
+EVERY_LENGTH = (
+    "on every word of every length the network's output at the last position is exactly 1 if formula.root holds there, "
+    "and exactly 0 if not"
+)
 CLAIM = (
     "on every word of length min_n to max_n the network's output at the last position is exactly 1 if formula.root "
     "holds there, and exactly 0 if not"
@@ -162,12 +166,25 @@ def over(symbols: dict[str, Form], sets: dict[str, Form]) -> Form:
 
 CHECKED = {
     "min_n": integer,
-    "max_n": integer,
+    "max_n": lambda data, place: None if data is None else integer(data, place),
     "formula": over(SYMBOLS | FORMULA, SETS | FORMULA),
     "model": over(SYMBOLS | EACH_SYMBOL | MODEL, SETS | EACH_PROPOSITION | MODEL),
     "meaning": keys(coordinates=named(LITERAL), heads=named(head_claim)),
 }
 """The sections that a claim is about."""
+LENGTH_BOUNDS = many(bound)
+
+
+def entry(data: Any, place: str) -> None:
+    """What bounds a head at one length, by what it should be; or, of every length, its rate, its series, and these."""
+    if type(data) is str:
+        text(data, place)
+    elif type(data) is list:
+        LENGTH_BOUNDS(data, place)
+    else:
+        bound(data, place)
+
+
 LABELS = keys(
     version=text,
     source=keys(name=text, sha256=text, text=text),
@@ -182,7 +199,7 @@ CERTIFICATE = keys(
     claim=text,
     **CHECKED,
     labels=LABELS,
-    bounds=named(many(many(bound))),
+    bounds=named(many(entry)),
     digests=keys(**dict.fromkeys(SECTIONS, text)),
 )
 """All of a certificate."""
@@ -207,8 +224,9 @@ class Claim:
         for key, form in CHECKED.items():
             form(document.get(key), key)
         first, last = document["min_n"], document["max_n"]
-        hold(0 < first <= last <= LARGEST, f"min_n, max_n: lengths from 1 to {LARGEST} can be checked, in this order")
-        self.lengths, self.size = range(first, last + 1), sum(size(document[key]) for key in CHECKED)
+        fine = first == 1 if last is None else 0 < first <= last <= LARGEST
+        hold(fine, f"min_n, max_n: lengths from 1 to {LARGEST} can be checked, in this order; or every one from 1 on")
+        self.lengths, self.size = range(first, (last or 0) + 1), sum(size(document[key]) for key in CHECKED)
         self._formula(document["formula"])
         self._model(document["model"], document["meaning"])
 

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hardsim.checker import CertificateChecker
 from hardsim.sections import NODES, printable
-from hardsim.verify import CertificateChecker, digests, verify
+from hardsim.verify import digests, verify
 from tests.certificate_definitions import false_on
 from tests.damage import at, places, replaced
 from tests.hostile_certificates import CASES, TRUE, handmade, made, sealed

@@ -31,11 +31,13 @@ from hardsim.program.model import Affine, Head, Kind, Weighting
 from hardsim.program.regimes import PARITY
 from hardsim.proof.account import Account, account_of
 from hardsim.proof.facts import Facts, TooLarge
+from hardsim.proof.general import GeneralFacts
 from hardsim.proof.network import sites_up_to
 from hardsim.proof.result import NotProved
+from hardsim.proof.sites import Classes
 from hardsim.records import Embedded, Record, one_of, written
-from hardsim.sections import CLAIM, FORMAT, SCHEMA_VERSION, SIDES
-from hardsim.verify import CertificateChecker, digests, rejection
+from hardsim.sections import CLAIM, EVERY_LENGTH, FORMAT, SCHEMA_VERSION, SIDES
+from hardsim.verify import checker_of, digests, rejection
 from hardsim.version import __version__
 from hardsim.visible import visible_json
 
@@ -53,18 +55,22 @@ Literal = list[Any]
 """`[node, negated]`."""
 
 
-def certificate(subject: Subject, max_n: int, min_n: int = 1) -> dict[str, Any]:
-    """The certificate of a subject that was proved for words of length `min_n` to `max_n`, checked; Undecided if the
-    checker does not accept it (it knows fewer constructions than the prover)."""
+def certificate(subject: Subject, max_n: int | None, min_n: int = 1) -> dict[str, Any]:
+    """The certificate of a subject that was proved for words of length `min_n` to `max_n` (None: of every length),
+    checked; Undecided if the checker does not accept it (it knows fewer constructions than the prover)."""
     core = desugar(subject.file)
-    sites, _ = sites_up_to(subject.model, subject.program, max_n, core, min_n)
+    users = own_predicates(subject.file)
+    if max_n is None:
+        facts: Facts = GeneralFacts(Classes(), core.alphabet, users)
+    else:
+        facts = Facts(sites_up_to(subject.model, subject.program, max_n, core, min_n)[0], core.alphabet, users)
     try:
-        account = account_of(Facts(sites, core.alphabet, own_predicates(subject.file)), subject.program, core)
+        account = account_of(facts, subject.program, core)
         claims = _Claims(subject, core, account)
         document: dict[str, Any] = {
             "format": FORMAT,
             "schema_version": SCHEMA_VERSION,
-            "claim": CLAIM,
+            "claim": EVERY_LENGTH if max_n is None else CLAIM,
             "min_n": min_n,
             "max_n": max_n,
             "labels": {
@@ -79,7 +85,7 @@ def certificate(subject: Subject, max_n: int, min_n: int = 1) -> dict[str, Any]:
             "model": network_json(subject.model, claims.users),
             "meaning": {"coordinates": claims.coordinates, "heads": claims.heads},
         }
-        reason = rejection(lambda: document.update(bounds=CertificateChecker(document).bounds))
+        reason = rejection(lambda: document.update(bounds=checker_of(document)(document).bounds))
     except (Rejected, NotProved, TooLarge) as error:
         reason = str(error)
     if reason is not None:
@@ -120,7 +126,7 @@ class VerifyResult(Record):
     min_n: Length | None
     """The first length that the claim is about."""
     max_n: Length | None
-    """The last length that the claim is about."""
+    """The last length that the claim is about; null in a valid one of every length."""
     formula: Annotated[dict[str, Any], Embedded(FORMULA)] | None
     """The formula that the claim is about, as a table of nodes, as the certificate has it."""
     compared: Compared

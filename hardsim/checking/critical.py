@@ -415,10 +415,7 @@ class _FormulaSearch(_Search):
             last = failing(LARGEST)
             return EveryLength(bracket, None, None if last is None else last.reason)
         bracket = replace(bracket, right_at=proved)
-        known = [
-            head for head in (*self.long(proved).heads, *self.by_length(proved, sites)[1]) if head.margin is not None
-        ]
-        deciding = min(known, key=lambda head: head.margin or Fraction(0), default=None)
+        deciding = _tightest(self.long(proved).heads, self.by_length(proved, sites)[1])
         if bracket.closed:
             return EveryLength(bracket, deciding, None)
         below = self.by_length(proved - WIDTH, sites)[0]
@@ -504,6 +501,19 @@ class _FormulaSearch(_Search):
         return where + (f" (positions {runs}{'; ...' * (len(case.types) > MOST_RUNS)})" if runs else "")
 
 
+def _tightest(long: Sequence[HeadProof], by_length: Sequence[HeadProof]) -> HeadProof | None:
+    """The head with the least margin; of long words unless that of a single length is less by more than rounding."""
+
+    def least_of(heads: Sequence[HeadProof]) -> HeadProof | None:
+        known = (head for head in heads if head.margin is not None)
+        return min(known, key=lambda head: head.margin or Fraction(0), default=None)
+
+    first, other = least_of(long), least_of(by_length)
+    if first is None or other is None or first.margin is None or other.margin is None:
+        return first or other
+    return other if other.margin < first.margin * Fraction(99, 100) else first
+
+
 class _ProgramSearch(_Search):
     """Of a program or a hard-attention model at a schedule over beta: softmax is right where it answers as hard
     attention does, which is proved by the recursion of Theorem 26."""
@@ -574,14 +584,14 @@ def bisected(
 
 
 def least(holds: Callable[[Fraction], bool], unit: Fraction = WIDTH, low: Fraction = Fraction(0)) -> Fraction | None:
-    """The least multiple of a unit above `low` at which something holds, by steps that double until it does, then by
-    bisection; None if it does not at the largest."""
-    step = unit
+    """The least multiple of a unit above `low` at which something holds, by bisection from the largest or, above a
+    `low` that is known, by steps that double until it does; None if it does not at the largest."""
+    step = unit if low else LARGEST
     while not holds(low + step):
         if low + step == LARGEST:
             return None
         step = min(2 * step, LARGEST - low)
-    return bisected(low + (step / 2 // unit * unit if step > unit else 0), low + step, holds, unit)[1]
+    return bisected(low + (step / 2 // unit * unit if unit < step < LARGEST else 0), low + step, holds, unit)[1]
 
 
 def beta_text(value: Fraction | None) -> str:

@@ -423,9 +423,10 @@ def _together(
     margins = [Fraction(margin) + abs(factor) - error for margin in found.values()]
     for side, margin in found.items():
         distance = (Fraction(1 + margin if side else -margin) - rest) / factor
-        if distance.denominator != 1:
+        apart = max(one.apart(site, int(distance)) for site in sites) if distance.denominator == 1 else math.inf
+        if not math.isfinite(apart):
             return Fraction(-1)
-        margins.append(margin - abs(first) * max(Fraction(one.apart(site, int(distance))) for site in sites))
+        margins.append(margin - abs(first) * Fraction(apart))
     return min(margins)
 
 

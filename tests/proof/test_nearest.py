@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hardsim.lang.reals import lower
 from hardsim.network.numbers import Mask
 from hardsim.proof.arrays import Columns
 from hardsim.proof.nearest import LocalType, NearestReading, head_worst_case
@@ -31,7 +32,7 @@ def brute(reading: NearestReading, n: int, i: int, value: int) -> float:
         if held[winner].value != value:
             continue
         logits = {
-            j: float(sum(q[i - 1] * (k[j - 1] + own)
+            j: float(sum(lower(q[i - 1]) * (k[j - 1] + own)
                          for q, k, own in zip(reading.queries, reading.keys, held[j].key, strict=True)))
             for j in visible
         }  # fmt: skip
@@ -128,7 +129,7 @@ def slow_worst_case(reading: NearestReading, sites: Sites, site: int, value: int
     types = {j: reading.types[reading.kinds[start + j - 1]] for j in ordered}
 
     def weight(j: int, kind: LocalType) -> mp.mpf:
-        logit = sum(q[site] * (k[start + j - 1] + own)
+        logit = sum(lower(q[site]) * (k[start + j - 1] + own)
                     for q, k, own in zip(reading.queries, reading.keys, kind.key, strict=True))  # fmt: skip
         return mp.exp(mp.mpf(logit.numerator) / logit.denominator)
 

@@ -25,7 +25,7 @@ LENGTH: Final = "n"
 BEFORE, HERE, AFTER = "<", "=", ">"
 SIDES: Final[Mapping[ast.Mask, str]] = {"1": "<=>", "j<i": "<", "j<=i": "<=", "j>i": ">", "j>=i": "=>"}
 """The sides of i on which a mask allows j."""
-DEEPEST: Final = 120
+DEEPEST: Final = 80
 """Expressions inside each other, with those of the vectors that they refer to."""
 MOST_TUPLES: Final = 256
 """Tuples of symbols that are tried to see whether all of them are in a relation, or none."""
@@ -132,9 +132,7 @@ class LocalReader:
         """
         waiting: list[Type] = [start]
         while waiting:
-            self._left -= 1
-            if self._left < 0:
-                raise TooManyTypes
+            self.spend(1)
             known = waiting.pop()
             try:
                 result = found(known)
@@ -144,6 +142,12 @@ class LocalReader:
                 waiting += [{**known, split.feature: part} for part in split.parts]
             else:
                 yield known, result
+
+    def spend(self, types: int) -> None:
+        """Count types, or what costs as much as looking at so many. Raises TooManyTypes."""
+        self._left -= types
+        if self._left < 0:
+            raise TooManyTypes
 
     def values(self, feature: Feature, known: Type) -> Values:
         """The values that a feature may have."""
@@ -235,8 +239,8 @@ class LocalReader:
                 return self._related((arg,), lambda values: values[0] in symbols, places, known)
             case ast.Related(name, args):
                 return self._related(args, lambda values: values in self.tuples[name], places, known)
-            case ast.Compare(op, left, right):
-                return self._compared(node, op, left, right, places, known)
+            case ast.Compare():
+                return self._compared(node, places, known)
             case _:
                 raise AssertionError(f"{type(node).__name__} is no expression")
 
@@ -253,15 +257,8 @@ class LocalReader:
             raise undecided
         return not absorbing
 
-    def _compared(
-        self,
-        node: ast.Expression,
-        op: ast.CompareOp,
-        left: ast.Expression,
-        right: ast.Expression,
-        places: Places,
-        known: Type,
-    ) -> bool:
+    def _compared(self, node: ast.Compare, places: Places, known: Type) -> bool:
+        op, left, right = node.op, node.left, node.right
         match left.sort:
             case ast.Sort.INT:
                 difference = self.integer(left, places, known) - self.integer(right, places, known)
@@ -305,9 +302,8 @@ class LocalReader:
                 )
 
             return self.asked(feature, frozenset(value for value in free[feature] if holds(whole(value))), known)
-        outcomes = (
-            {holds(values) for values in product(*options)} if prod(map(len, options)) <= MOST_TUPLES else {True, False}
-        )
+        few = prod(map(len, options)) <= MOST_TUPLES
+        outcomes = {holds(values) for values in product(*options)} if few else {True, False}
         if len(outcomes) == 2:
             raise Split(open_ones[0], [frozenset((value,)) for value in sorted(free[open_ones[0]], key=str)])
         return outcomes.pop()
@@ -332,8 +328,9 @@ class LocalReader:
                 return self._sum(ast.AsInteger(score), SIDES[mask], place)
             case ast.Attention() as attention:
                 if attention.sort is ast.Sort.INT:
-                    alone = Affine.coordinate(Quantity("vector", "i", name).name)
-                    return moved(self._read_elsewhere(name, attention) or alone, {"i": place})
+                    elsewhere = self._read_elsewhere(name, attention)
+                    alone = Affine.coordinate(Quantity("vector", place, name).name)
+                    return alone if elsewhere is None else moved(elsewhere, {"i": place})
                 feature = Feature("vector", (place,), name)
                 return feature if attention.sort is ast.Sort.SYMBOL else self.asked(feature, frozenset((True,)), known)
             case _:

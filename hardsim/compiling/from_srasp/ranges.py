@@ -62,6 +62,8 @@ from hardsim.program.model import Affine
 
 MOST_TYPES: Final = 3000
 """Types of one program that are looked at."""
+DEEPEST_SUM: Final = 20
+"""Sums and vectors by attention inside each other."""
 MOST_BOUNDS: Final = 6
 """Bounds of one form that are kept."""
 MOST_PIECES: Final = 24
@@ -99,6 +101,7 @@ class Ranges:
         self._cells = Cells(self._reader)
         self._hulls: dict[tuple[str, int, bool], list[Pieces]] = {}
         self._terms: dict[tuple[Affine, frozenset[tuple[Feature, Values]], bool], list[Pieces]] = {}
+        self._depth = 0
 
     def hold(self, node: ast.Expression) -> bool:
         """Whether an integer expression, over i, is shown to be in [-n, n] at every position of every word."""
@@ -155,28 +158,43 @@ class Ranges:
             yield from self._together(form, known, chain)
 
     def _together(self, form: Affine, known: Type, chain: Chain) -> Iterator[Pieces]:
-        """Bounds of a form in which what attention reads at one j is written in terms of j: sums over 1..i and 1..j
-        have a part in common, and so do vectors that read the same j."""
+        """Bounds of a form of several quantities in which what attention reads at i, from one j, is written in terms of
+        j: sums over 1..i and over 1..j have a part in common, and so do vectors that read the same j."""
         groups: dict[tuple[ast.Side, ast.Mask, ast.Expression], list[Quantity]] = {}
+        several = sum(quantity.kind != "position" for quantity, _ in quantities(form)) > 1
         for quantity, _ in quantities(form):
-            if quantity.kind == "vector" and quantity.place == "i":
+            if several and quantity.kind == "vector" and quantity.place == "i":
                 attention = self._attention(quantity)
                 groups.setdefault((attention.side, attention.mask, attention.score), []).append(quantity)
-        sums = any(quantity.kind == "sum" for quantity, _ in quantities(form))
         for vectors in groups.values():
-            if sums or len(vectors) > 1:
-                yield from self._read(form, vectors, known, chain)
+            yield from self._read(form, vectors, known, chain)
 
     def _parts(self, form: Affine, known: Type, chain: Chain) -> list[Pieces]:
-        """Bounds of a form by those of its sums, of what attention reads, and of positions and lengths."""
+        """Bounds of a form by those of its sums, of what attention reads, and of positions and lengths.
+
+        Raises:
+            Split: by features of the places.
+            TooManyTypes: also if there are too many sums and vectors inside each other.
+        """
+        self._depth += 1
+        try:
+            if self._depth > DEEPEST_SUM:
+                raise TooManyTypes
+            return self._added_parts(form, known, chain)
+        finally:
+            self._depth -= 1
+
+    def _added_parts(self, form: Affine, known: Type, chain: Chain) -> list[Pieces]:
         segments: list[dict[tuple[str, str], Rational]] = [{} for _ in range(len(chain.places) + 1)]
         while sums := [(quantity, factor) for quantity, factor in quantities(form) if quantity.kind == "sum"]:
-            form = Affine.of([(name, factor) for name, factor in form.terms if not name.startswith("sum ")])
+            self._reader.spend(len(sums) // 2)
+            terms = [(name, factor) for name, factor in form.terms if not name.startswith("sum ")]
             for quantity, factor in sums:
-                form = form + self._own(quantity, known, chain).scaled(factor)
+                terms += self._own(quantity, known, chain).scaled(factor).terms
                 for segment in _covered(quantity, chain):
                     key = quantity.place, quantity.which
                     segments[segment][key] = segments[segment].get(key, 0) + factor
+            form = Affine.of(terms)
         options: list[list[Pieces]] = []
         for number, weights in enumerate(segments):
             if any(weights.values()):
@@ -369,6 +387,7 @@ class Ranges:
 
     def _pruned(self, pieces: Sequence[fmpq_mpoly], where: Where) -> Pieces:
         """The polynomials that are not below another one at all these positions."""
+        self._reader.spend(len(pieces) ** 2 // 16)
         kept: list[fmpq_mpoly] = []
         for piece in pieces:
             if not any(self.lengths.never_negative(one - piece, where) for one in kept):

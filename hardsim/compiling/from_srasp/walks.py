@@ -140,6 +140,7 @@ class Walks:
 
     def __init__(self, cells: Cells, nodes: Sequence[LocalNode]) -> None:
         self.nodes = cells.refined(nodes)
+        cells.reader.spend(len(self.nodes) ** 2 // 8)
         used = cells.among(self.nodes)
         self.next = [
             [

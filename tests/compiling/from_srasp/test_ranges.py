@@ -102,13 +102,14 @@ def test_no_warning_where_nothing_can_leave() -> None:
 
 
 def test_the_first_word_outside_is_named_with_its_place() -> None:
-    """d is twice the number of a: 2 at a, of length 1. e is never outside, and is not known to be."""
+    """d is twice the number of a: 2 at a, of length 1. e is never outside, as n is 2 or more where
+    it is 2, and is not known to be."""
     (limit,) = compile_program(parse_program(DOUBLE)).limits()
     assert limit == (
         "line 2: the prefix sum of the vector d may leave [-n, n] on some words, which is then an error; first at "
         "length 1, on the word 'a'\n  d(i) := psum_j[j<=i] (Q_a(j) ? 2 : 0)\n          ^^^^^^"
     )
-    text = "alphabet: a b\ne(i) := psum_j[j<=i] (Q_a(j) & !Q_a(j) ? 2 : 0)\nY(i) := e(i) = 2\n"
+    text = "alphabet: a b\ne(i) := psum_j[j<=i] (Q_a(j) & pos(j) = 2 ? 2 : 0)\nY(i) := e(i) = 2\n"
     (limit,) = compile_program(parse_program(text)).limits()
     assert limit.startswith("line 2: the prefix sum of the vector e may leave")
     # 2 + 4 + ... + 128 = 254 words are tried, and 256 more would be too many

@@ -1,0 +1,511 @@
+"""The checker of certificates: small, and independent of the compiler and of the prover.
+
+A certificate holds a softmax transformer (exact rationals), a formula as a table of nodes in a few primitive operators,
+and what coordinates and heads stand for. From the weights alone it is checked, length by length and layer by layer:
+what a coordinate holds at a position is an exact combination of 1, truths of nodes, counts, and what heads attended
+to, each within a bound of what it should be: the worst case over all words, in which every position takes the worst
+local type that the nodes it reads allow, for every position that should win. Clips must turn whatever lies within the
+bounds into exactly the truth of the node claimed; `_lemma` says why what a head should find is that truth.
+
+The bounds that are claimed must be exactly those found here, so nothing but the true ones is accepted.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import chain, product
+from typing import Any
+
+from hardsim.exact import GRID, Costs, Value, bits, combine, common, distance, exp, hold, most, words, worst
+from hardsim.expressions import Expression, evaluate
+from hardsim.sections import Claim
+
+WIDE = 12
+"""Nodes whose truths are enumerated together; beyond it they count as independent, which is sound."""
+LEAVES = ("letters", "holds")
+"""Operators that speak of the symbol."""
+TOGETHER = 16
+"""Truths of nodes and heads that are enumerated at all; beyond it a certificate is rejected."""
+
+
+class CertificateChecker(Claim, Costs):
+    """Proves a document's claim length by length, or raises Rejected. `bounds` of the heads are what it finds."""
+
+    def __init__(self, document: dict[str, Any], told: dict[str, list[Any]] | None = None) -> None:
+        super().__init__(document)
+        Costs.__init__(self, self.size * sum(n * n for n in self.lengths), chain(*(row.values() for row in self.rows)))
+        self.values: dict[tuple[Any, ...], Fraction] = {}
+        self.bounds: dict[str, list[Any]] = {name: [] for heads, _ in self.layers for name, *_ in heads}
+        self.cache: dict[Any, Any] = {}
+        self.prove(told)
+
+    def prove(self, told: dict[str, list[Any]] | None) -> None:
+        """One length after the other."""
+        for n in self.lengths:
+            self._compare(told)
+            self._length(n)
+        self._compare(told, whole=True)
+
+    def _compare(self, told: dict[str, list[Any]] | None, whole: bool = False) -> None:
+        """Hold bounds that are claimed against those found up to now: what is wrong shows at the first length."""
+        hold(told is None or told.keys() == self.bounds.keys(), "bounds: there is not one list for each head")
+        for name, rows in (told or {}).items():
+            fine = self.bounds[name] == (rows if whole else rows[: len(self.bounds[name])])
+            hold(fine, f"bounds of head {name}: they are not what follows from the weights")
+
+    def value(self, text: str, what: Expression, **names: int) -> Fraction:
+        """The value of an expression; one that does not depend on the length is found once."""
+        if "n" in what.names:
+            return evaluate(what, self.spend, n=self.n, **names)
+        key = (text, *names.values())
+        if key not in self.values:
+            self.values[key] = evaluate(what, self.spend, **names)
+        return self.values[key]
+
+    def _length(self, n: int) -> None:
+        self.n, self.places, self.heads, self.bits = n, range(1, n + 1), dict[str, Any](), list[list[int | None]]()
+        if self.release():
+            self.cache, self.values = {}, {}
+        self.keep(n * len(self.nodes))
+        for k, node in enumerate(self.nodes):
+            self.bits.append([self._bit(k, *node, i=i) for i in self.places])
+        self.known = [tuple((k, bit) for k, column in enumerate(self.bits) if (bit := column[i - 1]) is not None)
+                      for i in self.places]  # fmt: skip
+        self.inverse = [1 / self._temperature(i) for i in self.places]
+        self.unit = max(self.least, words(self.inverse))
+        self._walk()
+        hold(self._right(n), f"the output '{self.output}' is not the root of the formula at length {n}")
+
+    def _temperature(self, i: int) -> Any:
+        """The temperature at a position, which must be positive."""
+        tau = self.value(*self.temperature, i=i)
+        hold(tau > 0, f"model.temperature is not positive at length {self.n}")
+        return tau
+
+    def _right(self, i: int) -> bool:
+        """Whether the output at a position is the root of the formula. What nothing writes is 0 everywhere."""
+        return self.x[self.output][i - 1] == self.truth(self.root, i) if self.output in self.x else not self.truth(
+            self.root, i)  # fmt: skip
+
+    def _walk(self) -> None:
+        """What all coordinates are, layer by layer."""
+        self.x: dict[str, list[Value]] = {}
+        for k in (*self.embedding, *(self.texts.keys() - self.embedding.keys())):
+            self._embed(k)
+        for heads, clips in self.layers:
+            self._write({out: self._head(*head) for *head, out in heads})
+            self._write({k: [self._clips(k, i, *clip) for i in self.places] for k, clip in clips.items()})
+
+    def _embed(self, k: str) -> None:
+        """What the embedding and the encodings write to a coordinate."""
+        values = self.embedding.get(k, [Fraction(0)])
+        self.spend(len(self.places) * (1 + len(values)))
+        added = [self._encoded(k, i) if k in self.texts else {} for i in self.places]
+        if isinstance(values, dict):  # multiples of propositions, and of 1
+            held = combine(*((a, {self.props[name]: 1} if name else {None: 1}) for name, a in values.items()))
+            self._write({k: [combine((1, held), (1, more)) for more in added]})
+            return
+        self._write({k: [combine((values[0], {None: 1}), (1, more)) for more in added]})
+        if len(set(values)) > 1:
+            hold(k in self.claims, f"nothing is claimed of the coordinate '{k}'")
+            (node, negated), self.x[k] = self.claims[k], [self.truth(self.claims[k], i) for i in self.places]
+            told = [int((symbol in self.symbols[node]) != negated) for symbol in self.alphabet]
+            fine = self.nodes[node][0] == "letters" and values == told and k not in self.texts
+            hold(fine, f"model.embedding: the coordinate '{k}' is not what is claimed")
+
+    def _encoded(self, k: str, i: int) -> Value:
+        """A position encoding."""
+        return {None: self.value(*self.texts[k], i=i)}
+
+    def _write(self, columns: dict[str, list[Value]]) -> None:
+        """Add coordinates; steps take longer from here on if numbers in them are large."""
+        self.x |= columns
+        for column in columns.values():
+            self.unit = max(self.unit, size := words(value.get(None, 0) for value in column))
+            self.keep(len(column) * (1 + (size >> 5)))
+
+    def _bit(self, k: int, op: str, args: list[Any], *rest: Any, i: int) -> int | None:
+        """The truth of a node at a position, if no word changes it."""
+        self.spend(1 + len(args))
+        if op == "letters":
+            return int(bool(rest)) if len(rest) in (0, len(self.alphabet)) else None
+        if op in ("Y", "X", "S", "U", "holds"):
+            return None
+        if op == "true":
+            return 1
+        if op in ("and", "xor"):
+            known = [self.bits[k][i - 1] for k, _ in args]
+            return None if None in known else self.join(op, [bool(self.truth(lit, i)) for lit in args])
+        total = self.linear(args, rest[-2], rest[-1], i)
+        return self._decided(k, op, total.get(None, 0), i) if total.keys() <= {None} else None
+
+    def _decided(self, k: int, op: str, total: Any, i: int) -> int | None:
+        """The truth of a comparison, or of a predicate, of a number."""
+        return int(total >= 0 if op == "at least" else self.value(*self.conditions[k], x=int(total)))
+
+    def join(self, op: str, bits: list[bool]) -> int:
+        """A conjunction or an exclusive or."""
+        return int(all(bits) if op == "and" else bits[0] != bits[1])
+
+    def truth(self, lit: Any, i: int) -> Value:
+        """A literal at a position: a constant where no word changes it."""
+        bit = self.bits[lit[0]][i - 1]
+        own = {self.alias(lit[0], i): 1} if bit is None else {None: bit}
+        return combine((1, {None: 1}), (-1, own)) if lit[1] else combine((1, own))
+
+    def alias(self, k: int, i: int) -> int:
+        """The node whose truth is that of a node at a position: in a word of some length each has its own."""
+        return k
+
+    def extent(self, side: str, i: int) -> Any:
+        """How many positions a side has."""
+        return len(self.seen(side, i))
+
+    def alone(self, side: str, i: int) -> bool:
+        """Whether a side has one position."""
+        return len(self.seen(side, i)) == 1
+
+    def seen(self, side: str, i: int) -> range:
+        """The positions of a side: `L` up to i, `R` from i on, otherwise all."""
+        return range(i if side == "R" else 1, (i if side == "L" else self.n) + 1)
+
+    def linear(self, args: list[Any], terms: list[Any], constant: int, i: int) -> Value:
+        """A sum of integers times counts; those that no word changes are constants."""
+        parts: list[tuple[Any, Value]] = [(Fraction(constant), {None: 1})]
+        for (a, side), (k, negated) in zip(terms, args, strict=True):
+            column = [None if bit is None else bit ^ negated for bit in self.bits[k]]
+            self.spend(len(column))
+            known = None if None in column else {None: self._total(column, side, i)}
+            parts.append((a, {(side, (k, negated)): 1} if known is None else known))
+        return combine(*parts)
+
+    def _total(self, column: list[Any], side: str, i: int) -> Any:
+        """The sum of numbers over a side."""
+        return sum(column[j - 1] for j in self.seen(side, i))
+
+    def apply(self, row: dict[str, Fraction], i: int, bias: Any = 0) -> Value:
+        """A linear form at a position."""
+        self.spend(1 + len(row))
+        return combine((bias, {None: 1}), *((a, self.x[k][i - 1]) for k, a in row.items() if k in self.x))
+
+    def possible(self, nodes: tuple[int, ...], i: int) -> frozenset[tuple[int, ...]]:
+        """All truths that nodes can have together at a position, or more: what attention decides counts as free."""
+        key = nodes, self.known[i - 1], self.about(i)
+        self.spend(1 + len(self.known[i - 1]))
+        if key not in self.cache:
+            leaves, inner, known, found = {*nodes}, list[int](), dict(self.known[i - 1]), set()
+            for k in range(max(nodes, default=0), -1, -1):
+                if k in leaves and k not in known and self.nodes[k][0] in ("and", "xor"):
+                    grown = leaves - {k} | {self.alias(node, i) for node, _ in self.lits[k]}
+                    self.spend(len(grown))
+                    if len(grown - known.keys()) <= WIDE:
+                        leaves, inner = grown, [k, *inner]
+            letters = sorted(k for k in leaves - known.keys() if self.nodes[k][0] == "letters")
+            free = sorted(leaves - known.keys() - {*letters})
+            hold(len(free) <= TOGETHER, f"too large: {len(free)} truths are read at once")
+            self.spend(len(self.alphabet) * len(letters))
+            here = {tuple(int(symbol in self.symbols[k]) for k in letters) for symbol in self.alphabet} or {()}
+            self.spend(len(here) * (len(known) + len(nodes) + 4 * len(inner) + len(free)) << len(free))
+            for told, chosen in product(here, product((0, 1), repeat=len(free))):
+                truth = known | dict(zip(free, chosen, strict=True)) | dict(zip(letters, told, strict=True))
+                for k in inner:
+                    truth[k] = self.join(
+                        self.nodes[k][0], [bool(truth[self.alias(a, i)]) != b for a, b in self.lits[k]]
+                    )
+                found.add(tuple(truth[k] for k in nodes))
+            self.keep(len(found) * (1 + (len(nodes) >> 4)))
+            self.cache[key] = frozenset(found)
+        return frozenset(self.cache[key])
+
+    def _head(self, name: str, side: str, claim: dict[str, Any], pairs: list[Any], row: Any) -> list[Value]:
+        """What a head writes, by position."""
+        self.keep(len(self.places) * (1 + len(pairs)))
+        kind, values = claim["kind"], [self.apply(row, j) for j in self.places]
+        keys = [[self.apply(key, j) for _, key in pairs] for j in self.places]
+        used = {k for value in (*values, *chain(*keys)) for k in value} - {None}
+        if not any(query and key for query, key in pairs):
+            told = kind == "mean" and all(value == self.truth(claim["what"], j) for j, value in enumerate(values, 1))
+            hold(told or not used, f"head {name} does not average what is claimed")
+            self.spend(0 if used else self.n * self.n)
+            numbers = [value.get(None, 0) for value in values]
+            return [combine((Fraction(1) / self.extent(side, i), {(side, claim["what"]): 1} if used else
+                             {None: self._total(numbers, side, i)})) for i in self.places]  # fmt: skip
+        hold(all(isinstance(k, int) for k in used), f"head {name} reads what is not rounded")
+        wrong = self._errors(name, (side, claim, pairs), (values, keys), used)
+        self.heads[name] = side, claim, values, wrong
+        return [self._number(claim, {name: 1}, i) if kind == "number" else {name: 1} for i in self.places]
+
+    def _errors(self, name: str, head: Any, reads: tuple[list[Value], list[Any]], used: set[Any]) -> list[list[Any]]:
+        """How far off what a head finds can be, by position: where it should be 0 and where it should be 1."""
+        (side, claim, pairs), (values, keys) = head, reads
+        kind = claim["kind"]
+        counted = kind == "sign" or (kind in ("number", "table") and side != "R")
+        hold(kind == "nearest" or (counted and not used), f"head {name} does not do what is claimed")
+        work, wrong = (self._nearest if kind == "nearest" else self._counted), list[list[Any]]()
+        read = [self._types(name, claim, values[j - 1], keys[j - 1], j) if kind == "nearest" else
+                (values[j - 1].get(None, Fraction(0)), keys[j - 1]) for j in self.places]  # fmt: skip
+        before: Any = None
+        for i in self.places:
+            queries = [combine((self.inverse[i - 1], self.apply(query, i))) for query, _ in pairs]
+            size = len(self.seen(claim["count"][1][0][1], i)) if "count" in claim else 0
+            same = (queries, size, self.seen(side, i), i * (kind == "sign"))
+            again = wrong[-1:] if same == before else list[list[Any]]()
+            wrong += again or [work(name, claim, queries, [read[j - 1] for j in self.seen(side, i)], i)]
+            before = same
+        self.bounds[name].append([most(column) for column in zip(*wrong, strict=True)])
+        return wrong
+
+    def _number(self, claim: dict[str, Any], off: Value, i: int) -> Value:
+        """What is looked up for a count c is max(c, 1) = c + 1 - [c > 0]."""
+        args, terms = claim["count"]
+        fine = self.nodes[claim["some"][0]] == ["at least", args, terms, -1] and not claim["some"][1]
+        hold(fine, "meaning: `some` is not that there is one at least")
+        return combine((1, self.linear(args, terms, 1, i)), (-1, self.truth(claim["some"], i)), (1, off))
+
+    def _types(self, name: str, claim: dict[str, Any], value: Value, keys: list[Value], j: int) -> frozenset[Any]:
+        """The local types of a position: whether it is selected, its value, its keys."""
+        lits, found = tuple((self.alias(k, j), turned) for k, turned in (claim["where"], claim["what"])), set()
+        nodes = tuple(sorted({k for part in (value, *keys) for k in part if k is not None} | {k for k, _ in lits}))
+        rows = self.possible(nodes, j)
+        self.spend(len(rows) * (len(nodes) + sum(map(len, (value, *keys)))))
+        for told in rows:
+            truth: Value = dict(zip(nodes, told, strict=True)) | {None: 1}
+            own, *key = (sum((a * truth[k] for k, a in part.items()), 0) for part in (value, *keys))
+            selected, what = (truth[k] ^ negated for k, negated in lits)
+            hold(own == what, f"head {name} does not read what is claimed")
+            found.add((selected, what, *key))
+        self.keep(len(found) * (1 + len(keys)))
+        return frozenset(found)
+
+    def _nearest(self, name: str, claim: dict[str, Any], queries: list[Value], read: list[Any], i: int) -> list[Any]:
+        hold(all({*query} <= {None} for query in queries), f"the query of head {name} depends on the word")
+        query, order = tuple(query.get(None, 0) for query in queries), tuple(read[::-1] if claim["backwards"] else read)
+        self.spend(len(order))
+        if (query, order) not in self.cache:
+            self.spend(40 * (1 + len(query)) * sum(map(len, order)))
+            weights = [[(a, b, *exp(sum((x * y for x, y in zip(query, key, strict=True)), Fraction(0))))
+                        for a, b, *key in types] for types in order]  # fmt: skip
+            # Where none is selected, the last one wins.
+            alone = [[kind for kind in types if not kind[0]] for types in weights]
+            alone[-1:] = [[(1, *kind[1:]) for kind in alone[-1]]]
+            both = [[worst(case, goal) for case in ((weights, alone) if all(alone) else (weights,))] for goal in (0, 1)]
+            self.cache[query, order] = [most(found) for found in both]
+        return list(self.cache[query, order])
+
+    def _counted(self, name: str, claim: dict[str, Any], queries: list[Value], read: list[Any], i: int) -> list[Any]:
+        """Keys and values are fixed; queries are linear in a count c, or in the number T of an `at least` node."""
+        values, wrong, kind = [int(value) for value, _ in read], list[Any]([None, None]), claim["kind"]
+        hold(values == [value for value, _ in read], f"head {name} reads values that are no integers")
+        hold(kind == "number" or {*values} <= {0, 1}, f"head {name} reads values that are no truths")
+        symbol: Any = None
+        if kind == "sign":
+            # The larger T, the more weight is on the positive keys: T = 0 and T = -1 are the worst cases.
+            op, args, *rest = self.nodes[claim["what"][0]]
+            hold(op == "at least", f"head {name} does not test a sign as is claimed")
+            symbol, line = "", self.linear(args, rest[0], rest[1], i)
+            queries = [self.along(query, line) for query in queries]
+            points = [(0, 1), (-1, 0)] if len(values) > 1 else [(0, int(values[0]))]
+            fine = queries[0].get("", 0) >= 0 and all(value == (key[0].get(None, 0) > 0) for value, key in read)
+            hold(fine and len(queries) == 1, f"head {name} does not test a sign as is claimed")
+        else:
+            args, terms = claim["count"]
+            hold(terms[0][0] == 1, f"head {name} looks up one count")
+            known, size = self.linear(args, terms, 0, i), len(self.seen(terms[0][1], i))
+            symbol = next((key for key in known if key is not None), None)
+            counts = range(size + 1) if symbol else [int(known.get(None, 0))]
+            hold(max(counts) <= len(values), f"head {name} does not see all positions that are looked up")
+            points = [(c, values[max(c, 1) - 1]) for c in counts]
+            hold(kind == "table" or values == [*range(1, len(values) + 1)], f"head {name} looks up no number")
+        hold(all({*query} <= {None, symbol} for query in queries), f"head {name} depends on what is not claimed")
+        # Over a common denominator logits are integers.
+        slopes = [query.get(symbol, 0) if symbol is not None else 0 for query in queries]
+        pairs = [(query.get(None, 0), slope) for query, slope in zip(queries, slopes, strict=True)]
+        keys = [[key.get(None, 0) for key in keys] for _, keys in read]
+        below = [common(chain(*pairs)), common(chain(*keys))]
+        whole = [(int(a * below[0]), int(b * below[0])) for a, b in pairs]
+        rows = [[int(b * below[1]) for b in row] for row in keys]
+        self.spend(len(points) * len(rows) * (4 + len(queries)) * (1 + (bits(below[0]) + bits(below[1]) >> 8)))
+        for c, goal in points:
+            query = [a + c * b for a, b in whole]
+            logits = [sum(a * b for a, b in zip(query, row, strict=True)) for row in rows]
+            bit = 0 if kind == "number" else int(goal)
+            wrong[bit] = max(wrong[bit] or 0, distance(logits, below[0] * below[1], values, goal))
+        return wrong
+
+    def along(self, form: Value, line: Value) -> Value:
+        """A form in terms of the number T that `line` is (""), where that leaves no counts."""
+        ratio = next((Fraction(1) * form.get(key, 0) / a for key, a in line.items() if key), Fraction(0))
+        rest = combine((1, form), (-ratio, line), (ratio, {"": 1}))
+        return form if any(isinstance(key, tuple) for key in rest) else rest
+
+    def _clips(self, k: str, i: int, bias: Fraction, parts: list[Any]) -> Value:
+        """What clips add up to at a position: a constant, or the truth of the node that is claimed."""
+        forms = [(a, self.apply(row, i, b)) for a, b, row in parts]
+        fixed = [self._fixed(form, i) for _, form in forms]
+        if None not in fixed:
+            return combine((bias, {None: 1}), *((a, {None: value}) for (a, _), value in zip(forms, fixed, strict=True)))
+        hold(k in self.claims, f"nothing is claimed of the coordinate '{k}'")
+        node, negated = self.claims[k]
+        op, args, *rest = self.nodes[node]
+        line = self.linear(args, rest[0], rest[1], i) if op == "at least" else {}
+        forms = [(a, self.along(form, line)) for a, form in forms]
+        if self.alias(node, i) != node and not any("" in form for _, form in forms):
+            op, line = LEAVES[0], {}
+        used = {key for _, form in forms for key in form}
+        heads = sorted(key for key in used if isinstance(key, str) and key)
+        lemmas = [name for name in heads if self._lemma(node, name, i)]
+        edge = self._edge(op, i)
+        told = f"the coordinate '{k}' is not what is claimed, {op}, {self.where(i)}"
+        hold(lemmas or edge or op in ("and", "xor", "at least", *LEAVES), told)
+        if not (op == "and" and not heads and self._joins(bias, forms, node, negated, i)):
+            sizes = {key: (0, self.extent(key[0], i)) for key in {*used, *line} if isinstance(key, tuple)}
+            self._table((k, op, bias, forms, told), (heads, lemmas, edge), (line, sizes), i)
+        return self.truth((node, negated), i)
+
+    def _fixed(self, form: Value, i: int) -> Any:
+        """The clip of a form that no word changes."""
+        return min(max(form.get(None, 0), 0), 1) if {*form} <= {None} else None
+
+    def _edge(self, op: str, i: int) -> bool:
+        """Whether an operator is false at a position because nothing is before, or after it."""
+        return (op, i) in (("Y", 1), ("X", self.n))
+
+    def where(self, i: int) -> str:
+        """What is said of a position."""
+        return f"at position {i} of {self.n}"
+
+    def _table(self, clips: Any, read: Any, counted: Any, i: int) -> None:
+        """Hold for each truth of what clips read that they give the truth of the node that is claimed."""
+        (k, op, bias, forms, told), (heads, lemmas, edge), (line, sizes) = clips, read, counted
+        node, negated = self.claims[k]
+        rest = self.nodes[node][2:]
+        used = {key for _, form in forms for key in form}
+        also = {a for a, _ in self.lits[node]} if op in ("and", "xor") else {node} if op in LEAVES else set()
+        also |= {self.heads[name][1]["some"][0] for name in lemmas if op == "predicate"}
+        zero = self._at_zero(node, rest[2], i) if op == "predicate" and lemmas else None
+        known = dict(self.known[i - 1])
+        free = {self.alias(a, i) for a in also if a not in known} | {key for key in used if isinstance(key, int)}
+        free |= {key for key in zero or () if key is not None}
+        hold(len(free) + len(heads) <= TOGETHER, f"too large: the coordinate '{k}' reads too much at once")
+        found = [tuple(self.heads[name][3][i - 1]) for name in heads]
+        key = ("clips", k, op, tuple((a, *form.items()) for a, form in forms), *lemmas, "", edge, *line.items(), "",
+               *sizes.items(), "", *found, self.known[i - 1], *(zero or {}).items(), *self.about(i))  # fmt: skip
+        self.spend(len(known) + sum(map(len, (forms, line, found))))
+        if key in self.cache:
+            return
+        self.cache[key] = True
+        ways = len(free) + len(heads) + (op == "at least")
+        self.spend(2 * (2 + len(known) + sum(1 + len(form) for _, form in forms)) << ways)
+        for chosen in product((0, 1), repeat=ways):
+            truth: Value = dict(zip([*sorted(free), *heads, ""], chosen, strict=False)) | known
+            truth |= {a: truth[self.alias(a, i)] for a in also}
+            goal = truth[lemmas[0]] if lemmas and op != "at least" else truth.get("", 0)
+            if op in ("and", "xor"):
+                goal = self.join(op, [bool(truth[a]) != b for a, b in self.lits[node]])
+            elif op in LEAVES:  # a clip that turns what another coordinate says of the symbol, as !p does
+                goal = truth[node]
+            elif zero is not None and not truth[self.heads[lemmas[0]][1]["some"][0]]:
+                goal = sum(a * (1 if part is None else truth[part]) for part, a in zero.items())
+            ends: Value = {key: (truth[key],) * 2 for key in (*free, *known)} | sizes | {None: (1, 1)}
+            ends |= {name: self._ends(name, truth[name], i) for name in heads}
+            if op == "at least":
+                ends[""] = None if any(truth[name] != goal for name in lemmas) else self._reach(line, sizes, goal, i)
+            if all(ends.values()):
+                total = bias + sum(a * self._clip(k, form, ends, i) for a, form in forms)
+                hold(total == ((goal and not edge) != negated), told)
+
+    def about(self, i: int) -> tuple[Any, ...]:
+        """What else truths at a position depend on."""
+        return ()
+
+    def _at_zero(self, node: int, offset: int, i: int) -> Value:
+        """The truth of a predicate of the count 0."""
+        return {None: int(self.value(*self.conditions[node], x=offset))}
+
+    def _reach(self, line: Value, sizes: dict[Any, Any], goal: int, i: int) -> Any:
+        """Between what numbers a comparison's T is where it is true, or false; None if it never is."""
+        counts = [a * sizes[key][1] for key, a in line.items() if key]
+        low, high = (line.get(None, 0) + sum(pick(a, 0) for a in counts) for pick in (min, max))
+        low, high = (max(low, 0), high) if goal else (low, min(high, -1))
+        return (low, high) if low <= high else None
+
+    def _joins(self, bias: Fraction, forms: list[tuple[Fraction, Value]], node: int, negated: bool, i: int) -> bool:
+        """Whether clips that read the parts of a conjunction, however many, are seen to give its truth without a table:
+        where all parts hold their inputs are known, and each part that does not moves an input by what it adds."""
+        parts, whole = dict[int, bool](), True
+        for k, turned in self.lits[node]:
+            known = self.bits[k][i - 1]
+            if known is not None:
+                whole &= known != turned
+            else:
+                whole &= parts.setdefault(self.alias(k, i), turned) == turned
+        totals = {True: bias, False: bias}
+        for a, form in forms:
+            self.spend(2 + len(form) + len(parts))
+            if form.keys() - {None} - parts.keys():
+                return False
+            moves = [form.get(k, 0) * (1 if turned else -1) for k, turned in parts.items()]
+            all_hold = form.get(None, Fraction(0)) + sum(form.get(k, 0) for k, turned in parts.items() if not turned)
+            ends = [all_hold, all_hold]
+            if moves:  # of one part at least that does not hold, unless there is another one, which never holds
+                ends = [all_hold + (sum(pick(move, 0) for move in moves) if not whole or pick(pick(moves), 0) else
+                                    pick(moves)) for pick in (min, max)]  # fmt: skip
+            for case, low, high in ((True, all_hold, all_hold), (False, *ends)):
+                if not (high <= 0 or low >= 1 or low == high):
+                    return False
+                totals[case] += a * min(max(low, 0), 1)
+        return (not whole or totals[True] == (not negated)) and totals[False] == negated
+
+    def _ends(self, name: str, bit: int, i: int) -> Any:
+        """Between what a head's value is, where it should be a bit; None if it never should be."""
+        (_, claim, _, wrong), off = self.heads[name], self.heads[name][3][i - 1][bit]
+        if claim["kind"] == "number":
+            return (-Fraction(wrong[i - 1][0], GRID), Fraction(wrong[i - 1][0], GRID))
+        return None if off is None else (1 - Fraction(off, GRID), 1) if bit else (0, Fraction(off, GRID))
+
+    def _clip(self, k: str, form: Value, ends: dict[Any, Any], i: int) -> Any:
+        low, high = (sum(pick(a * end for end in ends[key]) for key, a in form.items()) for pick in (min, max))
+        hold(high <= 0 or low >= 1 or low == high, f"the bounds do not settle a clip of '{k}' at {i} of {self.n}")
+        return min(max(low, 0), 1)
+
+    def _lemma(self, node: int, name: str, i: int) -> bool:
+        """Whether what a head should find at i is the truth of a node there.
+
+        S (U the mirror image): at the last j <= i with !left | right, either right holds, and left ever since, or left
+        fails, and right since then; if there is no such j, right fails at i too.
+        Y (X): where positions that are selected are the same for every word, i - 1 is the last of them.
+        Some phi (at least 1): the last phi has phi; if there is none, the last position has not.
+        A predicate of a count c > 0: what stands at position c. `sign`: T >= 0, where two or more are seen.
+        """
+        (op, args, *rest), (side, claim, column, _), lits = self.nodes[node], self.heads[name], self.lits[node]
+        kind, what, where = claim["kind"], claim.get("what"), claim.get("where")
+        if kind == "sign" or op in ("and", "xor"):
+            return bool(kind == "sign" and what == (node, False) and not self.alone(side, i))
+        if kind == "table" and op == "predicate":
+            of = rest[1][0][1]
+            some = self.nodes[claim["some"][0]] == ["at least", args, [[1, of]], -1] and not claim["some"][1]
+            return bool(some and [args, [[1, of]]] == claim["count"] and self._holds_table(node, column, i))
+        if kind != "nearest" or what != lits[-1]:
+            return False
+        if op in ("S", "U"):
+            nodes, (a, b, c) = zip(where, *lits, strict=True)
+            rows = {row for j in self.places for row in self.possible(tuple(self.alias(k, j) for k in nodes), j)}
+            self.spend(len(rows) * len(self.places))
+            fine = all(w ^ a == (1 ^ left ^ b | right ^ c) for w, left, right in rows)
+            return fine and (side, claim["backwards"]) == (("L", False) if op == "S" else ("R", True))
+        if op in ("Y", "X"):
+            return self._beside(where, side, claim["backwards"], i, -1 if op == "Y" else 1)
+        return bool(where == what and rest == [[[1, side]], -1])
+
+    def _holds_table(self, node: int, column: list[Value], i: int) -> bool:
+        """Whether what a head reads at each position j is a predicate of the count j, as far as one counts."""
+        _, _, _, ((scale, of),), offset = self.nodes[node]
+        positions = range(1, len(self.seen(of, i)) + 1)
+        found = [self.value(*self.conditions[node], x=scale * j + offset) for j in positions]
+        return [value.get(None, 0) for value in column[: len(found)]] == found
+
+    def _beside(self, where: Any, side: str, backwards: bool, i: int, step: int) -> bool:
+        """Whether the last position that is selected, of those that are seen from i, is i + step for every word."""
+        column = self.bits[where[0]]
+        order = [j for j in self.seen(side, i) if column[j - 1] != where[1]]
+        return None not in column and (order[::-1] if backwards else order)[-1:] == [i + step]

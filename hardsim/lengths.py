@@ -1,0 +1,627 @@
+"""The checker of certificates about every length: that of `checker`, with classes of positions for positions.
+
+A class says whether a position is the first, the last, and even, and whether the length is even. What is the same for
+every word is a rational function of the position i and the length n there (a power of -1 is known in a class). What
+truths of predicates of positions are is not known: each is a fact of its own, as are comparisons of positions that
+differ within a class. Bounds of functions come from comparing coefficients (`polynomials`).
+
+A head's error is bounded by a series in x = e^-g. Nearest position, w the winner, l the logits: if positions on the
+side that loses the tie lose at least g nats a position, their weights, relative to the winner's, add up to at most
+x + x^2 + ... = x/(1 - x). Those beyond the winner are not selected.
+ - `2x/(1 + x)`: they lose g nats a position too, so the weight off the winner is at most 2x/(1 - x) of it.
+ - `x`: they lose g (j - 1) (a head that looks backwards: g (n - j)), as much as if they stood before the first
+   position: x^w/(1 - x), while the w - 1 positions before the winner weigh at most (x - x^w)/(1 - x).
+Look-up: the logits are -k (j - c)^2 with k >= g. Since m^2 >= 3m - 2 for m >= 1 the weights at distance m are at most
+x^(3m - 2), so that with t = x/(1 - x^3) a truth is off by at most `2t/(1 + 2t)`, and a number, whose two sides pull in
+opposite directions, by the sum of m x^(3m - 2), `x/(1 - x^3)^2`; for the count 0, which finds position 1, the weights
+x^(m^2 + 2m) are smaller still.
+Sign: the number y tested is s T + r with r > 0 and s - r > 0, so |y| >= min(r, s - r) whether T >= 0 or T <= -1. Keys
+are k at even positions and -k at odd ones: the wrong ones lose g = 2 |y| k, and of two or more neighbours there are at
+most twice as many of them: `2x/(1 + 2x)`. With keys k j^2 and query i the best right position has at least
+|y| k (i - 1)^2, each of at most (i + 1)/2 wrong ones at most -|y| k: with |y| k >= g/i the ratio is at most
+(i + 1)/2 e^(-g ((i - 1)^2 + 1)/i), `ramp`. From i to i + 1 the exponent grows by g (1 - 2/(i (i + 1))) >= g/2 for
+i >= 2, and (i + 1)/2 by a factor of 1 + 1/(i + 1) <= e^(1/(i + 1)): it falls from i + 1 >= 2/g on.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import reduce
+from itertools import chain, product
+from math import ceil, gcd
+from typing import Any
+
+from hardsim import polynomials
+from hardsim.checker import CertificateChecker
+from hardsim.exact import DOWN, ONE, UP, Costs, Value, combine, exp, hold, share
+from hardsim.expressions import PREDICATES, Tree
+from hardsim.polynomials import NAMES, VARIABLE, Number, Polynomial, RationalFunction, line, positive
+
+QUERY, LENGTH, OTHER, WINNER = VARIABLE
+FIRST = polynomials.ONE
+INFINITE = float("inf")
+"""No number that decides is a float: what is compared with it is a rational."""
+MOST_POWER = 64
+"""The largest exponent."""
+MOST_QUERIES = 10_000
+"""Of a ramp, before it falls."""
+STEP = 50
+"""Steps that an operation on rational functions takes, as work is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class PositionClass:
+    """Positions i of words of length n; `places` are the polynomials in numbers >= 0 that i and n are."""
+
+    first: bool
+    last: bool
+    even_i: bool
+    even_n: bool
+    places: tuple[Polynomial, ...]
+
+    def __str__(self) -> str:
+        shown = ("i = 1" if self.first else "1 < i", "i = n" if self.last else "i < n")
+        return f"where {shown[0]}, {shown[1]}, i {PARITY[self.even_i]}, n {PARITY[self.even_n]}"
+
+    def known(self, number: Number) -> Number:
+        """A number with 1 for i, and n for i, where they are."""
+        return polynomials.at(number, (FIRST if self.first else NAMES[1] if self.last else NAMES[0],
+                                       FIRST if self.first and self.last else NAMES[1], *NAMES[2:]))  # fmt: skip
+
+
+PARITY = ("odd", "even")
+
+
+def beyond(start: Polynomial, gap: int, slack: int | None = None) -> Polynomial:
+    """`start + gap`, and a number >= 0 if there is one."""
+    moved = start.plus(FIRST, gap)
+    return moved if slack is None else moved.plus(NAMES[slack])
+
+
+def _classes() -> Iterator[PositionClass]:
+    yield PositionClass(True, True, False, False, (FIRST, FIRST, FIRST, FIRST))
+    for even in (True, False):
+        end = beyond(FIRST, 1 if even else 2, 0)
+        yield PositionClass(True, False, False, even, (FIRST, end, FIRST, FIRST))
+        yield PositionClass(False, True, even, even, (end, end, FIRST, FIRST))
+        for even_i in (True, False):
+            here = beyond(FIRST, 1 if even_i else 2, 0)
+            yield PositionClass(
+                False, False, even_i, even, (here, beyond(here, 2 if even_i == even else 1, 1), FIRST, FIRST)
+            )
+
+
+CLASSES = tuple(_classes())
+
+
+class EveryLengthChecker(CertificateChecker):
+    """Proves a document's claim for every length, or raises Rejected. `bounds` of a head are its rate, the series, and
+    the errors where it should find 0, and 1; nothing of heads that average."""
+
+    def prove(self, told: dict[str, list[Any]] | None) -> None:
+        """All classes at once."""
+        Costs.__init__(self, 100 * self.size, chain(*(row.values() for row in self.rows)))
+        self.nodes, self.own, self.n = [*self.nodes], len(self.nodes), 0
+        self.places, self.heads, self.bits = range(1, len(CLASSES) + 1), dict[str, Any](), list[list[int | None]]()
+        self.facts: dict[Any, int] = {}
+        self.same: list[dict[int, int]] = [{} for _ in CLASSES]
+        for k, node in enumerate(self.nodes[: self.own]):
+            self.bits.append([self._bit(k, *node, i=i) for i in self.places])
+        self._extend()
+        self.known = [tuple((k, bit) for k, column in enumerate(self.bits) if (bit := column[i - 1]) is not None)
+                      for i in self.places]  # fmt: skip
+        self.inverse = [1 / polynomials.of(self._temperature(i)) for i in self.places]
+        self._walk()
+        for i, one in enumerate(CLASSES, start=1):
+            hold(not one.last or self._right(i), f"the output '{self.output}' is not the root of the formula {one}")
+        self._compare(told, whole=True)
+
+    # ---- facts ----
+
+    def fact(self, key: Any) -> int:
+        """The node that stands for what is not known of positions."""
+        number = self.facts.setdefault(key, self.own + len(self.facts))
+        if len(self.bits) >= self.own:
+            self._extend()
+        return number
+
+    def _extend(self) -> None:
+        while len(self.nodes) < self.own + len(self.facts):
+            self.nodes.append(["fact", []])
+            self.lits.append([])
+            self.bits.append([None] * len(CLASSES))
+            self.keep(len(CLASSES))
+
+    def alias(self, k: int, i: int) -> int:
+        """The fact that a node is in a class, or itself."""
+        return self.same[i - 1].get(k, k)
+
+    def _decided(self, k: int, op: str, total: Number, i: int) -> int | None:
+        one = CLASSES[i - 1]
+        if op == "at least":
+            low, high = self.lower(total, i), self.upper(total, i)
+            if low is not None and low >= 0:
+                return 1
+            if high is not None and high < 0:
+                return 0
+            found = line(one.known(total))
+            hold(found is not None, f"formula.nodes[{k}]: it compares what is no line in i and n")
+            assert found is not None
+            key: Any = ("line", *found)
+            if all(part.denominator == 1 for part in found[:2]):  # an integer is at least a number
+                step = gcd(int(found[0]), int(found[1])) or 1
+                key = ("integer line", found[0] / step, found[1] / step, ceil(-found[2] / step))
+        else:
+            key = self._truth(self.conditions[k][1].tree, {"x": one.known(total), "n": one.known(LENGTH)}, one)
+            if isinstance(key, bool):
+                return int(key)
+        self.same[i - 1][k] = self.fact(key)
+        return None
+
+    def _condition(self, node: int, x: Number, i: int) -> Value:
+        """The truth of a predicate of a number."""
+        one = CLASSES[i - 1]
+        return self._told(self.conditions[node][1].tree, {"x": one.known(x), "n": one.known(LENGTH)}, one)
+
+    def _told(self, tree: Tree, names: Mapping[str, Number], one: PositionClass) -> Value:
+        """A truth, as a number or as a fact."""
+        found = self._truth(tree, names, one)
+        return combine((int(found), {None: 1})) if isinstance(found, bool) else {self.fact(found): 1}
+
+    # ---- expressions ----
+
+    def _encoded(self, k: str, i: int) -> Value:
+        what, one = self.texts[k][1], CLASSES[i - 1]
+        if what.truth:
+            return self._told(what.tree, {"i": one.known(QUERY), "n": one.known(LENGTH)}, one)
+        return combine((1, {None: self._number_of(what.tree, {"i": QUERY, "n": LENGTH}, one)}))
+
+    def _temperature(self, i: int) -> Number:
+        tau = self._number_of(self.temperature[1].tree, {"i": QUERY, "n": LENGTH}, CLASSES[i - 1])
+        hold(positive(tau, CLASSES[i - 1].places), f"model.temperature is not seen to be positive {CLASSES[i - 1]}")
+        return tau
+
+    def _number_of(self, tree: Tree, names: Mapping[str, Number], one: PositionClass) -> Number:
+        found = self._term(tree, names, one)
+        hold(not isinstance(found, tuple), f"an expression is no rational function of i and n {one}")
+        return found  # type: ignore[no-any-return]  # a tuple was refused
+
+    def _term(self, tree: Tree, names: Mapping[str, Number], one: PositionClass) -> Any:
+        """A number, or an operator and what it is about, where that is no rational function."""
+        self.spend(STEP)
+        if isinstance(tree, int | str):
+            return tree if isinstance(tree, int) else names[tree]
+        op, *parts = tree
+        if op == "-":
+            return self._joined("*", -1, self._term(parts[0], names, one), one)
+        if op == "**":
+            base, exponent = (self._number_of(part, names, one) for part in parts)
+            return self._power(base, exponent, one)
+        total = self._term(parts[0], names, one)
+        for name, part in parts[1:]:
+            total = self._joined(name, total, self._term(part, names, one), one)
+        return total
+
+    def _joined(self, op: str, left: Any, right: Any, one: PositionClass) -> Any:
+        """Two terms with an arithmetic operator between them."""
+        if op in ("/", "//", "%"):
+            signs = () if isinstance(right, tuple) else (right, -1 * right)
+            hold(any(positive(part, one.places) for part in signs), f"what an expression divides by may be 0 {one}")
+        if op in ("//", "%"):
+            if not any(isinstance(part, RationalFunction | tuple) for part in (left, right)):
+                return Fraction(left) // right if op == "//" else Fraction(left) % right
+            form = None if op == "//" or right != 2 or isinstance(left, tuple) else line(left)
+            if form is None or any(part.denominator != 1 for part in form):
+                return op, left, right
+            return int(form[0] * (not one.even_i) + form[1] * (not one.even_n) + form[2]) % 2
+        if isinstance(left, tuple) or isinstance(right, tuple):
+            return op, left, right
+        return (Fraction(left) if isinstance(left, int) and op == "/" else left) / right if op == "/" else {
+            "+": operator.add, "-": operator.sub, "*": operator.mul}[op](left, right)  # fmt: skip
+
+    def _power(self, base: Number, exponent: Number, one: PositionClass) -> Number:
+        if base == -1:
+            found = line(exponent)
+            hold(found is not None and all(part.denominator == 1 for part in found), "an exponent of -1 is no integer")
+            assert found is not None
+            return -1 if (found[0] * (not one.even_i) + found[1] * (not one.even_n) + found[2]) % 2 else 1
+        hold(isinstance(exponent, int) and 0 <= exponent <= MOST_POWER, f"an exponent is none from 0 to {MOST_POWER}")
+        assert isinstance(exponent, int)
+        self.spend(STEP * exponent)
+        return reduce(operator.mul, [base] * exponent, 1)
+
+    def _truth(self, tree: Tree, names: Mapping[str, Number], one: PositionClass) -> Any:
+        """True, False, or what says of which numbers it is the truth: equal ones are one fact."""
+        self.spend(STEP)
+        assert isinstance(tree, tuple)
+        op, *parts = tree
+        if op == "not":
+            found = self._truth(parts[0], names, one)
+            return not found if isinstance(found, bool) else ("not", found)
+        if op in PREDICATES:
+            asked = self._number_of(parts[0], names, one)
+            form = line(asked)
+            hold(form is not None and all(part.denominator == 1 for part in form), f"{op} is asked of no integer")
+            return (op, asked) if isinstance(asked, RationalFunction) else PREDICATES[op](int(asked))
+        first, *others = parts
+        if others[0][0] in ("and", "or"):
+            return self._logical(others[0][0], [first, *(part for _, part in others)], names, one)
+        terms = [self._term(part, names, one) for part in (first, *(part for _, part in others))]
+        if any(isinstance(term, RationalFunction | tuple) for term in terms):
+            return ("compared", terms[0], *((name, term) for (name, _), term in zip(others, terms[1:], strict=True)))
+        steps = zip(others, terms, terms[1:], strict=False)
+        return all(COMPARED[name](left, right) for (name, _), left, right in steps)
+
+    def _logical(self, op: str, parts: list[Tree], names: Mapping[str, Number], one: PositionClass) -> Any:
+        """`and` or `or` of several: what decides ends it, and what follows need not have a value then."""
+        left = list[Any]()
+        for part in parts:
+            found = self._truth(part, names, one)
+            if found is (op == "or"):
+                return found if not left else (op, *left, found)
+            if not isinstance(found, bool):
+                left.append(found)
+        return (op, *left) if left else op == "and"
+
+    # ---- numbers in classes ----
+
+    def lower(self, number: Number, i: int) -> Fraction | None:
+        """A lower bound in a class."""
+        self.spend(STEP)
+        return polynomials.lower(number, CLASSES[i - 1].places)
+
+    def upper(self, number: Number, i: int) -> Fraction | None:
+        """An upper bound in a class."""
+        self.spend(STEP)
+        return polynomials.upper(number, CLASSES[i - 1].places)
+
+    def extent(self, side: str, i: int) -> Number:
+        """How many positions a side has."""
+        return {"L": QUERY, "R": LENGTH - QUERY + 1, "": LENGTH}[side]
+
+    def alone(self, side: str, i: int) -> bool:
+        """Whether a side has one position."""
+        one = CLASSES[i - 1]
+        return (one.first or side == "R") and (one.last or side == "L")
+
+    def _total(self, column: list[Any], side: str, i: int) -> Any:
+        one = CLASSES[i - 1]
+        hold(
+            not any(isinstance(value, RationalFunction) for value in column),
+            f"a sum of what changes with the position {one}",
+        )
+        self.spend(STEP)
+        if one.first and one.last:
+            return column[i - 1]
+        if side == "L":
+            return self._prefix(column, one.even_n, QUERY, one.even_i, one.last)
+        whole = self._prefix(column, one.even_n, LENGTH, one.even_n, True)
+        if side == "" or one.first:
+            return whole
+        return whole - self._prefix(column, one.even_n, QUERY - 1, not one.even_i, False)
+
+    def _prefix(self, column: list[Any], even_n: bool, end: Number, even: bool, last: bool) -> Number:
+        """The sum of numbers over 1 to `end`, which is even or not, and the last position or not, in words of more than
+        one position. Of the positions 2 to m there are m/2 even and m/2 - 1 odd ones if m is even, else (m - 1)/2 of
+        each."""
+        value = {(one.first, one.last, one.even_i): number for one, number in zip(CLASSES, column, strict=True)
+                 if one.even_n == even_n and not (one.first and one.last)}  # fmt: skip
+        inner, even = (end - 1, not even) if last else (end, even)
+        evens = inner * Fraction(1, 2) if even else (inner - 1) * Fraction(1, 2)
+        odds = evens - 1 if even else evens
+        total: Number = value[True, False, False]
+        total = total + evens * value[False, False, True] + odds * value[False, False, False]
+        return total + value[False, True, even_n] if last else total
+
+    def _write(self, columns: dict[str, list[Value]]) -> None:
+        self.x |= columns
+        self.keep(4 * len(columns) * len(CLASSES))
+
+    # ---- heads ----
+
+    def _errors(self, name: str, head: Any, reads: tuple[list[Value], list[Any]], used: set[Any]) -> list[list[Any]]:
+        (side, claim, pairs), (values, keys) = head, reads
+        kind = claim["kind"]
+        queries = [[combine((self.inverse[i - 1], self.apply(query, i))) for query, _ in pairs] for i in self.places]
+        if kind == "nearest":
+            hold((side, claim["backwards"]) in SIDES, f"head {name} looks the other way than its mask")
+            return self._nearest_everywhere(name, side, claim, queries, (values, keys))
+        fixed = all(isinstance(k, int) and k >= self.own for k in used)
+        fixed = fixed and all({*key} <= {None} for row in keys for key in row)
+        hold(fixed and kind in ("number", "table", "sign"), f"head {name} does not do what is claimed")
+        work = self._sign if kind == "sign" else self._look_up
+        return work(name, side, claim, queries, (values, keys))
+
+    def _found(self, name: str, rate: Fraction, series: str, wrong: list[list[Any]]) -> list[list[Any]]:
+        """Note a bound, and give the errors by class."""
+        taken = [max((row[bit] for row in wrong if row[bit] is not None), default=None) for bit in range(len(wrong[0]))]
+        self.bounds[name] = [str(rate), series, *taken]
+        return wrong
+
+    def _nearest_everywhere(
+        self, name: str, side: str, claim: dict[str, Any], queries: list[list[Value]], reads: Any
+    ) -> list[list[Any]]:
+        """The rates at which positions before and beyond the winner fall behind it, and the better series."""
+        values, keys = reads
+        hold(
+            all({*query} <= {None} for row in queries for query in row), f"the query of head {name} depends on the word"
+        )
+        asked = dict.fromkeys(tuple(query.get(None, 0) for query in row) for row in queries)
+        types = dict.fromkeys(kind for j in self.places
+                              for kind in self._types(name, claim, values[j - 1], keys[j - 1], j))  # fmt: skip
+        hold(len(types) ** 2 * len(asked) <= MOST_QUERIES, f"too large: head {name} reads too much at once")
+        before, after = dict[Number, None](), dict[Number, None]()
+        for query, (won, value, *key), (lost, wrong, *other) in product(asked, types, types):
+            if value != wrong and (won or not lost):
+                self.spend(STEP * (1 + len(key)))
+                parts = (
+                    a * (moved(b, NAMES[3]) - moved(c, NAMES[2])) for a, b, c in zip(query, key, other, strict=True)
+                )
+                before[difference := sum(parts, 0)] = None
+                # Beyond a selected winner none is selected; one that is not selected is the last.
+                if won and not lost:
+                    after[difference] = None
+        taken = {value for _, value, *_ in types}
+        backwards = claim["backwards"]
+        near, far = (OTHER - WINNER, LENGTH - OTHER) if backwards else (WINNER - OTHER, OTHER - 1)
+        first = self._rate(before, near, side, backwards, False)
+        hold(first != 0, f"head {name}: positions that lose the tie are not seen to fall behind the winner")
+        found = [(share(of_x(min(first, rate), series), ONE), series, min(first, rate))
+                 for series, unit in (("x", far), ("2x/(1 + x)", -1 * near))
+                 if (rate := self._rate(after, unit, side, backwards, True)) > 0]  # fmt: skip
+        hold(found, f"head {name}: positions beyond the winner are not seen to fall behind it")
+        error, series, rate = min(found)
+        if not before:  # it reads the same everywhere
+            error, series = 0, "0"
+        return self._found(name, rate, series, [[error if bit in taken else None for bit in (0, 1)]] * len(CLASSES))
+
+    def _rate(self, differences: Iterable[Number], unit: Number, side: str, backwards: bool, after: bool) -> Fraction:
+        """The largest g that is found for which each difference is at least g times a unit; 0 if there is none."""
+        rate = MOST_RATE
+        for difference in differences:
+            for places in orders(side, backwards == after):
+                self.spend(STEP)
+                found = polynomials.lower(polynomials.of(difference) / unit, places)
+                if found is None or found <= 0:
+                    return Fraction(0)
+                rate = min(rate, found)
+        return rate
+
+    def _look_up(
+        self, name: str, side: str, claim: dict[str, Any], queries: list[list[Value]], reads: Any
+    ) -> list[list[Any]]:
+        """Logits -k (j - c)^2, up to what does not depend on j: k >= g."""
+        (values, keys), (args, terms), rates = reads, claim["count"], list[Fraction]()
+        hold(side != "R" and terms[0][0] == 1, f"head {name} does not look up one count of the first positions")
+        number = claim["kind"] == "number"
+        for one, value in zip(CLASSES, values, strict=True):
+            fine = value == {None: QUERY} if number else value in ({}, {None: 1}) or [*value.values()] == [1]
+            hold(fine, f"head {name} looks up {'no number' if number else 'no truths'} {one}")
+        rows = [quadratic([key.get(None, 0) for key in column], name) for column in zip(*keys, strict=True)]
+        for i, row in enumerate(queries, start=1):
+            known = self.linear(args, terms, 0, i)
+            symbol = next((key for key in known if key is not None), None)
+            fine = all({*query} <= {None, symbol} for query in row)
+            hold(fine, f"head {name} depends on what is not claimed")
+            room = self.upper(self.extent(terms[0][1], i) - self.extent(side, i), i)
+            hold(room is not None and room <= 0, f"head {name} does not see all positions that are looked up")
+            if self.alone(side, i):
+                continue
+            of_count, rest = ([query.get(key, 0) if key is not None or which else 0 for query in row]
+                              for which, key in ((False, symbol), (True, None)))  # fmt: skip
+            straight, square = ([part[k] for part in rows] for k in (0, 1))
+            k = -1 * dot(rest, square)
+            counted = [2 * k * known.get(None, 0), 0, 0] if symbol is None else [0, 2 * k, 0]
+            shape = [dot(rest, straight), dot(of_count, straight), dot(of_count, square)]
+            hold(shape == counted, f"the scores of head {name} are not those of a look-up")
+            rates.append(self.lower(k, i) or Fraction(0))
+        rate = min(rates)
+        hold(rate > 0, f"head {name}: what is not looked up is not seen to fall behind")
+        series = "x/(1 - x^3)^2" if number else "2t/(1 + 2t), t = x/(1 - x^3)"
+        error = share(of_x(rate, series), ONE)
+        return self._found(name, rate, series, [[error, None] if number else [error, error]] * len(CLASSES))
+
+    def _sign(
+        self, name: str, side: str, claim: dict[str, Any], queries: list[list[Value]], reads: Any
+    ) -> list[list[Any]]:
+        """The number that is tested, and keys of one size at all positions, or that times j^2."""
+        (values, keys), rates = reads, list[Fraction]()
+        op, args, *rest = self.nodes[claim["what"][0]]
+        hold(op == "at least" and len(queries[0]) == 1, f"head {name} does not test a sign as is claimed")
+        sizes = [key[0].get(None, 0) * (1 if one.even_i else -1) for one, key in zip(CLASSES, keys, strict=True)]
+        read = all(value == ({None: 1} if one.even_i else {}) for one, value in zip(CLASSES, values, strict=True))
+        hold(read and len({*sizes}) == 1, f"head {name} does not read the parity by keys of one size")
+        growing = "i" in names_of(sizes[0])
+        key = sizes[0] / (QUERY * QUERY) if growing else sizes[0]
+        hold(
+            "i" not in names_of(key) and (side == "L" or not growing), f"the keys of head {name} grow with the position"
+        )
+        for i, one in enumerate(CLASSES, start=1):
+            hold(positive(key, one.places), f"the keys of head {name} are not seen to be positive at even positions")
+            if not self.alone(side, i):
+                query = self.along(queries[i - 1][0], self.linear(args, rest[0], rest[1], i))
+                hold({*query} <= {None, ""}, f"head {name} depends on what is not claimed")
+                above = query.get(None, 0)
+                for distance in (above, query.get("", 0) - above):
+                    rates.append(self.lower(distance * key * (QUERY if growing else 2), i) or Fraction(0))
+        rate = min(rates)
+        hold(rate > 0, f"head {name}: what it tests is not seen to be away from 0")
+        series = "ramp" if growing else "2x/(1 + 2x)"
+        error = ramp(rate) if growing else share(of_x(rate, series), ONE)
+        own = [[None, 0] if one.even_i else [0, None] for one in CLASSES]
+        wrong = [own[i - 1] if self.alone(side, i) else [error, error] for i in self.places]
+        return self._found(name, rate, series, wrong)
+
+    # ---- clips ----
+
+    def along(self, form: Value, line_of: Value) -> Value:
+        """A form in terms of the number T, also where that is a line in i and n."""
+        own, total = form.get(None, 0), line_of.get(None, 0)
+        if (
+            not {*line_of} <= {None}
+            or not isinstance(total, RationalFunction)
+            or any(isinstance(k, tuple) for k in form)
+        ):
+            return super().along(form, line_of)
+        first, second = line(own), line(total)
+        if first is None or second is None:
+            return form
+        of_first, of_second = next(pair for pair in zip(first, second, strict=True) if pair[1])
+        rest = combine((1, form), (-of_first / of_second, line_of), (of_first / of_second, {"": 1}))
+        return form if isinstance(rest.get(None), RationalFunction) else rest
+
+    def _fixed(self, form: Value, i: int) -> Any:
+        if not {*form} <= {None}:
+            return None
+        number = form.get(None, 0)
+        if not isinstance(number, RationalFunction):
+            return min(max(number, 0), 1)
+        low, high = self.lower(number, i), self.upper(number, i)
+        return 0 if high is not None and high <= 0 else 1 if low is not None and low >= 1 else None
+
+    def _edge(self, op: str, i: int) -> bool:
+        return CLASSES[i - 1].first if op == "Y" else op == "X" and CLASSES[i - 1].last
+
+    def where(self, i: int) -> str:
+        """What is said of a class."""
+        return str(CLASSES[i - 1])
+
+    def about(self, i: int) -> tuple[Any, ...]:
+        """A table is of a class."""
+        return (i,)
+
+    def _at_zero(self, node: int, offset: int, i: int) -> Value:
+        return self._condition(node, offset, i)
+
+    def _reach(self, line_of: Value, sizes: dict[Any, Any], goal: int, i: int) -> Any:
+        counts = [(a, a * sizes[key][1]) for key, a in line_of.items() if key is not None]
+        low, high = (
+            line_of.get(None, 0) + sum(part for a, part in counts if (a > 0) == most) for most in (False, True)
+        )
+        if goal:
+            end = self.upper(high, i)
+            return None if end is not None and end < 0 else (0, high)
+        end = self.lower(low, i)
+        return None if end is not None and end > -1 else (low, -1)
+
+    def _clip(self, k: str, form: Value, ends: dict[Any, Any], i: int) -> Any:
+        low: Any = Fraction(0)
+        high: Any = Fraction(0)
+        for key, a in form.items():
+            up = positive(a, CLASSES[i - 1].places)
+            least, most = ends[key] if key is not None and up else ends[key][::-1]
+            if key is None:
+                least = most = 1
+            elif not up:
+                hold(
+                    positive(-1 * a, CLASSES[i - 1].places),
+                    f"a factor in a clip of '{k}' changes its sign {self.where(i)}",
+                )
+            bottom, top = self.lower(a * least, i), self.upper(a * most, i)
+            low, high = low + (-INFINITE if bottom is None else bottom), high + (INFINITE if top is None else top)
+        hold(high <= 0 or low >= 1 or low == high, f"the bounds do not settle a clip of '{k}' {self.where(i)}")
+        return min(max(low, 0), 1)
+
+    # ---- lemmas ----
+
+    def _holds_table(self, node: int, column: list[Value], i: int) -> bool:
+        _, _, _, ((scale, _),), offset = self.nodes[node]
+        return all(column[j - 1] == self._condition(node, scale * QUERY + offset, j) for j in self.places)
+
+    def _beside(self, where: Any, side: str, backwards: bool, i: int, step: int) -> bool:
+        if (side, backwards, step) not in (("L", False, -1), ("R", True, 1)):
+            return False
+        node, turned = where
+        beside = [self.bits[node][j - 1] for j, other in enumerate(CLASSES, start=1)
+                  if neighbours(CLASSES[i - 1], other, step)]  # fmt: skip
+        return self.bits[node][i - 1] == int(turned) and all(bit == int(not turned) for bit in beside)
+
+
+SIDES = (("L", False), ("", False), ("R", True), ("", True))
+"""The sides on which a head can look, and whether backwards."""
+MOST_RATE = Fraction(64)
+"""A rate that is large enough for every purpose."""
+COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">=": operator.ge,
+    ">": operator.gt,
+}
+
+
+def moved(number: Number, place: Polynomial) -> Number:
+    """A function of the position at another one."""
+    return polynomials.at(number, (place, *NAMES[1:]))
+
+
+def names_of(number: Number) -> set[str]:
+    """Which of i and n a number depends on."""
+    found = polynomials.of(number)
+    powers = [powers for poly in (found.top, *found.factors) for powers in poly.terms]
+    return {name for k, name in enumerate("in") if any(power[k] for power in powers)}
+
+
+def dot(left: Sequence[Number], right: Sequence[Number]) -> Number:
+    """A sum of products."""
+    return sum((a * b for a, b in zip(left, right, strict=True)), 0)
+
+
+def neighbours(one: PositionClass, other: PositionClass, step: int) -> bool:
+    """Whether the position before (-1) or after (1) one of a class can be in another class."""
+    fits = other.even_n == one.even_n and other.even_i != one.even_i and not (other.first and other.last)
+    return fits and not (one.first or other.last if step < 0 else one.last or other.first)
+
+
+def orders(side: str, ascending: bool) -> Iterator[tuple[Polynomial, ...]]:
+    """What i, n, j and w are, in numbers >= 0, in each order in which they can stand: j before w or not, and where a
+    side has an end, i there."""
+    pair = [(2, 0), (3, 1)] if ascending else [(3, 0), (2, 1)]
+    before, after = [*pair, (0, 0)], [(0, 0), *pair]
+    between = [pair[0], (0, 0), pair[1]]
+    for order in {"L": [before], "R": [after], "": [before, between, after]}[side]:
+        found, here = dict[int, Polynomial](), FIRST
+        for slack, (which, gap) in enumerate(order):
+            here = found[which] = beyond(here, gap, slack)
+        yield found[0], beyond(here, 0, 3), found[2], found[3]
+
+
+def quadratic(column: list[Number], name: str) -> tuple[Number, Number]:
+    """The coefficients of j and j^2 in a key that is such a function of the position."""
+    hold(len({*column}) == 1, f"the keys of head {name} are no polynomials of degree 2 in the position")
+    one, two, three = (moved(column[0], FIRST.plus(FIRST, more)) for more in range(3))
+    second = (three - 2 * two + one) * Fraction(1, 2)
+    first = two - one - 3 * second
+    rest = column[0] - first * QUERY - second * QUERY * QUERY
+    hold("i" not in names_of(rest), f"the keys of head {name} are no polynomials of degree 2 in the position")
+    return first, second
+
+
+def of_x(rate: Fraction, series: str) -> Decimal:
+    """An upper bound of a series at x = e^-rate: each grows with x."""
+    x = exp(-rate)[1]
+    if series == "x":
+        return x
+    if series in ("2x/(1 + x)", "2x/(1 + 2x)"):
+        twice = UP.multiply(Decimal(2), x)
+        return UP.divide(twice, DOWN.add(ONE, x if series == "2x/(1 + x)" else DOWN.multiply(Decimal(2), x)))
+    rest = DOWN.subtract(ONE, UP.multiply(x, UP.multiply(x, x)))
+    hold(rest > 0, "a rate is too small")
+    t = UP.divide(x, rest)
+    if series == "x/(1 - x^3)^2":
+        return UP.divide(t, rest)
+    return UP.divide(UP.multiply(Decimal(2), t), DOWN.add(ONE, DOWN.multiply(Decimal(2), t)))
+
+
+def ramp(rate: Fraction) -> int:
+    """The largest share, in units of 1/GRID, over all queries from 2 on."""
+    last = max(2, ceil(2 / rate))
+    hold(last <= MOST_QUERIES, "too large: a rate is too small for a bound of every length")
+    ratios = [UP.multiply(UP.divide(Decimal(i + 1), Decimal(2)), exp(-rate * Fraction((i - 1) ** 2 + 1, i))[1])
+              for i in range(2, last + 1)]  # fmt: skip
+    return max(share(ratio, DOWN.add(ONE, DOWN.divide(ratio, ONE))) for ratio in ratios)
