@@ -19,7 +19,8 @@ from hardsim.checking.prove import confirmed, prove_every_length
 from hardsim.checking.result import Verdict
 from hardsim.checking.subject import Subject
 from hardsim.lang.arith import parse_arith
-from hardsim.proof.decay import EveryLength, above, argue, below
+from hardsim.program.model import Affine
+from hardsim.proof.decay import DecayClaim, above, argue, below
 from hardsim.proof.program import law_of, number
 from hardsim.proof.ratios import Ratio, Value
 from hardsim.sharpening.recursion import error_bounds
@@ -84,11 +85,11 @@ def test_the_functions_bound_what_the_recursion_finds(name: str) -> None:
         assert all(bounds.layers[-1].final[out] == 0 for out in subject.program.answers)
 
 
-def claim_of(subject: Subject) -> EveryLength:
+def claim_of(subject: Subject) -> DecayClaim:
     def lengths(end: int) -> Sequence[int]:
         return range(1, end)
 
-    return EveryLength(subject.program, law_of(subject.program), subject.exact, lengths)
+    return DecayClaim(subject.program, law_of(subject.program), subject.exact, lengths)
 
 
 @pytest.mark.parametrize(
@@ -140,12 +141,12 @@ def test_a_weaker_gap_needs_a_lower_temperature() -> None:
     """A tie-break that is ten times weaker: the argument at the old temperature fails, and another is found."""
     subject = program("ab_plus.srasp")
     old = known(subject.argument.temperature)
-    layers = []
+    layers, tenth = [], Fraction(1, 10)
     for layer in subject.program.layers:
         heads = []
         for head in layer.heads:
             score = [
-                (query, type(key).of([(name, value / 10 if name == "i/n" else value) for name, value in key.terms]))
+                (query, Affine.of([(name, value * (tenth if name == "i/n" else 1)) for name, value in key.terms]))
                 for query, key in head.score
             ]
             heads.append(replace(head, score=tuple(score)))
