@@ -164,3 +164,8 @@ def test_a_function_of_that_form_falls_from_power_over_rate_on(rate: Fraction, p
     if rate * start >= power:
         values = [n**power * exp(-float(rate) * n) for n in range(start, start + 30)]
         assert all(one >= other for one, other in pairwise(values))
+
+
+def test_a_program_without_layers_has_no_error(tmp_path: Path) -> None:
+    argument = program_of(tmp_path, "alphabet: a b\npad: len + 1\nY(i) := in(i)\n").argument
+    assert (argument.proved, argument.temperature, argument.layers) == (True, "1", ())
