@@ -554,7 +554,7 @@ class _ProgramSearch(_Search):
 
     def every(self, rows: Sequence[Bracket]) -> EveryLength:
         """Nothing but the words of the lengths tried."""
-        reason = "programs and hard-attention models are proved length by length"
+        reason = "of programs and hard-attention models each length is asked by itself"
         return EveryLength(reduce(_wider, rows, NOTHING_KNOWN), None, reason)
 
     def _wrong(self, words: Sequence[Word], beta: Fraction) -> list[Word]:
