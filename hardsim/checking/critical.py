@@ -584,14 +584,14 @@ def bisected(
 
 
 def least(holds: Callable[[Fraction], bool], unit: Fraction = WIDTH, low: Fraction = Fraction(0)) -> Fraction | None:
-    """The least multiple of a unit above `low` at which something holds, by steps that double until it does, then by
-    bisection; None if it does not at the largest."""
-    step = unit
+    """The least multiple of a unit above `low` at which something holds, by bisection from the largest or, above a
+    `low` that is known, by steps that double until it does; None if it does not at the largest."""
+    step = unit if low else LARGEST
     while not holds(low + step):
         if low + step == LARGEST:
             return None
         step = min(2 * step, LARGEST - low)
-    return bisected(low + (step / 2 // unit * unit if step > unit else 0), low + step, holds, unit)[1]
+    return bisected(low + (step / 2 // unit * unit if unit < step < LARGEST else 0), low + step, holds, unit)[1]
 
 
 def beta_text(value: Fraction | None) -> str:
