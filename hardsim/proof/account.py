@@ -64,7 +64,7 @@ class CoreColumns:
                 return facts.step(op, self.of(arg))
             case Reach(op, left, right, _):
                 where, what = cuts.either([self.of(~left), self.of(right)]), self.of(right)
-                return facts.everywhere(facts.fact(op, where, what))
+                return facts.nearest(op, where, what)
             case AtLeast(terms, constant):
                 counts: dict[Count, int] = {}
                 for coefficient, count in terms:
