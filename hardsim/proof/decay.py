@@ -366,7 +366,7 @@ class DecayClaim:
             if wrong is not None:
                 reason = f"the bound of the output's error at length {wrong} is not below its distance"
                 break
-            size = max(_most(self.law.more.size), *(_most(layer.size) for layer in self.law.more.layers))
+            size = max([_most(self.law.more.size), *(_most(layer.size) for layer in self.law.more.layers)])
             shown = f"{size[0]}" + (f" n^{size[1]}" if size[1] else "")
             return ProgramArgument(
                 temperature, start, shown, tuple(found.heads), tuple(found.layers), tuple(found.checks)
