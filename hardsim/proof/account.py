@@ -107,8 +107,9 @@ class Account:
             return None
         for negated in (False, True):
             found = self._nodes.get(self.facts.negated(column) if negated else column, [])
-            for number in sorted(found, key=lambda number: not name.endswith(str(number))):
-                return Lit(number, negated)
+            if found:
+                named = [number for number in found if name.endswith(str(number))]
+                return Lit(max(named, default=found[0]), negated)
         return None
 
     def hold_output(self) -> None:

@@ -101,7 +101,7 @@ def test_brackets_of_models_and_programs(tmp_path: Path) -> None:
         assert known(row.word).count("a") == 1
     assert result.proved
     assert result.every_length.right_at is None
-    assert "length by length" in known(result.reason)
+    assert "each length is asked by itself" in known(result.reason)
     assert result.beta_used == 1
     error = raised(InputError, critical, subject_of(tmp_path, some_a()), 3)
     assert "it has none of its own" in error.message
