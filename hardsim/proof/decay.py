@@ -62,10 +62,15 @@ class DecayCheck(Record):
     what: str
     """What it is needed for."""
     factor: Exact
+    """That of the left side."""
     power: Natural
+    """That of n on the left side."""
     rate: Exact
+    """How fast the left side falls, in nats a position."""
     limit: Exact
+    """The right side."""
     value: Upper
+    """The left side at the start."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -85,8 +90,9 @@ class HeadDecay(Record):
     rate: Exact | None
     """The gap over the temperature is at least so many times n; None where all visible scores are equal."""
     factor: Exact
-    power: Natural
     """The scores are off by at most `factor n^power` times E of the layer before."""
+    power: Natural
+    """That of n in it."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -96,8 +102,11 @@ class LayerDecay(Record):
     layer: Positive
     """The layer, from 1."""
     factor: Exact
+    """That of the bound."""
     power: Natural
+    """That of n in the bound."""
     rate: Exact | None
+    """How fast the bound falls, in nats a position; null: there is no error."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -310,6 +310,7 @@ def test_the_critical_beta_between_a_proof_and_a_word(hardsim: Any, since: Path)
     assert result["lengths"][1]["word"] == ["b", "c"]
 
 
+@pytest.mark.slow
 def test_the_critical_beta_of_plain_softmax_has_no_proof_for_every_length(hardsim: Any, since: Path) -> None:
     result = report(hardsim, since, "--critical", "--max-n", "2", "--regime", "none", code=3)
     assert result["every_length"]["right_at"] is None

@@ -73,6 +73,7 @@ def test_public_programs_are_proved_in_every_regime(hardsim: Cli, path: Path) ->
 # ---- commands ----
 
 
+@pytest.mark.slow
 def test_every_command_takes_it(hardsim: Cli, balanced: Path, tmp_path: Path) -> None:
     for command in ("check", "prove", "bound", "show"):
         done = hardsim(command, balanced, "--max-n", "6", "--json", "-").exits(0)

@@ -392,7 +392,7 @@ def test_the_judge_agrees_with_the_programs(number: int) -> None:
         assert [judge.ask(word) for word in words] == ["yes" if one else "no" for one in meant.accepts(words)]
 
 
-@pytest.mark.sweep
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(PROGRAMS)))
 def test_no_verdict_about_a_mutant_of_a_program_is_wrong(number: int, tmp_path: Path) -> None:
     try_program_mutant(number, number, tmp_path)

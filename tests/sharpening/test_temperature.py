@@ -177,6 +177,7 @@ def test_the_grid_has_64_temperatures_between_powers_of_two(value: Fraction) -> 
 
 
 @pytest.mark.sweep
+@pytest.mark.slow
 def test_where_the_search_begins_changes_nothing() -> None:
     for model, lengths in models(6, 29, tied=False, wanted=tieless):
         for length in lengths:
