@@ -20,6 +20,7 @@ from fractions import Fraction
 from itertools import groupby
 from math import exp, log
 from pathlib import Path
+from textwrap import fill
 from typing import Literal
 
 from benchmarks.table import BEGIN, grid, into_page
@@ -239,22 +240,28 @@ def render(found: Sequence[Found], rows: Sequence[Row] = ROWS) -> str:
         own = [one for one in found if one.of(row)]
         for one in own:
             if one.refused is not None:
-                said = one.refused.partition("' ")[2].replace(f"'{one.regime}'", "that regime")
+                said = one.refused.partition("' ")[2].replace(f"regime '{one.regime}'", "it")
                 refused.setdefault(f"`{one.regime}` has no construction for what {said}", []).append(f"`{row.formula}`")
         known = [one for one in own if one.refused is None]
         for _, some in groupby(sorted(known, key=_order(known)), key=_alike):
             group = list(some)
             cells.append(_cells(row, group))
             if group[0].missing is not None:
-                opened.append(f"- {row.title}, in {_regimes(group)}: {group[0].missing}.")
+                opened.append(_item(f"{row.title}, in {_regimes(group)}: {group[0].missing}."))
     parts = [grid(HEADS, cells, (3, 5))]
     if opened:
         parts.append("Open brackets would be closed by words that nobody has found, and that need not exist:")
         parts.append("\n".join(opened))
     if refused:
         parts.append("Not in the table:")
-        parts.append("\n".join(f"- {reason}: {', '.join(dict.fromkeys(some))}." for reason, some in refused.items()))
+        parts.append(
+            "\n".join(_item(f"{reason}: {', '.join(dict.fromkeys(some))}.") for reason, some in refused.items())
+        )
     return "\n\n".join(parts) + "\n"
+
+
+def _item(text: str) -> str:
+    return fill(f"- {text}", 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def _alike(one: Found) -> tuple[object, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 
 from hardsim.lang.parse import parse_text
@@ -37,6 +38,11 @@ BINARY = (
 )
 """The templates of two activities."""
 
+TOKEN = re.compile(r"[A-Za-z]\w*|\d+|<->|->|[<>]=|\S")
+"""A name, number, operator or bracket."""
+MOST_SINGLE = 800
+"""Constraints that stand alone: about as many make a thousand heads."""
+
 
 def mined(number: int, names: list[str], rng: Random) -> list[str]:
     """So many random constraints over some activities that hold in three random traces, one in six of a single one."""
@@ -59,9 +65,15 @@ def activities(number: int) -> list[str]:
 
 def model(number: int, symbols: int, seed: int = 0, props: bool = False) -> str:
     """The text of a formula that is the conjunction of so many constraints over so many activities, as symbols or as
-    propositions of which one holds at each position."""
-    names = activities(symbols)
+    propositions of which one holds at each position. Beyond `MOST_SINGLE` they are alternatives of two of those."""
+    names, rng = activities(symbols), Random(seed)
     listed = " ".join(names)
     header = f"props: {listed}\none-of: {listed}" if props else f"alphabet: {listed}"
-    joined = " & ".join(f"({one})" for one in mined(number, names, Random(seed)))
-    return f"{header}\nat: first\n{joined}\n"
+    parts = [f"({one})" for one in mined(min(number, MOST_SINGLE), names, rng)]
+    parts += ["({} | {})".format(*rng.sample(parts[:MOST_SINGLE], 2)) for _ in range(number - len(parts))]
+    return f"{header}\nat: first\n{' & '.join(parts)}\n"
+
+
+def tokens(text: str) -> int:
+    """How many tokens the formula of a text has, which is its last line."""
+    return len(TOKEN.findall(text.rstrip().rpartition("\n")[2]))

@@ -6,12 +6,15 @@ import math
 from time import process_time
 
 from benchmarks.commands import HARDSIM, ROOT, Finished, run
+from benchmarks.declare import model, tokens
 from benchmarks.results import Figure, Results, Target
-from hardsim.checking.open import read_input
+from hardsim.checking.open import compile_formula, read_input
 from hardsim.checking.prove import prove_subject
 from hardsim.checking.result import Verdict
 from hardsim.checking.subject import ModelOptions
 from hardsim.errors import Unsupported
+from hardsim.lang.desugar import desugar
+from hardsim.lang.parse import parse_text
 from hardsim.program.regimes import PROVEN
 
 GROUP = "prover"
@@ -46,6 +49,37 @@ def slowest_shipped() -> Figure:
     return Figure(GROUP, what, case, None if failed else worst, "s", Target(2), failed)
 
 
+LARGE = (85, 170, 430, 800, 1250)
+"""Constraints, for some thousand tokens."""
+ACTIVITIES = 58
+
+
+def large() -> list[Figure]:
+    """The processor time that it takes to compile formulas of a thousand to twenty thousand tokens, and to prove them
+    to length 64, with the size of each and of its network."""
+    found = []
+    for number in LARGE:
+        text = model(number, ACTIVITIES, props=True)
+        file = parse_text(text)
+        began = process_time()
+        subject = compile_formula(file, ModelOptions())
+        compiled = process_time()
+        result = prove_subject(subject, SHIPPED_TO)
+        proved = process_time()
+        network = subject.model
+        case = (
+            f"{tokens(text):,} tokens, {len(desugar(file).live):,} nodes: {len(network.layers)} layers, "
+            f"{network.dimension:,} coordinates, {network.parameters:,} parameters"
+        )
+        failed = "" if result.verdict is Verdict.PROVED else f"failed: {result.verdict}"
+        found.append(Figure(GROUP, "compile a large formula", case, compiled - began, "s"))
+        value = None if failed else proved - compiled
+        found.append(
+            Figure(GROUP, f"every length to {SHIPPED_TO} of a large formula", case, value, "s", Target(60), failed)
+        )
+    return found
+
+
 def span(low: int, high: int) -> Finished:
     """`hardsim prove` of the lengths `low` to `high`."""
     return run((*HARDSIM, "prove", FILE, "--min-n", str(low), "--max-n", str(high), "--no-tables"))
@@ -55,6 +89,7 @@ def measure() -> Results:
     """Every length up to 256; the length 4,096 alone; the exponent of the growth of single lengths."""
     found = Results()
     found.figures.append(slowest_shipped())
+    found.figures.extend(large())
     found.figures.append(_proof(f"every length to {ALL_TO}", span(1, ALL_TO), Target(20)))
     found.figures.append(_proof(f"the length {LONG:,} alone", span(LONG, LONG), Target(60)))
     start, *done = span(1, 1), *(span(n, n) for n in GROWTH)

@@ -190,7 +190,7 @@ class CertificateChecker(Claim, Costs):
 
     def possible(self, nodes: tuple[int, ...], i: int) -> frozenset[tuple[int, ...]]:
         """All truths that nodes can have together at a position, or more: what attention decides counts as free."""
-        key = nodes, self.known[i - 1]
+        key = nodes, self.known[i - 1], self.about(i)
         self.spend(1 + len(self.known[i - 1]))
         if key not in self.cache:
             leaves, inner, known, found = {*nodes}, list[int](), dict(self.known[i - 1]), set()
@@ -349,6 +349,8 @@ class CertificateChecker(Claim, Costs):
         op, args, *rest = self.nodes[node]
         line = self.linear(args, rest[0], rest[1], i) if op == "at least" else {}
         forms = [(a, self.along(form, line)) for a, form in forms]
+        if self.alias(node, i) != node and not any("" in form for _, form in forms):
+            op, line = LEAVES[0], {}
         used = {key for _, form in forms for key in form}
         heads = sorted(key for key in used if isinstance(key, str) and key)
         lemmas = [name for name in heads if self._lemma(node, name, i)]
@@ -357,7 +359,7 @@ class CertificateChecker(Claim, Costs):
         hold(lemmas or edge or op in ("and", "xor", "at least", *LEAVES), told)
         if not (op == "and" and not heads and self._joins(bias, forms, node, negated, i)):
             sizes = {key: (0, self.extent(key[0], i)) for key in {*used, *line} if isinstance(key, tuple)}
-            self._table((k, bias, forms, told), (heads, lemmas, edge), (line, sizes), i)
+            self._table((k, op, bias, forms, told), (heads, lemmas, edge), (line, sizes), i)
         return self.truth((node, negated), i)
 
     def _fixed(self, form: Value, i: int) -> Any:
@@ -374,9 +376,9 @@ class CertificateChecker(Claim, Costs):
 
     def _table(self, clips: Any, read: Any, counted: Any, i: int) -> None:
         """Hold for each truth of what clips read that they give the truth of the node that is claimed."""
-        (k, bias, forms, told), (heads, lemmas, edge), (line, sizes) = clips, read, counted
+        (k, op, bias, forms, told), (heads, lemmas, edge), (line, sizes) = clips, read, counted
         node, negated = self.claims[k]
-        op, _, *rest = self.nodes[node]
+        rest = self.nodes[node][2:]
         used = {key for _, form in forms for key in form}
         also = {a for a, _ in self.lits[node]} if op in ("and", "xor") else {node} if op in LEAVES else set()
         also |= {self.heads[name][1]["some"][0] for name in lemmas if op == "predicate"}
@@ -386,7 +388,7 @@ class CertificateChecker(Claim, Costs):
         free |= {key for key in zero or () if key is not None}
         hold(len(free) + len(heads) <= TOGETHER, f"too large: the coordinate '{k}' reads too much at once")
         found = [tuple(self.heads[name][3][i - 1]) for name in heads]
-        key = ("clips", k, tuple((a, *form.items()) for a, form in forms), *lemmas, "", edge, *line.items(), "",
+        key = ("clips", k, op, tuple((a, *form.items()) for a, form in forms), *lemmas, "", edge, *line.items(), "",
                *sizes.items(), "", *found, self.known[i - 1], *(zero or {}).items(), *self.about(i))  # fmt: skip
         self.spend(len(known) + sum(map(len, (forms, line, found))))
         if key in self.cache:
@@ -413,7 +415,7 @@ class CertificateChecker(Claim, Costs):
                 hold(total == ((goal and not edge) != negated), told)
 
     def about(self, i: int) -> tuple[Any, ...]:
-        """What else a table at a position depends on."""
+        """What else truths at a position depend on."""
         return ()
 
     def _at_zero(self, node: int, offset: int, i: int) -> Value:

@@ -1,4 +1,4 @@
-"""The checker of certificates about every length: that of `checker`, with classes of positions in the place of positions.
+"""The checker of certificates about every length: that of `checker`, with classes of positions for positions.
 
 A class says whether a position is the first, the last, and even, and whether the length is even. What is the same for
 every word is a rational function of the position i and the length n there (a power of -1 is known in a class). What
@@ -39,7 +39,7 @@ from hardsim import polynomials
 from hardsim.checker import CertificateChecker
 from hardsim.exact import DOWN, ONE, UP, Costs, Value, combine, exp, hold, share
 from hardsim.expressions import PREDICATES, Tree
-from hardsim.polynomials import NAMES, VARIABLE, Number, Polynomial, Quotient, line, positive
+from hardsim.polynomials import NAMES, VARIABLE, Number, Polynomial, RationalFunction, line, positive
 
 QUERY, LENGTH, OTHER, WINNER = VARIABLE
 FIRST = polynomials.ONE
@@ -54,7 +54,7 @@ STEP = 50
 
 
 @dataclass(frozen=True, slots=True)
-class SiteClass:
+class PositionClass:
     """Positions i of words of length n; `places` are the polynomials in numbers >= 0 that i and n are."""
 
     first: bool
@@ -82,15 +82,15 @@ def beyond(start: Polynomial, gap: int, slack: int | None = None) -> Polynomial:
     return moved if slack is None else moved.plus(NAMES[slack])
 
 
-def _classes() -> Iterator[SiteClass]:
-    yield SiteClass(True, True, False, False, (FIRST, FIRST, FIRST, FIRST))
+def _classes() -> Iterator[PositionClass]:
+    yield PositionClass(True, True, False, False, (FIRST, FIRST, FIRST, FIRST))
     for even in (True, False):
         end = beyond(FIRST, 1 if even else 2, 0)
-        yield SiteClass(True, False, False, even, (FIRST, end, FIRST, FIRST))
-        yield SiteClass(False, True, even, even, (end, end, FIRST, FIRST))
+        yield PositionClass(True, False, False, even, (FIRST, end, FIRST, FIRST))
+        yield PositionClass(False, True, even, even, (end, end, FIRST, FIRST))
         for even_i in (True, False):
             here = beyond(FIRST, 1 if even_i else 2, 0)
-            yield SiteClass(
+            yield PositionClass(
                 False, False, even_i, even, (here, beyond(here, 2 if even_i == even else 1, 1), FIRST, FIRST)
             )
 
@@ -151,10 +151,12 @@ class EveryLengthChecker(CertificateChecker):
             found = line(one.known(total))
             hold(found is not None, f"formula.nodes[{k}]: it compares what is no line in i and n")
             assert found is not None
-            step = gcd(int(found[0]), int(found[1])) or 1
-            key: Any = ("line", found[0] / step, found[1] / step, ceil(-found[2] / step))
+            key: Any = ("line", *found)
+            if all(part.denominator == 1 for part in found[:2]):  # an integer is at least a number
+                step = gcd(int(found[0]), int(found[1])) or 1
+                key = ("integer line", found[0] / step, found[1] / step, ceil(-found[2] / step))
         else:
-            key = self._truth(self.conditions[k][1].tree, {"x": total, "n": LENGTH}, one)
+            key = self._truth(self.conditions[k][1].tree, {"x": one.known(total), "n": one.known(LENGTH)}, one)
             if isinstance(key, bool):
                 return int(key)
         self.same[i - 1][k] = self.fact(key)
@@ -162,30 +164,33 @@ class EveryLengthChecker(CertificateChecker):
 
     def _condition(self, node: int, x: Number, i: int) -> Value:
         """The truth of a predicate of a number."""
-        found = self._truth(self.conditions[node][1].tree, {"x": x, "n": LENGTH}, CLASSES[i - 1])
+        one = CLASSES[i - 1]
+        return self._told(self.conditions[node][1].tree, {"x": one.known(x), "n": one.known(LENGTH)}, one)
+
+    def _told(self, tree: Tree, names: Mapping[str, Number], one: PositionClass) -> Value:
+        """A truth, as a number or as a fact."""
+        found = self._truth(tree, names, one)
         return combine((int(found), {None: 1})) if isinstance(found, bool) else {self.fact(found): 1}
 
     # ---- expressions ----
 
     def _encoded(self, k: str, i: int) -> Value:
         what, one = self.texts[k][1], CLASSES[i - 1]
-        names = {"i": QUERY, "n": LENGTH}
         if what.truth:
-            found = self._truth(what.tree, names, one)
-            return combine((int(found), {None: 1})) if isinstance(found, bool) else {self.fact(found): 1}
-        return combine((1, {None: self._number_of(what.tree, names, one)}))
+            return self._told(what.tree, {"i": one.known(QUERY), "n": one.known(LENGTH)}, one)
+        return combine((1, {None: self._number_of(what.tree, {"i": QUERY, "n": LENGTH}, one)}))
 
     def _temperature(self, i: int) -> Number:
         tau = self._number_of(self.temperature[1].tree, {"i": QUERY, "n": LENGTH}, CLASSES[i - 1])
         hold(positive(tau, CLASSES[i - 1].places), f"model.temperature is not seen to be positive {CLASSES[i - 1]}")
         return tau
 
-    def _number_of(self, tree: Tree, names: Mapping[str, Number], one: SiteClass) -> Number:
+    def _number_of(self, tree: Tree, names: Mapping[str, Number], one: PositionClass) -> Number:
         found = self._term(tree, names, one)
         hold(not isinstance(found, tuple), f"an expression is no rational function of i and n {one}")
         return found  # type: ignore[no-any-return]  # a tuple was refused
 
-    def _term(self, tree: Tree, names: Mapping[str, Number], one: SiteClass) -> Any:
+    def _term(self, tree: Tree, names: Mapping[str, Number], one: PositionClass) -> Any:
         """A number, or an operator and what it is about, where that is no rational function."""
         self.spend(STEP)
         if isinstance(tree, int | str):
@@ -195,19 +200,20 @@ class EveryLengthChecker(CertificateChecker):
         if op == "-":
             return self._joined("*", -1, self._term(parts[0], names, one), one)
         if op == "**":
-            return self._power(*(self._number_of(part, names, one) for part in parts), one)
+            base, exponent = (self._number_of(part, names, one) for part in parts)
+            return self._power(base, exponent, one)
         total = self._term(parts[0], names, one)
         for name, part in parts[1:]:
             total = self._joined(name, total, self._term(part, names, one), one)
         return total
 
-    def _joined(self, op: str, left: Any, right: Any, one: SiteClass) -> Any:
+    def _joined(self, op: str, left: Any, right: Any, one: PositionClass) -> Any:
         """Two terms with an arithmetic operator between them."""
         if op in ("/", "//", "%"):
             signs = () if isinstance(right, tuple) else (right, -1 * right)
             hold(any(positive(part, one.places) for part in signs), f"what an expression divides by may be 0 {one}")
         if op in ("//", "%"):
-            if not any(isinstance(part, Quotient | tuple) for part in (left, right)):
+            if not any(isinstance(part, RationalFunction | tuple) for part in (left, right)):
                 return Fraction(left) // right if op == "//" else Fraction(left) % right
             form = None if op == "//" or right != 2 or isinstance(left, tuple) else line(left)
             if form is None or any(part.denominator != 1 for part in form):
@@ -218,7 +224,7 @@ class EveryLengthChecker(CertificateChecker):
         return (Fraction(left) if isinstance(left, int) and op == "/" else left) / right if op == "/" else {
             "+": operator.add, "-": operator.sub, "*": operator.mul}[op](left, right)  # fmt: skip
 
-    def _power(self, base: Number, exponent: Number, one: SiteClass) -> Number:
+    def _power(self, base: Number, exponent: Number, one: PositionClass) -> Number:
         if base == -1:
             found = line(exponent)
             hold(found is not None and all(part.denominator == 1 for part in found), "an exponent of -1 is no integer")
@@ -229,7 +235,7 @@ class EveryLengthChecker(CertificateChecker):
         self.spend(STEP * exponent)
         return reduce(operator.mul, [base] * exponent, 1)
 
-    def _truth(self, tree: Tree, names: Mapping[str, Number], one: SiteClass) -> Any:
+    def _truth(self, tree: Tree, names: Mapping[str, Number], one: PositionClass) -> Any:
         """True, False, or what says of which numbers it is the truth: equal ones are one fact."""
         self.spend(STEP)
         assert isinstance(tree, tuple)
@@ -241,17 +247,17 @@ class EveryLengthChecker(CertificateChecker):
             asked = self._number_of(parts[0], names, one)
             form = line(asked)
             hold(form is not None and all(part.denominator == 1 for part in form), f"{op} is asked of no integer")
-            return (op, asked) if isinstance(asked, Quotient) else PREDICATES[op](int(asked))
+            return (op, asked) if isinstance(asked, RationalFunction) else PREDICATES[op](int(asked))
         first, *others = parts
         if others[0][0] in ("and", "or"):
             return self._logical(others[0][0], [first, *(part for _, part in others)], names, one)
         terms = [self._term(part, names, one) for part in (first, *(part for _, part in others))]
-        if any(isinstance(term, Quotient | tuple) for term in terms):
+        if any(isinstance(term, RationalFunction | tuple) for term in terms):
             return ("compared", terms[0], *((name, term) for (name, _), term in zip(others, terms[1:], strict=True)))
         steps = zip(others, terms, terms[1:], strict=False)
         return all(COMPARED[name](left, right) for (name, _), left, right in steps)
 
-    def _logical(self, op: str, parts: list[Tree], names: Mapping[str, Number], one: SiteClass) -> Any:
+    def _logical(self, op: str, parts: list[Tree], names: Mapping[str, Number], one: PositionClass) -> Any:
         """`and` or `or` of several: what decides ends it, and what follows need not have a value then."""
         left = list[Any]()
         for part in parts:
@@ -285,7 +291,10 @@ class EveryLengthChecker(CertificateChecker):
 
     def _total(self, column: list[Any], side: str, i: int) -> Any:
         one = CLASSES[i - 1]
-        hold(not any(isinstance(value, Quotient) for value in column), f"a sum of what changes with the position {one}")
+        hold(
+            not any(isinstance(value, RationalFunction) for value in column),
+            f"a sum of what changes with the position {one}",
+        )
         self.spend(STEP)
         if one.first and one.last:
             return column[i - 1]
@@ -305,7 +314,8 @@ class EveryLengthChecker(CertificateChecker):
         inner, even = (end - 1, not even) if last else (end, even)
         evens = inner * Fraction(1, 2) if even else (inner - 1) * Fraction(1, 2)
         odds = evens - 1 if even else evens
-        total = value[True, False, False] + evens * value[False, False, True] + odds * value[False, False, False]
+        total: Number = value[True, False, False]
+        total = total + evens * value[False, False, True] + odds * value[False, False, False]
         return total + value[False, True, even_n] if last else total
 
     def _write(self, columns: dict[str, list[Value]]) -> None:
@@ -322,6 +332,7 @@ class EveryLengthChecker(CertificateChecker):
             hold((side, claim["backwards"]) in SIDES, f"head {name} looks the other way than its mask")
             return self._nearest_everywhere(name, side, claim, queries, (values, keys))
         fixed = all(isinstance(k, int) and k >= self.own for k in used)
+        fixed = fixed and all({*key} <= {None} for row in keys for key in row)
         hold(fixed and kind in ("number", "table", "sign"), f"head {name} does not do what is claimed")
         work = self._sign if kind == "sign" else self._look_up
         return work(name, side, claim, queries, (values, keys))
@@ -365,7 +376,7 @@ class EveryLengthChecker(CertificateChecker):
                  if (rate := self._rate(after, unit, side, backwards, True)) > 0]  # fmt: skip
         hold(found, f"head {name}: positions beyond the winner are not seen to fall behind it")
         error, series, rate = min(found)
-        if rate == MOST_RATE:  # nothing differs
+        if not before:  # it reads the same everywhere
             error, series = 0, "0"
         return self._found(name, rate, series, [[error if bit in taken else None for bit in (0, 1)]] * len(CLASSES))
 
@@ -451,20 +462,24 @@ class EveryLengthChecker(CertificateChecker):
     def along(self, form: Value, line_of: Value) -> Value:
         """A form in terms of the number T, also where that is a line in i and n."""
         own, total = form.get(None, 0), line_of.get(None, 0)
-        if not {*line_of} <= {None} or not isinstance(total, Quotient) or any(isinstance(k, tuple) for k in form):
+        if (
+            not {*line_of} <= {None}
+            or not isinstance(total, RationalFunction)
+            or any(isinstance(k, tuple) for k in form)
+        ):
             return super().along(form, line_of)
         first, second = line(own), line(total)
         if first is None or second is None:
             return form
         of_first, of_second = next(pair for pair in zip(first, second, strict=True) if pair[1])
         rest = combine((1, form), (-of_first / of_second, line_of), (of_first / of_second, {"": 1}))
-        return form if isinstance(rest.get(None), Quotient) else rest
+        return form if isinstance(rest.get(None), RationalFunction) else rest
 
     def _fixed(self, form: Value, i: int) -> Any:
         if not {*form} <= {None}:
             return None
         number = form.get(None, 0)
-        if not isinstance(number, Quotient):
+        if not isinstance(number, RationalFunction):
             return min(max(number, 0), 1)
         low, high = self.lower(number, i), self.upper(number, i)
         return 0 if high is not None and high <= 0 else 1 if low is not None and low >= 1 else None
@@ -558,7 +573,7 @@ def dot(left: Sequence[Number], right: Sequence[Number]) -> Number:
     return sum((a * b for a, b in zip(left, right, strict=True)), 0)
 
 
-def neighbours(one: SiteClass, other: SiteClass, step: int) -> bool:
+def neighbours(one: PositionClass, other: PositionClass, step: int) -> bool:
     """Whether the position before (-1) or after (1) one of a class can be in another class."""
     fits = other.even_n == one.even_n and other.even_i != one.even_i and not (other.first and other.last)
     return fits and not (one.first or other.last if step < 0 else one.last or other.first)

@@ -94,7 +94,7 @@ class Polynomial:
 ONE = Polynomial({CONSTANT: 1})
 
 
-class Quotient:
+class RationalFunction:
     """A rational function that is no constant: `top` over the product of `factors`. The operators give the number
     instead, where the result is constant."""
 
@@ -110,7 +110,7 @@ class Quotient:
         return product(self.factors)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Quotient):
+        if not isinstance(other, RationalFunction):
             return False
         same = self.top == other.top and sorted(map(hash, self.factors)) == sorted(map(hash, other.factors))
         return same or self.top.times(other.bottom) == other.top.times(self.bottom)
@@ -157,7 +157,7 @@ class Quotient:
     __rmul__ = __mul__
 
 
-Number = Rational | Quotient
+Number = Rational | RationalFunction
 
 
 def product(factors: Iterable[Polynomial]) -> Polynomial:
@@ -175,9 +175,9 @@ def split(poly: Polynomial) -> tuple[Polynomial, ...]:
     return (*(name for name, power in zip(NAMES, least, strict=True) for _ in range(power)), rest)
 
 
-def of(number: Number) -> Quotient:
+def of(number: Number) -> RationalFunction:
     """A number as a quotient."""
-    return number if isinstance(number, Quotient) else Quotient(Polynomial({CONSTANT: number}), ())
+    return number if isinstance(number, RationalFunction) else RationalFunction(Polynomial({CONSTANT: number}), ())
 
 
 def quotient(top: Polynomial, factors: Iterable[Polynomial]) -> Number:
@@ -196,17 +196,17 @@ def quotient(top: Polynomial, factors: Iterable[Polynomial]) -> Number:
             top = divided
     if not kept and top.terms.keys() <= {CONSTANT}:
         return top.terms.get(CONSTANT, 0)
-    return Quotient(top, tuple(sorted(kept, key=lambda one: sorted(one.terms.items()))))
+    return RationalFunction(top, tuple(sorted(kept, key=lambda one: sorted(one.terms.items()))))
 
 
 NAMES = tuple(Polynomial({tuple(int(k == place) for k in range(VARIABLES)): 1}) for place in range(VARIABLES))
 """The variables."""
-VARIABLE = tuple(Quotient(name, ()) for name in NAMES)
+VARIABLE = tuple(RationalFunction(name, ()) for name in NAMES)
 
 
 def at(number: Number, places: Sequence[Polynomial]) -> Number:
     """A number with polynomials in the place of the variables; Rejected if its divisor becomes 0."""
-    if not isinstance(number, Quotient):
+    if not isinstance(number, RationalFunction):
         return number
     top, bottom = number.top.at(places), [factor.at(places) for factor in number.factors]
     hold(all(factor.terms for factor in bottom), "a division by zero")
@@ -216,7 +216,7 @@ def at(number: Number, places: Sequence[Polynomial]) -> Number:
 def lower(number: Number, places: Sequence[Polynomial]) -> Fraction | None:
     """A lower bound at all places, written with numbers >= 0; None if comparing coefficients gives none."""
     found = at(number, places)
-    if not isinstance(found, Quotient):
+    if not isinstance(found, RationalFunction):
         return Fraction(found)
     top, bottom = found.top.terms, found.bottom.terms
     if bottom.get(CONSTANT, 0) < 0:

@@ -176,7 +176,7 @@ LENGTH_BOUNDS = many(bound)
 
 
 def entry(data: Any, place: str) -> None:
-    """What bounds a head at one length: by what it should be. Or, of every length, its rate, its series, such bounds."""
+    """What bounds a head at one length, by what it should be; or, of every length, its rate, its series, and these."""
     if type(data) is str:
         text(data, place)
     elif type(data) is list:

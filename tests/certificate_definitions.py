@@ -232,7 +232,8 @@ def false_on(document: dict[str, Any], longest: int = 4) -> list[str]:
     alphabet: list[Symbol] = formula.get("alphabet", [])
     for size in range(3 if "props" in formula else 0):
         alphabet = alphabet + [frozenset(chosen) for chosen in combinations(formula["props"], size)]
-    lengths = range(document["min_n"], min(document["max_n"], longest if len(alphabet) < 4 else 3) + 1)
+    most = longest if len(alphabet) < 4 else 3
+    lengths = range(document["min_n"], min(document["max_n"] or most, most) + 1)
     words = [word for n in lengths for word in product(alphabet, repeat=n)]
     return [
         " ".join(map(str, word))

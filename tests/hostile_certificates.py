@@ -8,12 +8,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hardsim.checker import CertificateChecker
 from hardsim.checking.certificate import certificate, certificate_text
 from hardsim.checking.open import read_input
 from hardsim.checking.subject import ModelOptions
-from hardsim.sections import CLAIM
-from hardsim.verify import digests, rejection, verify
+from hardsim.sections import CLAIM, EVERY_LENGTH
+from hardsim.verify import checker_of, digests, rejection, verify
 
 FORMULAS = Path(__file__).resolve().parents[1] / "formulas"
 
@@ -35,36 +34,37 @@ CASES = [
 
 
 @cache
-def _text(name: str, regime: str, max_n: int, beta: Fraction | None) -> str:
+def _text(name: str, regime: str, max_n: int | None, beta: Fraction | None) -> str:
     subject = read_input(str(FORMULAS / f"{name}.ltl")).compile(ModelOptions(regime, beta))
     return certificate_text(certificate(subject, max_n))
 
 
-def made(name: str, regime: str, max_n: int = 3, beta: Fraction | None = None) -> dict[str, Any]:
-    """The certificate of a shipped formula, as it is read back."""
+def made(name: str, regime: str, max_n: int | None = 3, beta: Fraction | None = None) -> dict[str, Any]:
+    """The certificate of a shipped formula, as it is read back; of every length, if that is asked for by None."""
     document: dict[str, Any] = json.loads(_text(name, regime, max_n, beta))
     return document
 
 
 def sealed(document: dict[str, Any]) -> str | None:
     """Why a document is rejected when its bounds and digests are made to fit; None if it is not."""
-    reason = rejection(lambda: document.update(bounds=CertificateChecker(document).bounds))
+    reason = rejection(lambda: document.update(bounds=checker_of(document)(document).bounds))
     document["digests"] |= digests(document)
     told = verify(document)
     return told and (reason or told)
 
 
-def handmade(nodes: list[Any], root: list[Any], n: int, **model: Any) -> dict[str, Any]:
-    """A certificate about words of length n over {a, b}."""
+def handmade(nodes: list[Any], root: list[Any], n: int | None, **model: Any) -> dict[str, Any]:
+    """A certificate about words over {a, b} of length n, or of every length (None)."""
     meaning = {"coordinates": model.pop("coordinates", {}), "heads": model.pop("heads", {})}
     network = {"embedding": {}, "encodings": {}, "temperature": "1", "layers": []} | model
+    old = n is not None
     labels = {"version": "1", "source": {"name": "", "sha256": "", "text": ""}, "formula": "", "at": "last",
               "regime": "", "beta": "1"}  # fmt: skip
     return {
         "format": "hardsim-certificate",
-        "schema_version": 2,  # what it says is still read
-        "claim": CLAIM,
-        "min_n": n,
+        "schema_version": 2 if old else 3,  # what version 2 says is still read
+        "claim": CLAIM if old else EVERY_LENGTH,
+        "min_n": n or 1,
         "max_n": n,
         "labels": labels,
         "formula": {"alphabet": ["a", "b"], "nodes": nodes, "root": root},

@@ -26,7 +26,10 @@ ROOMS = (
     "checking", "report", "cli",
 )  # fmt: skip
 # Modules outside the rooms ("" is the package itself), each with the room whose place in the line it shares.
-TOOLS = ("version", "visible", "exact", "expressions", "sections", "files", "verify", "examples", "records")
+TOOLS = (
+    "version", "visible", "exact", "expressions", "polynomials", "sections", "checker", "lengths", "files", "verify",
+    "examples", "records",
+)  # fmt: skip
 OUTSIDE = dict.fromkeys(TOOLS, "errors") | {"api": "report", "": "report", "__main__": "cli"}
 # The deciders share no code: who, and what none of its imports may lead to.
 ORACLES = ("lang.semantics", "lang.srasp.interpreter", "lang.regex", "lang.crasp")
@@ -44,8 +47,11 @@ APART: dict[str, tuple[str, ...]] = {
 CHECKER = {
     "exact": set[str](),
     "expressions": {"exact"},
+    "polynomials": {"exact"},
     "sections": {"exact", "expressions"},
-    "verify": {"exact", "expressions", "sections"},
+    "checker": {"exact", "expressions", "sections"},
+    "lengths": {"exact", "expressions", "polynomials", "checker"},
+    "verify": {"exact", "sections", "checker", "lengths"},
 }
 """The modules of the checker of certificates, with all that each imports of the package."""
 MAX_FUNCTION_LINES = 60
@@ -239,7 +245,7 @@ def test_lines_of_code_are_counted() -> None:
 
 def test_the_checker_is_small() -> None:
     texts = [(ROOT / "hardsim" / f"{name}.py").read_text(encoding="utf-8") for name in CHECKER]
-    assert sum(map(code_lines, texts)) < 900
+    assert sum(map(code_lines, texts)) < 1_600
 
 
 def test_no_function_is_too_long() -> None:

@@ -438,7 +438,7 @@ class Reporter:
         subject, engine, program = self.target.subject, self.options.engine, self.prepared.program
         used = None if self.target.used is None else self._schedule(self.target.used)
         # The temperature that was asked for, a formula's own, else the theorem's.
-        plan = plan_length(self.prepared, replace(subject, schedule=subject.schedule or used), n)
+        plan = plan_length(self.prepared, replace(subject, schedule=subject.schedule or used), n, theorem=True)
         violation, tally, found = plan.violation, Tally(n, len(words)), Crossing(None, None, None)
         bits: int | None = 0
         if not self.wanted.gap:

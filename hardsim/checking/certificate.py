@@ -126,7 +126,7 @@ class VerifyResult(Record):
     min_n: Length | None
     """The first length that the claim is about."""
     max_n: Length | None
-    """The last length that the claim is about."""
+    """The last length that the claim is about; null in a valid one of every length."""
     formula: Annotated[dict[str, Any], Embedded(FORMULA)] | None
     """The formula that the claim is about, as a table of nodes, as the certificate has it."""
     compared: Compared

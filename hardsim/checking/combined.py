@@ -38,8 +38,8 @@ def check_with_proof(
     """Check a network, after the prover has been asked about all words of these lengths.
 
     The prover is asked under engine `auto`: about what was compiled from formulas in the regimes that converge, up to
-    length LONGEST; about programs whose gaps and ranges follow from how they were compiled, at the temperature of
-    Theorem 26.
+    length LONGEST; about programs and models whose gaps and ranges follow from their weights, unless a temperature was
+    given.
 
     A result that agrees has some words to show, a mismatch the place where it begins.
 
@@ -102,7 +102,7 @@ def _unasked(subject: Subject, options: CheckOptions) -> str | None:
     if isinstance(subject.law, str):
         return f"{gaps}: {subject.law}"
     if subject.schedule is not None:
-        return "the temperature is not that of Theorem 26"
+        return "the temperature was given, and a check asks the prover about its own"
     if len(subject.prepared((subject.alphabet[0],) * options.max_n)) > LONGEST_MODEL:
         return f"a check asks the prover about programs up to {LONGEST_MODEL} positions"
     return None

@@ -203,7 +203,7 @@ def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | 
     search = _search(subject)
     lengths = search.lengths(max_n)
     rows: list[Bracket] = []
-    whole: list[EveryLength] = []
+    whole: list[FoundForAll] = []
 
     def work() -> None:
         for n in dict.fromkeys(lengths):
@@ -213,7 +213,7 @@ def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | 
         whole.append(search.every(rows))
 
     def result(partial: bool) -> CriticalResult:
-        interrupted = EveryLength(reduce(_wider, rows, NOTHING_KNOWN), None, "interrupted before it was asked")
+        interrupted = FoundForAll(reduce(_wider, rows, NOTHING_KNOWN), None, "interrupted before it was asked")
         found = interrupted if partial else whole[0]
         return CriticalResult(
             input=subject.name,
@@ -251,7 +251,7 @@ NOTHING_KNOWN = Bracket(None, None, None, None, 0, False)
 
 
 @dataclass(frozen=True, slots=True)
-class EveryLength:
+class FoundForAll:
     """What is found for every length: the bracket, the head with the least margin, why there is no proof, and where the
     bracket is open what would close it, and that of the Booleans inside."""
 
@@ -312,7 +312,7 @@ class _Search(ABC):
         are tried."""
 
     @abstractmethod
-    def every(self, rows: Sequence[Bracket]) -> EveryLength:
+    def every(self, rows: Sequence[Bracket]) -> FoundForAll:
         """The bracket of every length, the head that decides it, why there is none, and why it is open."""
 
     @abstractmethod
@@ -397,7 +397,7 @@ class _FormulaSearch(_Search):
 
         return lambda beta: meaning.proved and self.by_length(beta, sites)[0].proved, suggested
 
-    def every(self, rows: Sequence[Bracket]) -> EveryLength:
+    def every(self, rows: Sequence[Bracket]) -> FoundForAll:
         """The bracket of every length, the head that decides it, why there is none, and why it is open."""
         # One length stands for all shorter ones where longer words are as their prefixes.
         lengths = (ONE_BY_ONE,) if self.prefix else tuple(range(1, ONE_BY_ONE + 1))
@@ -413,21 +413,21 @@ class _FormulaSearch(_Search):
         proved = least(lambda beta: failing(beta) is None, FINE, bracket.wrong_at or Fraction(0))
         if proved is None:
             last = failing(LARGEST)
-            return EveryLength(bracket, None, None if last is None else last.reason)
+            return FoundForAll(bracket, None, None if last is None else last.reason)
         bracket = replace(bracket, right_at=proved)
         deciding = _tightest(self.long(proved).heads, self.by_length(proved, sites)[1])
         if bracket.closed:
-            return EveryLength(bracket, deciding, None)
+            return FoundForAll(bracket, deciding, None)
         below = self.by_length(proved - WIDTH, sites)[0]
         words = self._candidates(below.cases)
         bracket = self._far(reduce(self._tried, words, bracket))
         if bracket.closed:
-            return EveryLength(bracket, deciding, None)
+            return FoundForAll(bracket, deciding, None)
         self.inexact = True
         inside = reduce(self._tried, reversed(words), bracket)
         found = None if inside.wrong_at == bracket.wrong_at else inside
         missing = self._missing(self.long(proved - WIDTH).network if below.proved else below)
-        return EveryLength(bracket, deciding, None, missing, found)
+        return FoundForAll(bracket, deciding, None, missing, found)
 
     # ---- words ----
 
@@ -552,10 +552,10 @@ class _ProgramSearch(_Search):
         """The schedule over a beta."""
         return parse_arith(f"({self.schedule})/({beta})")
 
-    def every(self, rows: Sequence[Bracket]) -> EveryLength:
+    def every(self, rows: Sequence[Bracket]) -> FoundForAll:
         """Nothing but the words of the lengths tried."""
-        reason = "programs and hard-attention models are proved length by length"
-        return EveryLength(reduce(_wider, rows, NOTHING_KNOWN), None, reason)
+        reason = "of programs and hard-attention models each length is asked by itself"
+        return FoundForAll(reduce(_wider, rows, NOTHING_KNOWN), None, reason)
 
     def _wrong(self, words: Sequence[Word], beta: Fraction) -> list[Word]:
         """Those that are not answered as hard attention does."""
@@ -584,14 +584,14 @@ def bisected(
 
 
 def least(holds: Callable[[Fraction], bool], unit: Fraction = WIDTH, low: Fraction = Fraction(0)) -> Fraction | None:
-    """The least multiple of a unit above `low` at which something holds, by steps that double until it does, then by
-    bisection; None if it does not at the largest."""
-    step = unit
+    """The least multiple of a unit above `low` at which something holds, by bisection from the largest or, above a
+    `low` that is known, by steps that double until it does; None if it does not at the largest."""
+    step = unit if low else LARGEST
     while not holds(low + step):
         if low + step == LARGEST:
             return None
         step = min(2 * step, LARGEST - low)
-    return bisected(low + (step / 2 // unit * unit if step > unit else 0), low + step, holds, unit)[1]
+    return bisected(low + (step / 2 // unit * unit if unit < step < LARGEST else 0), low + step, holds, unit)[1]
 
 
 def beta_text(value: Fraction | None) -> str:

@@ -59,8 +59,9 @@ def temperatures(prepared: Preparation, subject: Subject) -> LengthTable:
 
 
 def compiled_text(subject: Subject, hard: bool, max_n: int) -> str:
-    """The document of a subject: hard attention, or the softmax network, of a program or model with Theorem 26's
-    temperature at each length up to `max_n` unless it has another.
+    """The document of a subject: hard attention, or the softmax network, of a program or model at a temperature for
+    which every length is proved, if there is one, or else with Theorem 26's at each length up to `max_n`, unless it has
+    another.
 
     Raises:
         Undecided: if no temperature gives the wanted error.
@@ -70,6 +71,8 @@ def compiled_text(subject: Subject, hard: bool, max_n: int) -> str:
         return store_program(subject)
     if subject.formula is not None:
         return store_text(subject)
+    if subject.temperature is not None and subject.schedule is None:
+        return store_program(subject, subject.temperature)
     prepared = preparation(subject, CheckOptions(max_n=max_n), range(1, max_n + 1))
     schedule = subject.schedule or temperatures(prepared, subject)
     return store_program(subject, schedule, prepared.program)

@@ -583,7 +583,7 @@ def _settle(subject: Subject, known: KnownLength, near: Fraction | None) -> Leng
     distance = HALF if subject.exact else facts.distance or Fraction(0)
     if not distance:
         return LengthProof(n, None, reason="an output may lie on the threshold")
-    schedule = subject.schedule
+    schedule = subject.temperature if program is subject.program else subject.schedule
     try:
         if schedule is None:
             solution = solve(program, facts, subject.epsilon or min(DEFAULT_EPSILON, distance / 2), gaps, near)

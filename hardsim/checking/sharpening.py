@@ -264,14 +264,18 @@ class LengthPlan:
         return self.solution.tau
 
 
-def plan_length(prepared: Preparation, subject: Subject, n: int, beside: LengthPlan | None = None) -> LengthPlan:
-    """The temperature and the bounds at one length; the search for it begins at that of the length `beside`.
+def plan_length(
+    prepared: Preparation, subject: Subject, n: int, beside: LengthPlan | None = None, theorem: bool = False
+) -> LengthPlan:
+    """The temperature and the bounds at one length; the search for Theorem 26's begins at that of the length `beside`.
+    Unless a temperature was given, `theorem` asks for it where there is one for every length.
 
     Raises:
         InputError: if a declared gap or the temperature is not positive.
         Undecided: if no temperature is given, and none gives the wanted error.
     """
-    facts, program, schedule = prepared.facts[n], prepared.program, subject.schedule
+    facts, program = prepared.facts[n], prepared.program
+    schedule = subject.schedule if theorem else subject.temperature
     gaps = known_gaps(subject, program, facts)
     # Half the least distance of an output from the threshold, so that no answer changes.
     near = min(DEFAULT_EPSILON, facts.distance / 2) if facts.distance else DEFAULT_EPSILON
@@ -286,11 +290,12 @@ def plan_length(prepared: Preparation, subject: Subject, n: int, beside: LengthP
         if schedule is None:
             raise
         unsolved = _why(prepared) or str(failure)
+    given = schedule
     if schedule is None:
         assert solution is not None
         schedule = constant(solution.tau)
     inverse = tuple(inverses(assemble(program, schedule), facts.n))
-    own = solution is not None and subject.schedule is None
+    own = solution is not None and given is None
     return LengthPlan(
         program=program,
         facts=facts,

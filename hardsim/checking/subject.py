@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -26,7 +27,7 @@ from hardsim.network.model import Schedule, Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.model import Kind, Program, Weighting
 from hardsim.program.sharpness import Budget
-from hardsim.proof.decay import Claim, ProgramArgument, argue
+from hardsim.proof.decay import EveryLength, ProgramArgument, argue
 from hardsim.proof.program import ProgramLaw, law_of
 from hardsim.proof.result import NotProved
 from hardsim.records import Record, Unwritten, written
@@ -120,7 +121,8 @@ class Subject(Target):
     """Hard attention, and the softmax network made of it.
 
     `prepared` makes of a word the one that is run (a program pads it). With a `sharpness`, the budget of a regime,
-    there is one network for every length, `stored`; else each length has Theorem 26's temperature for `epsilon`, or the
+    there is one network for every length, `stored`; else the temperature is a function of the length for which all are
+    proved, where there is one, or else Theorem 26's for `epsilon` at each length, or the
     `schedule` that was given or came with a softmax model.
     """
 
@@ -217,14 +219,25 @@ class Subject(Target):
             return ProgramArgument(None, reason=self.law)
 
         def lengths(end: int) -> list[int]:
-            # a padded word is no shorter
-            padded = {self.positions(n) - self.program.bos for n in range(1, end)}
-            return sorted(n for n in padded if n < end)
+            found: set[int] = set()
+            for n in range(1, end):  # a padded word is no shorter
+                with suppress(InputError):  # no word of this length can be padded
+                    found.add(self.positions(n) - self.program.bos)
+            return sorted(n for n in found if n < end)
 
         tau = self.schedule
         if tau is not None and not isinstance(tau, Arith):
             return ProgramArgument(str(tau), reason=f"its temperature is a {tau}, which says nothing of longer words")
-        return argue(Claim(self.program, self.law, self.exact, lengths), tau)
+        return argue(EveryLength(self.program, self.law, self.exact, lengths), tau)
+
+    @cached_property
+    def temperature(self) -> Schedule | None:
+        """The temperature of what has no regime: the given one, or a function of the length at which every length is
+        proved. None: Theorem 26's at each length, which an error of one's own (`epsilon`) asks for, too."""
+        if self.schedule is not None or self.sharpness is not None or self.epsilon is not None:
+            return self.schedule
+        found = self.argument
+        return parse_arith(found.temperature) if found.proved and found.temperature is not None else None
 
     @property
     def by_structure(self) -> bool:
@@ -272,7 +285,10 @@ class Subject(Target):
         """The network in numbers."""
         budget, program = self.sharpness, self.program
         network = self.stored or assemble(program, parse_arith("1"))
-        temperature = "that of Theorem 26 at each length" if self.schedule is None else str(self.schedule)
+        temperature = ""
+        if budget is None:
+            found = self.temperature
+            temperature = "that of Theorem 26 at each length" if found is None else str(found)
         return ModelFacts(
             layers=len(network.layers),
             heads=len(network.heads),

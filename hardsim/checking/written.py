@@ -7,6 +7,7 @@ from hardsim.checking.options import Request
 from hardsim.checking.prove import ProofResult
 from hardsim.checking.subject import Subject
 from hardsim.errors import Undecided
+from hardsim.proof.result import NotProved
 from hardsim.proof.smt import smt_text, writer
 
 WRITTEN = {"certificate": "one certificate", "smt": "one file of queries"}
@@ -17,14 +18,18 @@ def written_down(option: str, subject: Subject, request: Request, result: ProofR
     """The text of a file, of a subject that was proved; and what is said of it, with `{}` for its name.
 
     Raises:
-        Undecided: if the checker does not follow the proof, or queries were asked for and not every length is proved.
+        Undecided: if the checker does not follow the proof, or queries were asked for and not every length is proved,
+            or a step is not of rational functions.
     """
     if option == "certificate":
-        document = certificate(subject, request.max_n, request.min_n)
+        lengths = (None, 1) if result.every_length else (request.max_n, request.min_n)
+        document = certificate(subject, *lengths)
         told = f"certificate, checked: {{}} (model sha256 {document['digests']['model']})"
         return certificate_text(document), told
     if not result.every_length:
         raise Undecided(f"{subject.name}: not proved for every length, so there are no queries of its steps")
-    made = writer(subject.model, subject.program)
-    text = smt_text(made, subject.name)
+    try:
+        text = smt_text(writer(subject.model, subject.program), subject.name)
+    except NotProved as failure:
+        raise Undecided(f"{subject.name}: proved, but its steps are no queries: {failure.reason}") from None
     return text, f"{text.count('(check-sat)')} queries, none of which has a solution if the proof is right: {{}}"

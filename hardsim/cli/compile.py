@@ -36,7 +36,7 @@ def command(request: Request) -> None:
         def write(subject: Subject) -> None:
             if request.hard and subject.formula is None:
                 current.remark(subject.name, None, request.softening())
-            if not request.hard and (subject.formula, subject.sharpness, subject.schedule) == (None, None, None):
+            if not request.hard and (subject.formula, subject.sharpness, subject.temperature) == (None, None, None):
                 announce(subject.name, check_cost(subject, CheckOptions(max_n=request.max_n)), 1)
             text = compiled_text(subject, request.hard, request.max_n)
             target.write(text)

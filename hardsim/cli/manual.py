@@ -76,8 +76,9 @@ gap, the largest error of an attended value (soft minus hard) and its bound from
 line unless it fails (--tables prints all tables).
 
 A hard-attention model, or a program compiled into one, is run exactly and as a softmax model with the same parameters,
-at the temperature that Theorem 26 gives for its score gap (or at --tau). Every activation is compared with the hard
-one; errors stand beside the theorem's bounds.
+at a temperature, a function of the length, for which every length is proved, or else at that which Theorem 26 gives for
+its score gap (--epsilon asks for it; or at --tau). Every activation is compared with the hard one; errors stand beside
+the theorem's bounds.
 
 The words of accept:, reject: and map: lines are run whatever --max-n says; --pin adds a word that fails to them.
 
@@ -130,8 +131,9 @@ case suggests are tried: REFUTED names a word, and otherwise the answer is UNDEC
 word).
 
 Of a program or a hard-attention model it is proved that softmax answers as hard attention does, by the error recursion
-of Theorem 26: with the gaps and ranges of the program's constructions where no integer can leave its range, else with
-exact hard attention on every word of a length (up to 20,000 words; without --max-n the lengths that have no more).
+of Theorem 26: with the gaps and ranges that follow from the weights of heads that are recognised (of programs where no
+integer can leave its range), else with exact hard attention on every word of a length (up to 20,000 words; without
+--max-n the lengths that have no more).
 
 Of a network that others made there is no proof yet: with a specification (.spec), or --against OTHER, it is said how
 far its words are certified, as `hardsim check` does, with exit code 3.
@@ -143,8 +145,9 @@ length proves all shorter ones.
 With --all-n a second argument covers every length: the logits are rational functions of positions and length, a rate
 at which positions fall behind the winner is read off their coefficients, and a series in closed form bounds the error
 of the head. It is printed so that it can be checked by hand. Where it does not go through the reason is printed, and
-the verdict is UNDECIDED; with --max-n too it is PROVED for the lengths up to that. Of programs, and of hard-attention
-models that were not compiled from a formula, there is no such argument.
+the verdict is UNDECIDED; with --max-n too it is PROVED for the lengths up to that. Of programs and models whose gaps
+follow from their weights it is the error recursion with functions of the length, at the temperature 1/(C n^(k+1)) or at
+--tau.
 
 \b
 Examples:
@@ -311,8 +314,9 @@ What is written holds the matrices, position encodings and temperature, the form
 at all. Call it NAME.model.json if directories that hold it are to be checked.
 
 With --hard the hard-attention model is written, in the format of .ahat.json. Of a program or a hard-attention model the
-softmax model is written in the same format, with Theorem 26's temperature for each length up to --max-n (its gaps are
-measured on the words that `check` would try), or with --tau for all. Call such files NAME.ahat.json.
+softmax model is written in the same format, with a temperature that is a function of the length, if every length is
+proved at one, else with Theorem 26's for each length up to --max-n (its gaps are measured on the words that `check`
+would try), or with --tau for all. Call such files NAME.ahat.json.
 
 \b
 Examples:

@@ -74,8 +74,9 @@ def command(request: Request) -> None:
 def _told(result: VerifyResult) -> Telling:
     """How a result is told."""
     said = result.reason or ""
-    if result.min_n is not None and result.max_n is not None:
-        said = f"every word of {span_text(result.min_n, result.max_n)}"
+    if result.min_n is not None:
+        span = "every length" if result.max_n is None else span_text(result.min_n, result.max_n)
+        said = f"every word of {span}"
 
     def brief(screen: Screen) -> None:
         print_headline(screen, result.verdict, "bold green" if result.valid else "bold red", result.input, said)

@@ -64,7 +64,7 @@ class CoreColumns:
                 return facts.step(op, self.of(arg))
             case Reach(op, left, right, _):
                 where, what = cuts.either([self.of(~left), self.of(right)]), self.of(right)
-                return facts.everywhere(facts.fact(op, where, what))
+                return facts.nearest(op, where, what)
             case AtLeast(terms, constant):
                 counts: dict[Count, int] = {}
                 for coefficient, count in terms:
@@ -107,8 +107,9 @@ class Account:
             return None
         for negated in (False, True):
             found = self._nodes.get(self.facts.negated(column) if negated else column, [])
-            for number in sorted(found, key=lambda number: not name.endswith(str(number))):
-                return Lit(number, negated)
+            if found:
+                named = [number for number in found if name.endswith(str(number))]
+                return Lit(max(named, default=found[0]), negated)
         return None
 
     def hold_output(self) -> None:

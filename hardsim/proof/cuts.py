@@ -88,15 +88,12 @@ class Cuts:
         return what if what[0] == diagrams.zero else self.facts.negated(self.facts.edge(EDGES[op]))
 
     def near(self, op: Literal["S", "U"], left: Column, right: Column) -> Column:
-        """Since or until. It is its right side where that is always or never true, and where `!left | right` is always
-        true: here is the nearest such position. `a S (a S b)` is `a S b`: from a witness of the second back to here a
-        holds, and from here to that of the first, as b is one of its own."""
-        where = self.either([self.facts.negated(left), right])
-        found = self.facts.everywhere(self.facts.fact(op, where, right))
-        shorter = self.facts.same(right) or set(where) == {self.facts.diagrams.one}
+        """Since or until. It is its right side where that is always or never true. `a S (a S b)` is `a S b`: from a
+        witness of the second back to here a holds, and from here to that of the first, as b is one of its own."""
+        found = self.facts.nearest(op, self.either([self.facts.negated(left), right]), right)
         again = self._nears.get(right) == (op, left)
         self._nears.setdefault(found, (op, left))
-        return right if (shorter or again) and found not in self.nodes else found
+        return right if (again or self.facts.same(right)) and found not in self.nodes else found
 
     def predicate(self, asked: CountPredicate, count: Count) -> Column:
         """A predicate of a count. One of all positions may be that of a position or length, or be looked up."""

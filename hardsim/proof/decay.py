@@ -30,7 +30,7 @@ from functools import lru_cache
 
 from hardsim.lang.arith import Arith
 from hardsim.network.numbers import ONE as CONSTANT
-from hardsim.program.model import Affine, Head, Program, ProgramLayer
+from hardsim.program.model import Affine, Head, Program, ProgramLayer, Weighting
 from hardsim.proof.lattice import times
 from hardsim.proof.places import A, N
 from hardsim.proof.program import HeadLaw, Law, LayerLaw, OfN, ProgramLaw, number
@@ -280,6 +280,8 @@ class _Induction:
             self.hold(f"eta/tau of head {head.name}", over, up, error.rate, Fraction(1, 2))
         rate, gaps = self._rate(head, known)
         unique = all(row.unique for row in known.rows.values())
+        if not unique and head.weighting is not Weighting.AVERAGE:
+            raise NotProved(f"head {head.name} may have ties, which softmax does not break")
         rules = tuple(dict.fromkeys(rule for row in known.rows.values() for rule in row.rules))
         self.heads.append(HeadDecay(head.name, depth, rules, gaps, unique, rate, factor, power))
         result = [] if rate is None else [(2 * EULER if factor else Fraction(2), 1, rate)]
@@ -318,7 +320,7 @@ def _reach(low: OfN, high: OfN) -> tuple[Fraction, int]:
 
 
 @dataclass(frozen=True)
-class Claim:
+class EveryLength:
     """What is to be proved of a program: that every output is nearer to the hard one than that is to the threshold, or
     the very same (`exact`). `lengths` says which lengths below a given one words have, with their padding."""
 
@@ -372,7 +374,7 @@ class Claim:
         return ProgramArgument(temperature, reason=f"at the temperature {temperature} {reason}")
 
 
-def argue(claim: Claim, tau: Arith | None = None) -> ProgramArgument:
+def argue(claim: EveryLength, tau: Arith | None = None) -> ProgramArgument:
     """The argument for every length: at a given temperature, or else at `1/(C n^(k + 1))`, where all gaps are at least
     a constant times n^-k and C is the least power of two at which it goes through."""
     if tau is not None:
@@ -394,7 +396,7 @@ def argue(claim: Claim, tau: Arith | None = None) -> ProgramArgument:
     return found
 
 
-def _given(claim: Claim, tau: Arith) -> ProgramArgument:
+def _given(claim: EveryLength, tau: Arith) -> ProgramArgument:
     """At a temperature of n."""
     reason = f"the temperature {tau} is no rational function of n alone"
     if "i" in tau.variables:

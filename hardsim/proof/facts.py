@@ -438,6 +438,13 @@ class Facts:
         edge = self.sites.edge("first" if op == "Y" else "last")
         return tuple(self.diagrams.zero if here else fact for here in edge)
 
+    def nearest(self, op: Near, where: Column, what: Column) -> Column:
+        """What holds at the nearest position of some, or where there is none here; with a mask that is here too where
+        all of them are, which leaves no fact but of what is always or never true (as a count of it has)."""
+        if op != "E" and set(where) == {self.diagrams.one} and not self.same(what):
+            return what
+        return self.everywhere(self.fact(op, where, what))
+
     def same(self, column: Column) -> bool:
         """Whether a column is one value, at every site and for every word."""
         return len(set(column)) == 1 and self.diagrams.constant(column[0])
@@ -483,7 +490,6 @@ class Facts:
         fixed = [(coefficient, known) for count, coefficient in counts.items() if (known := values[count]) is not None]
         free = {count: coefficient for count, coefficient in counts.items() if values[count] is None and coefficient}
         facts: dict[object, int] = {}
-        numbers: dict[Rational, LinearForm] = {}
 
         @cache
         def number(step: Fraction) -> int:
@@ -506,10 +512,13 @@ class Facts:
 
         def compare(constant: Any, site: int) -> int:
             total = constant + sum(coefficient * known[site] for coefficient, known in fixed)
-            found = numbers.get(total) if isinstance(total, int | Fraction) else self.sites.line(total, site)
-            if found is None:
-                found = numbers.setdefault(total, self.sites.line(total, site))
-            key = (found, site) if found.of_i or found.of_n else found
+            # A number says the same at every site.
+            if isinstance(total, int | Fraction):
+                if total not in facts:
+                    facts[total] = compared(self.sites.line(total, site), site)
+                return facts[total]
+            found = self.sites.line(total, site)
+            key = found, site if found.of_i or found.of_n else None
             if key not in facts:
                 facts[key] = compared(found, site)
             return facts[key]

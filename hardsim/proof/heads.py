@@ -381,7 +381,7 @@ def numbers_apart(task: HeadTask, rates: list[Any], slope: Rational) -> Callable
 
 
 @lru_cache(maxsize=65536)
-def number_errors_apart(rate: Fraction, visible: int, d: int) -> float:
+def number_errors_apart(rate: RealNumber, visible: int, d: int) -> float:
     """At most how far the errors of two look-ups differ whose winners are d positions apart, where the logits are
     `-rate (j - c)^2` nats at `visible` positions: the largest of |e(p + d) - e(p)| over all p,
 
@@ -390,7 +390,7 @@ def number_errors_apart(rate: Fraction, visible: int, d: int) -> float:
 
     The first position wins for a count of 0, too, with weights e^(-rate (m^2 + 2m)). What is more than `reach` away is
     negligible, so that all winners in the middle are as one of them."""
-    reach = isqrt(int(NEGLIGIBLE / rate)) + 1
+    reach = isqrt(int(NEGLIGIBLE / lower(rate))) + 1
     first, last = reach + 2, visible - d - reach
     places = range(1, visible + 1 - d) if last <= first else [*range(1, first + 1), *range(last, visible + 1 - d)]
 
@@ -406,13 +406,13 @@ def number_errors_apart(rate: Fraction, visible: int, d: int) -> float:
 
 
 @lru_cache(maxsize=65536)
-def _number_error(rate: Fraction, visible: int, before: int, after: int, ahead: int) -> arb:
+def _number_error(rate: RealNumber, visible: int, before: int, after: int, ahead: int) -> arb:
     """How much too high a number is read where so many positions stand on the two sides of the winner, which is
     `ahead` of its count."""
     top, bottom = arb(0), arb(1)
     for away in (*range(-before, 0), *range(1, after + 1)):
         nats = rate * (away * away + 2 * away * ahead)
-        if nats > NEGLIGIBLE:
+        if lower(nats) > NEGLIGIBLE:
             # This position and all behind it: their distances are below `visible`, as is their number.
             most = visible * arb(-NEGLIGIBLE).exp()
             top, bottom = top + visible * arb(0).union(most if away > 0 else -most), bottom + arb(0).union(most)

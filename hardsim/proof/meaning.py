@@ -231,7 +231,7 @@ class ProgramMeaning:
         own = {facts.fact("read", name): name for name in reads}
         if len(set(total)) == 1 and total[0] in own:
             read = reads[own[total[0]]]
-            return facts.everywhere(facts.fact(read.op, read.where, read.what))
+            return facts.nearest(read.op, read.where, read.what)
         known = {name: facts.distances(read.op, self.facts.fixed(read.where, "what a head looks for"))
                  for name, read in reads.items()}  # fmt: skip
         steps = {name: [facts.fact(op, read.what) for op in ("Y", "X")] for name, read in reads.items()}

@@ -145,6 +145,25 @@ def law_of(program: Program) -> ProgramLaw:
     Raises:
         NotProved: naming the head or coordinate of which not enough is known.
     """
+    return _law_of(_Same(program))
+
+
+class _Same:
+    """A program, equal to itself alone: subjects at several temperatures have the same one."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.program is other.program
+
+    def __hash__(self) -> int:
+        return id(self.program)
+
+
+@lru_cache(maxsize=16)
+def _law_of(same: _Same) -> ProgramLaw:
+    program = same.program
     return ProgramLaw(*(_Derivation(program, make(program.bos)).law() for make in (one_position, every_length)))
 
 
@@ -311,7 +330,7 @@ class _Derivation:
             if reach is not None:
                 span = value[key.order]
                 seen.append((key.order, span.at({"i": J}) if key.several else span, reach))
-        if row is None or row.equal:
+        if row is None or (row.equal and head.weighting is Weighting.AVERAGE):
             return self._mean(query, seen, self.world.count(query, head.mask))
         if row.winner is not None:
             return value[row.winner]

@@ -35,21 +35,20 @@ class Lemma:
 LEMMAS = {
     "->": Lemma("p -> q", "!(p & !q)", "It fails where p holds and q does not, and only there."),
     "<->": Lemma("p <-> q", "!(p ^ q)", "It fails where one of the two holds alone, and only there."),
-    "WX": Lemma("WX p", "!X !p", "Of the last position both say true; of others X !p says !p of the next one."),
-    "WY": Lemma("WY p", "!Y !p", "Of the first position both say true; of others Y !p says !p of the one before."),
+    "WX": Lemma("WX p", "!X !p", "Of the last position both are true; of others X !p says !p of the next one."),
+    "WY": Lemma("WY p", "!Y !p", "Of the first position both are true; of others Y !p says !p of the one before."),
     "F": Lemma("F p", "true U p", "A witness j >= i of p needs nothing of the positions before it."),
     "G": Lemma("G p", "!(true U !p)", "p holds at all j >= i unless one of them is a witness of !p."),
     "O": Lemma("O p", "true S p", "A witness j <= i of p needs nothing of the positions after it."),
     "H": Lemma("H p", "!(true S !p)", "p holds at all j <= i unless one of them is a witness of !p."),
-    "R": Lemma("p R q", "!(!p U !q)", "q holds at all j >= i that have no p before them, from i on: a j without q and "
-               "without such a p is a witness of !p U !q."),
-    "T": Lemma("p T q", "!(!p S !q)", "The mirror image of R: q at all j <= i that have no p after them, up to i."),
-    "W": Lemma("p W q", "!(!q U (!p & !q))", "p U q, or p from i on. Both fail if and only if the first j >= i without "
-               "p has no q up to and with itself; without q so far, the first j with !p & !q is that one."),
+    "R": Lemma("p R q", "!(!p U !q)", "q at all j >= i with no p in i..j-1: one without q is a witness of !p U !q."),
+    "T": Lemma("p T q", "!(!p S !q)", "q at all j <= i with no p in j+1..i: one without q is a witness of !p S !q."),
+    "W": Lemma("p W q", "!(!q U (!p & !q))", "It fails where some j >= i has no p, and no position of i..j has q."),
     "M": Lemma("p M q", "q U (p & q)", "q up to and with a position where p holds: there both do."),
-    "at: first": Lemma("the formula p at the first position", "O(first & p)", "Read at the last position, or at any "
-                       "other, it says p of the only position that is the first."),
-}  # fmt: skip
+    "at: first": Lemma(
+        "p at position 1", "O(first & p)", "1 is the one position where `first` holds, and j <= i for every i."
+    ),
+}
 """By operator. The others are read by definition: `!`, `&`, `|`, `^`; S, U, X, Y (see `meaning`); `first`, `last`;
 comparisons (t >= 0 of what is brought to one side, t > 0 as t - 1 >= 0, since terms are integers, t = 0 as two) and
 predicates; and what is bounded, from the farthest position inwards: with k steps to go,
@@ -61,6 +60,8 @@ lacks.
 
 @cache
 def _template(operator: str) -> ast.Node:
+    if operator not in LEMMAS:
+        raise NotProved(f"there is no lemma that says what the operator {operator} is")
     return parse_expression(LEMMAS[operator].formula, ["p", "q"]).formula
 
 

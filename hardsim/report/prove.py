@@ -229,9 +229,8 @@ def multiple_of_n(rate: Fraction) -> str:
 
 def decaying(factor: Fraction, power: int, rate: Fraction | None = None) -> str:
     """`factor n^power e^(-rate n)` as text."""
-    rest = [f"n^{power}" if power > 1 else "n"] * (power > 0) + (
-        [] if rate is None else [f"e^(-{multiple_of_n(rate)})"]
-    )
+    rest = [f"n^{power}" if power > 1 else "n"] * (power > 0)
+    rest += [] if rate is None else [f"e^(-{multiple_of_n(rate)})"]
     alone = factor == 1 and bool(rest)
     return " ".join([*([] if alone else [str(factor) if factor.denominator == 1 else f"({factor})"]), *rest])
 

@@ -82,11 +82,21 @@ def test_a_table_of_few_rows() -> None:
     found = [
         Found(*about, "temperature", right="2", wrong="1.9995", n=2, word="ab"),
         Found(*about, "position", right="2", wrong="1.9995", n=2, word="ab"),
-        Found(*about, "causal-temperature", right="2", wrong="1", n=2, word="b", missing="a word", inside="1.9995"),
+        Found(
+            *about,
+            "causal-temperature",
+            right="2",
+            wrong="1",
+            n=2,
+            word="b",
+            missing="a",
+            inside="1.9995",
+            inside_word="a",
+        ),
         Found(*about, "causal-position", refused="'T' looks up, and regime 'causal-position' has none"),
     ]
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in render(found, [row]).splitlines()]
     assert ["T", "`a T b` over ab", "temperature, position", "1.9995", "`ab`", "2", "", "closed"] in lines
-    closed_inside = ["causal-temperature", "1; inside 1.9995", "`b;`", "2", "", "closed inside"]
+    closed_inside = ["causal-temperature", "1; inside 1.9995", "`b; a`", "2", "", "closed inside"]
     assert any(line[2:] == closed_inside for line in lines)
-    assert "has no construction for what looks up, and regime that regime has none: `a T b`." in render(found, [row])
+    assert "has no construction for what looks up, and it has none: `a T b`." in render(found, [row])

@@ -57,11 +57,11 @@ def holds(bracket: Bracket, value: float) -> bool:
 
 @pytest.fixture(scope="module")
 def since() -> CriticalResult:
-    return critical(compiled("a S b", letters="abc"), 6)
+    return critical(compiled("a S b", letters="abc"), 4)
 
 
 def test_since_comes_to_two_ln_four(since: CriticalResult) -> None:
-    assert [row.n for row in since.lengths] == [1, 2, 3, 4, 5, 6, 12, 24]
+    assert [row.n for row in since.lengths] == [1, 2, 3, 4, 8, 16]
     for row in since.lengths[1:]:
         assert row.closed
         assert holds(row, derived(known(row.n))), row
@@ -92,7 +92,7 @@ def test_the_ends_are_what_they_say(since: CriticalResult) -> None:
 @pytest.mark.sweep
 @pytest.mark.parametrize(
     ("text", "regime", "longest"),
-    [("a S b", "temperature", 3), ("Y a", "causal-position", 3), ("b U a", "position", 3),
+    [("a S b", "temperature", 3),
      pytest.param("#L[a] > #L[b]", "causal-temperature", 3, marks=pytest.mark.slow),
      *(pytest.param(text, regime, 5, marks=pytest.mark.slow) for text, regime in
        [("a S b", "temperature"), ("Y a", "causal-position"), ("b U a", "position")])],
@@ -142,6 +142,7 @@ def test_yesterday_comes_to_two_ln_two() -> None:
     assert "x^2/(1 - x^2)" in known(known(result.deciding).argument).bound
 
 
+@pytest.mark.slow
 def test_what_is_rounded_once_more_leaves_a_bracket_open() -> None:
     # Read at the first position, the last one reads what a sign test at the first one says: that is inexact up to
     # ln 6, where two wrong positions of three weigh a third of the right one, but rounded by the head that fetches it.
@@ -162,6 +163,7 @@ def test_what_is_rounded_once_more_leaves_a_bracket_open() -> None:
     assert not wrong(subject, word, beta)
 
 
+@pytest.mark.slow
 def test_far_words_come_close_where_the_rate_is_that_of_the_first_positions(monkeypatch: pytest.MonkeyPatch) -> None:
     # Before a winner at i the j-th position loses (beta/2) i^2 (1/j - 1/i) nats.
     def at(n: int) -> float:
@@ -178,9 +180,9 @@ def test_far_words_come_close_where_the_rate_is_that_of_the_first_positions(monk
 
 def test_bounded_encodings_have_brackets_for_each_length_only() -> None:
     # The tie-break is beta/(2n) nats a position: x = e^(-beta/(2n)).
-    result = critical(compiled("a S b", "none", letters="abc"), 3)
-    assert [row.closed for row in result.lengths[:3]] == [True] * 3
-    for row in result.lengths[1:3]:
+    result = critical(compiled("a S b", "none", letters="abc"), 2)
+    assert [row.closed for row in result.lengths[:2]] == [True] * 2
+    for row in result.lengths[1:2]:
         assert holds(row, derived(known(row.n), 1 / (2 * known(row.n))))
     assert result.every_length.right_at is None
     assert "no positive rate" in known(result.reason)

@@ -298,13 +298,13 @@ def test_the_critical_beta_between_a_proof_and_a_word(hardsim: Any, since: Path)
     # 2 ln 3 = 2.1972 at length 2, 2 ln 4 = 2.7726 at every length.
     hardsim("bound", since, "--critical", "--max-n", "4").clean(
         "2 2.197 2.198",
-        "every length: right at beta 2.773",
+        "every length: right at beta 2.7726",
         "Lemma 6 needs 2 ln 7 = 3.8918",
         "the bracket is closed",
     )
     result = report(hardsim, since, "--critical", "--max-n", "4")
     assert result["every_length"]["closed"]
-    assert exact(result["every_length"]["right_at"]) == Fraction(2773, 1000)
+    assert exact(result["every_length"]["right_at"]) == Fraction(27726, 10000)
     assert result["lemma_6"] == pytest.approx(2 * log(7))
     assert result["lengths"][1]["word"] == ["b", "c"]
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -462,23 +461,31 @@ def test_without_a_length_a_model_is_proved_as_far_as_can_be(hardsim: Any, tmp_p
     outcome.exits(3, "26^5000 words are too many. Next: `hardsim check` tries words")
 
 
-def test_every_length_of_a_program_or_model_is_undecided_at_once(
-    hardsim: Any, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_length_of_a_program_or_model(hardsim: Any, tmp_path: Path, model: Path) -> None:
     path = program(tmp_path, SOME_A)
-    # With a length besides that is what is proved.
-    hardsim("prove", path, "--all-n", "--max-n", "2").prints("PROVED ", "every word of length 1 to 2")
+    hardsim("prove", path, "--all-n").clean(
+        "PROVED ", "every word of every length: softmax answers as hard attention does", "N0 = ", "gap/tau >= "
+    )
+    # With a length besides that, too.
+    hardsim("prove", path, "--all-n", "--max-n", "2").prints("PROVED ", "every word of every length")
+    result = hardsim("prove", path, "--all-n", "--json", "-").result
+    assert (result["verdict"], result["argument"]["proved"]) == ("PROVED", True)
+    assert all(check["value"] <= check["limit"]["value"] for check in result["argument"]["checks"])
+    # The gap of a lattice over this temperature is the same at every length.
+    outcome = hardsim("prove", path, "--all-n", "--tau", "1/n", "--no-tables")
+    outcome.exits(3, "UNDECIDED ", "not proved for every length: at the temperature 1/n head Y: none: the gap", "Next:")
+    hardsim("prove", path, "--all-n", "--max-n", "2", "--tau", "1/(9*n)").prints(
+        "PROVED ", "every word of length 1 to 2", "Not proved for every length: at the temperature 1/(9*n)"
+    )
 
-    monkeypatch.setattr("hardsim.checking.prove.prove_length", Mock(side_effect=AssertionError("asked")))
-    for asked in (path, model):
-        hardsim("prove", asked, "--all-n").clean(
-            "UNDECIDED ",
-            "there is no argument for every length of programs and hard-attention models",
-            "Next: leave out --all-n",
-            code=3,
-        ).lacks("PROVED")
-        result = hardsim("prove", asked, "--all-n", "--json", "-").result
-        assert (result["verdict"], result["lengths"], result["proved_to"]) == ("UNDECIDED", [], 0)
+
+def test_a_mean_of_ties_is_not_known_at_every_length(hardsim: Any, model: Path) -> None:
+    hardsim("prove", model, "--all-n").clean(
+        "UNDECIDED ", "an output may lie on the threshold", "Next: leave out --all-n", code=3
+    ).lacks("PROVED")
+    result = hardsim("prove", model, "--all-n", "--json", "-").result
+    assert (result["verdict"], result["lengths"], result["proved_to"]) == ("UNDECIDED", [], 0)
+    assert result["argument"]["reason"] == "an output may lie on the threshold"
 
 
 def test_words_are_run_after_a_proof_of_a_model(hardsim: Any, tmp_path: Path, model: Path) -> None:

@@ -56,6 +56,9 @@ def test_temperatures_that_are_none(hardsim: Any, since: Path, tau: str, message
     assert message in hardsim("check", since, "--tau", tau, "--max-n", "3").exits(2).err
 
 
-def test_there_is_no_certificate(hardsim: Any, since: Path, tmp_path: Path) -> None:
+def test_there_are_neither_certificates_nor_queries(hardsim: Any, since: Path, tmp_path: Path) -> None:
     outcome = hardsim("prove", since, "--tau", LOG, "--max-n", "3", "--certificate", tmp_path / "c.json").exits(3)
     assert f"{LOG}: log, sqrt and exp are no exact numbers" in outcome.err
+    outcome = hardsim("prove", since, "--tau", LOG, "--all-n", "--smt", tmp_path / "q.smt2").exits(3)
+    assert f"its steps are no queries: {LOG} is no rational function" in outcome.err
+    assert not (tmp_path / "q.smt2").exists()

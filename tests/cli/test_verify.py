@@ -236,3 +236,24 @@ def test_names_in_a_certificate_drive_no_terminal(hardsim: Any, proved: Path) ->
 
     altered(proved, rename)
     assert all(char.isprintable() or char == "\n" for char in hardsim("verify", proved).says("INVALID").err)
+
+
+def test_a_certificate_of_every_length(hardsim: Any, since: Path, tmp_path: Path) -> None:
+    target = tmp_path / "every.json"
+    hardsim("prove", since, "--all-n", "--max-n", "4", "--certificate", target).exits(0, "certificate, checked")
+    outcome = hardsim("verify", target, "--formula", since, "--json", "-")
+    (result,) = json.loads(outcome.out)["results"]
+    assert (result["valid"], result["min_n"], result["max_n"]) == (True, 1, None)
+    assert "every word of every length" in result["claim"]
+    assert "every word of every length" in hardsim("verify", target, "--quiet").out
+    text = target.read_text(encoding="utf-8")
+    target.write_text(text.replace('"max_n": null', '"max_n": 4'), encoding="utf-8")
+    hardsim("verify", target).refused("max_n was altered", code=1)
+
+
+def test_where_not_every_length_is_proved_a_certificate_is_of_those_that_are(
+    hardsim: Any, since: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "some.json"
+    hardsim("prove", since, "--all-n", "--max-n", "4", "--tau", "1/2^n", "--certificate", target).exits(0)
+    assert json.loads(target.read_text(encoding="utf-8"))["max_n"] == 4

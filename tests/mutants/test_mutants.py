@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
 from itertools import product
@@ -336,10 +336,11 @@ class ProgramCase:
         self.alphabet: list[str] = changed["alphabet"]
         self.hard = Judge(self.matrices, hard=True)
 
-    def hold(self, n: int, tau: str, context: str) -> None:
-        """Softmax at a temperature must answer as hard attention does on every word of a length that is proved."""
+    def hold(self, n: int, tau: str, context: str, words: Iterable[Word] = ()) -> None:
+        """Softmax at a temperature must answer as hard attention does on every word of a length that is proved, or on
+        some."""
         soft = Judge(self.matrices, tau=tau)
-        for word in product(self.alphabet, repeat=n):
+        for word in words or product(self.alphabet, repeat=n):
             told = self.hard.ask(word)
             assert told != "unknown", f"{context}\n{word}: hard attention decides nothing"
             assert soft.ask(word) in (told, "unknown"), f"{context}\n{word} at {tau}: {soft.ask(word)}, not {told}"
@@ -358,6 +359,11 @@ class ProgramCase:
                     arguments[arguments.index("--tau") + 1] if "--tau" in arguments else length["temperature"]["exact"]
                 )
                 self.hold(length["n"], tau, f"{context}\n{length}")
+        argument = result["argument"]
+        if argument is not None and argument["proved"] and result["verdict"] == "PROVED":
+            for n in range(1, SHORT):
+                self.hold(n, argument["temperature"], context)
+            self.hold(9, argument["temperature"], context, long_words(self.alphabet, 9))
         if result["verdict"] == "REFUTED" and (mismatch := result["mismatch"]) is not None and "--tau" in arguments:
             soft = Judge(self.matrices, tau=arguments[arguments.index("--tau") + 1])
             word = tuple(mismatch["word"])
@@ -370,6 +376,7 @@ def try_program_mutant(number: int, seed: int, folder: Path) -> None:
     case = ProgramCase(number, seed, folder)
     case.ask("prove", "--max-n", "3")
     case.ask("prove", "--max-n", "3", "--tau", TAUS[seed % len(TAUS)])
+    case.ask("prove", "--all-n")
     case.path.unlink()
 
 

@@ -1,11 +1,12 @@
-"""Every length of programs: what the functions bound is held against the recursion at many lengths, and against the soft
-network on words; temperatures at which there is no argument are refused."""
+"""Every length of programs: what the functions bound is held against the recursion at many lengths, and against the
+soft network on words; temperatures at which there is no argument are refused."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from math import exp
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from hardsim.checking.prove import confirmed, prove_every_length
 from hardsim.checking.result import Verdict
 from hardsim.checking.subject import Subject
 from hardsim.lang.arith import parse_arith
-from hardsim.proof.decay import Claim, above, argue, below
+from hardsim.proof.decay import EveryLength, above, argue, below
 from hardsim.proof.program import law_of, number
 from hardsim.proof.ratios import Ratio, Value
 from hardsim.sharpening.recursion import error_bounds
@@ -74,11 +75,11 @@ def test_the_functions_bound_what_the_recursion_finds(name: str) -> None:
         assert all(bounds.layers[-1].final[out] == 0 for out in subject.program.answers)
 
 
-def claim_of(subject: Subject) -> Claim:
+def claim_of(subject: Subject) -> EveryLength:
     def lengths(end: int) -> Sequence[int]:
         return range(1, end)
 
-    return Claim(subject.program, law_of(subject.program), subject.exact, lengths)
+    return EveryLength(subject.program, law_of(subject.program), subject.exact, lengths)
 
 
 @pytest.mark.parametrize(
@@ -153,4 +154,4 @@ def test_a_weaker_gap_needs_a_lower_temperature() -> None:
 def test_a_function_of_that_form_falls_from_power_over_rate_on(rate: Fraction, power: int, start: int) -> None:
     if rate * start >= power:
         values = [n**power * exp(-float(rate) * n) for n in range(start, start + 30)]
-        assert all(one >= other for one, other in zip(values, values[1:], strict=False))
+        assert all(one >= other for one, other in pairwise(values))

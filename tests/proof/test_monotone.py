@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 
 from hardsim.checking.subject import Subject
 from hardsim.lang.arith import Arith, parse_arith
-from hardsim.lang.reals import Real, lower
+from hardsim.lang.reals import Real, bounds, lower
 from hardsim.network.numbers import Rational
 from hardsim.proof.arrays import next_to
-from hardsim.proof.heads import number_error, wrong_sign
+from hardsim.proof.heads import number_error, number_errors_apart, wrong_sign
 from hardsim.proof.monotone import hotter
 from hardsim.proof.ratios import NoRatio, Ratio, chain
 from hardsim.proof.result import NotProved
 from hardsim.proof.sites import Classes
 from tests.mistakes import raised
-from tests.reals import mp_value
+from tests.reals import context, mp_value
 from tests.subjects import agree, compiled, general_proof, known, proof_of
 
 DOMAIN = chain(("i", "n"), [0, 0])
@@ -134,6 +134,33 @@ def test_errors_fall_as_the_rates_grow(rate: Fraction, more: Fraction, size: int
     keys: dict[Rational, int] = {Fraction(k * (-1) ** k): 1 + k % 3 for k in range(1, size + 1)}
     for bit in (0, 1):
         assert wrong_sign(keys, bit, rate + more) <= wrong_sign(keys, bit, rate) * (1 + 2.0**-40) + 1e-40
+
+
+def test_errors_apart_at_a_rate_that_is_no_rational() -> None:
+    """Of all pairs of winners d apart, from the definition; the same rate by rationals below and above it, too."""
+    rate = parse_arith("log(3)/2").real()
+    k, visible = mp_value(rate), 7
+
+    def error(winner: int) -> Any:
+        weights = {j: context.exp(-k * (j - winner) ** 2) for j in range(1, visible + 1)}
+        return sum(j * w for j, w in weights.items()) / sum(weights.values()) - winner
+
+    zero = {j: context.exp(-k * (j * j - 1)) for j in range(1, visible + 1)}  # a count of 0, whose winner is 1
+    first = [error(1), sum(j * w for j, w in zero.items()) / sum(zero.values()) - 1]
+    for d in (1, 2, 5):
+        pairs = [(error(p), error(p + d)) for p in range(2, visible + 1 - d)] + [(one, error(1 + d)) for one in first]
+        true = max(abs(other - one) for one, other in pairs)
+        found = number_errors_apart(rate, visible, d)
+        assert true <= found <= true * (1 + 2.0**-40)
+        low, high = bounds(rate)
+        assert found >= max(number_errors_apart(end, visible, d) for end in (low, high)) * (1 - 2.0**-40)
+
+
+def test_comparisons_of_look_ups_at_temperatures_at_which_errors_cancel() -> None:
+    """At beta 1 the errors of the two look-ups are too large by themselves, also where 1/tau is no rational."""
+    subject = colder("#L[a] >= #L[b]", "1/(2*n*log(3))", beta=Fraction(1), letters="ab")
+    assert proof_of(subject, 6).proved
+    agree(subject, [tuple(word) for n in range(1, 7) for word in product("ab", repeat=n)])
 
 
 def test_proofs_compare_exact_encodings_alone() -> None:

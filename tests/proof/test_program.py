@@ -216,6 +216,19 @@ def test_equal_scores_tie() -> None:
     assert flat.facts(4).heads["h"].fewest == flat.facts(4).heads["h"].most == [4] * 4
 
 
+def test_a_leftmost_head_reads_one_of_equal_scores() -> None:
+    """The mean over n positions would be a multiple of 1/n, and one of them is 0 or 1."""
+    for weighting in (Weighting.LEFTMOST, Weighting.RIGHTMOST, Weighting.AVERAGE):
+        model = of_one_head([({"1": 1}, {"1": 1})])
+        (layer,) = model.layers
+        sided = replace(model, layers=(replace(layer, heads=(replace(layer.heads[0], weighting=weighting),)),))
+        law = law_of(sided)
+        for n in range(1, 4):
+            words = list(product("ab", repeat=n))
+            contain(law.facts(n), measure(sided, words, ExactModel(sided).run(words)))
+        assert (law.facts(4).distance == HALF) is (weighting is not Weighting.AVERAGE)
+
+
 def test_a_look_up_of_a_number_between_two_positions_may_tie() -> None:
     """2 v j - j^2 with v = i is largest at j = i by 1; with v = i + 1/2 at i and i + 1; with i + 1/4 at i, by 1/2."""
     for shift, wanted in ((Fraction(0), Fraction(1)), (Fraction(1, 4), HALF), (HALF, None)):

@@ -239,8 +239,8 @@ class LocalReader:
                 return self._related((arg,), lambda values: values[0] in symbols, places, known)
             case ast.Related(name, args):
                 return self._related(args, lambda values: values in self.tuples[name], places, known)
-            case ast.Compare(op, left, right):
-                return self._compared(node, op, left, right, places, known)
+            case ast.Compare():
+                return self._compared(node, places, known)
             case _:
                 raise AssertionError(f"{type(node).__name__} is no expression")
 
@@ -257,15 +257,8 @@ class LocalReader:
             raise undecided
         return not absorbing
 
-    def _compared(
-        self,
-        node: ast.Expression,
-        op: ast.CompareOp,
-        left: ast.Expression,
-        right: ast.Expression,
-        places: Places,
-        known: Type,
-    ) -> bool:
+    def _compared(self, node: ast.Compare, places: Places, known: Type) -> bool:
+        op, left, right = node.op, node.left, node.right
         match left.sort:
             case ast.Sort.INT:
                 difference = self.integer(left, places, known) - self.integer(right, places, known)
@@ -309,9 +302,8 @@ class LocalReader:
                 )
 
             return self.asked(feature, frozenset(value for value in free[feature] if holds(whole(value))), known)
-        outcomes = (
-            {holds(values) for values in product(*options)} if prod(map(len, options)) <= MOST_TUPLES else {True, False}
-        )
+        few = prod(map(len, options)) <= MOST_TUPLES
+        outcomes = {holds(values) for values in product(*options)} if few else {True, False}
         if len(outcomes) == 2:
             raise Split(open_ones[0], [frozenset((value,)) for value in sorted(free[open_ones[0]], key=str)])
         return outcomes.pop()
@@ -336,8 +328,9 @@ class LocalReader:
                 return self._sum(ast.AsInteger(score), SIDES[mask], place)
             case ast.Attention() as attention:
                 if attention.sort is ast.Sort.INT:
-                    alone = Affine.coordinate(Quantity("vector", "i", name).name)
-                    return moved(self._read_elsewhere(name, attention) or alone, {"i": place})
+                    elsewhere = self._read_elsewhere(name, attention)
+                    alone = Affine.coordinate(Quantity("vector", place, name).name)
+                    return alone if elsewhere is None else moved(elsewhere, {"i": place})
                 feature = Feature("vector", (place,), name)
                 return feature if attention.sort is ast.Sort.SYMBOL else self.asked(feature, frozenset((True,)), known)
             case _:

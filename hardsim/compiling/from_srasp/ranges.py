@@ -158,17 +158,16 @@ class Ranges:
             yield from self._together(form, known, chain)
 
     def _together(self, form: Affine, known: Type, chain: Chain) -> Iterator[Pieces]:
-        """Bounds of a form in which what attention reads at one j is written in terms of j: sums over 1..i and 1..j
-        have a part in common, and so do vectors that read the same j."""
+        """Bounds of a form of several quantities in which what attention reads at i, from one j, is written in terms of
+        j: sums over 1..i and over 1..j have a part in common, and so do vectors that read the same j."""
         groups: dict[tuple[ast.Side, ast.Mask, ast.Expression], list[Quantity]] = {}
+        several = sum(quantity.kind != "position" for quantity, _ in quantities(form)) > 1
         for quantity, _ in quantities(form):
-            if quantity.kind == "vector" and quantity.place == "i":
+            if several and quantity.kind == "vector" and quantity.place == "i":
                 attention = self._attention(quantity)
                 groups.setdefault((attention.side, attention.mask, attention.score), []).append(quantity)
-        sums = any(quantity.kind == "sum" for quantity, _ in quantities(form))
         for vectors in groups.values():
-            if sums or len(vectors) > 1:
-                yield from self._read(form, vectors, known, chain)
+            yield from self._read(form, vectors, known, chain)
 
     def _parts(self, form: Affine, known: Type, chain: Chain) -> list[Pieces]:
         """Bounds of a form by those of its sums, of what attention reads, and of positions and lengths.

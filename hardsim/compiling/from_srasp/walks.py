@@ -34,8 +34,8 @@ class LocalNode:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A vector by attention whose value follows from that at a neighbour: `forwards` at the position before, else at
-    the one after; `strict`, if that neighbour is what is read next, else i itself; the same everywhere for `mask` 1."""
+    """A vector by attention whose value follows from that at the position before (`forwards`) or after, and from what
+    stands there (`strict`) or at i itself; or which is the same everywhere (`constant`)."""
 
     score: ast.Expression
     value: ast.Expression
@@ -75,8 +75,9 @@ class Cells:
 
     def among(self, nodes: Sequence[LocalNode]) -> dict[Feature, Cell]:
         """The cells that types of x say something of."""
-        features = {feature for node in nodes for feature in node.known if feature.places == ("x",)}
-        found = {one: self._cell(str(one.what)) for one in features if one.kind == "vector"}
+        features = (one for node in nodes for one in node.known if (one.kind, one.places) == ("vector", ("x",)))
+        # in their order, not that of a set, which is another one in each process
+        found = {one: self._cell(str(one.what)) for one in dict.fromkeys(features)}
         return {feature: cell for feature, cell in found.items() if cell is not None}
 
     def refined(self, nodes: Sequence[LocalNode]) -> Sequence[LocalNode]:
@@ -136,7 +137,7 @@ class Cells:
 
 
 class Walks:
-    """The walks along a graph of types; `ends` says of which place of a chain a walk begins after or ends before."""
+    """The walks along a graph of types: which can come `next` after each, and which can be the `first` of a word."""
 
     def __init__(self, cells: Cells, nodes: Sequence[LocalNode]) -> None:
         self.nodes = cells.refined(nodes)

@@ -254,6 +254,15 @@ CASES = {
         "a(i) := psum_j[j<=i] Q_a(j)\np(i) := rightmost_j[j<i, Q_b(j)] pos(j) : 0\n"
         "q(i) := leftmost_j[j<i, Q_b(j)] a(j) : 0\nv(i) := p(i) + a(i) - q(i)",
     ),
+    # From the b before i to the one after it, i between them or the latter.
+    "two j": (
+        "s(i) := psum_j[j<=i] (Q_a(j) ? 1 : -1)\nall(i) := rightmost_j[1, 1] s(j) : 0\n"
+        "p(i) := rightmost_j[j<i, Q_b(j)] s(j) : 0\nq(i) := leftmost_j[j>=i, Q_b(j)] s(j) : all(i)\n"
+        "v(i) := q(i) - p(i)",
+        "s(i) := psum_j[j<=i] (Q_a(j) ? 1 : -1)\nall(i) := rightmost_j[1, 1] s(j) : 0\n"
+        "p(i) := rightmost_j[j<i, Q_b(j)] s(j) : 0\nq(i) := leftmost_j[j>=i, Q_b(j)] s(j) : all(i)\n"
+        "v(i) := q(i) + p(i)",
+    ),
     "guards": (
         "v(i) := 2 * pos(i) <= len(i) ? 2 * pos(i) : 0",
         "v(i) := 2 * pos(i) <= len(i) + 1 ? 2 * pos(i) : 0",
@@ -318,6 +327,22 @@ def test_a_rule_does_not_show_what_is_wrong(rule: str) -> None:
     runs = (oracle.run(word)["v"] for some in words(program, 70, 6) for word in some)
     assert any(max(abs(int(value)) for value in values) > len(values) for values in runs)
     assert not hold(program, most=70, longest=6).held["v"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "v{}(i) := psum_j[j<=i] v{}(j)",
+        "v{}(i) := v{}(i) > 2 ? v0(i) + 1 : v0(i) - 1",
+        "v{}(i) := leftmost_j[j>i, Q_b(j)] v{}(j) : 0",
+    ],
+)
+def test_what_is_too_large_is_not_shown_anything(line: str) -> None:
+    """Sums of sums, gates in gates and attention to attention, to a depth at which recursion would fail."""
+    lines = ["v0(i) := psum_j[j<=i] Q_a(j)", *(line.format(number, number - 1) for number in range(1, 250))]
+    program = program_of("\n".join(lines))
+    ranges = Ranges(program)
+    assert not ranges.hold(reference(program, "v249"))
 
 
 def test_what_leaves_the_range_is_still_watched() -> None:
