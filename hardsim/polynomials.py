@@ -102,7 +102,7 @@ class RationalFunction:
 
     def __init__(self, top: Polynomial, factors: tuple[Polynomial, ...]) -> None:
         self.top, self.factors = top, factors
-        self._hash = hash((top, frozenset(factors)))
+        self._hash = hash((top, factors))
 
     @property
     def bottom(self) -> Polynomial:
@@ -112,7 +112,7 @@ class RationalFunction:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RationalFunction):
             return False
-        same = self.top == other.top and sorted(map(hash, self.factors)) == sorted(map(hash, other.factors))
+        same = self.top == other.top and self.factors == other.factors
         return same or self.top.times(other.bottom) == other.top.times(self.bottom)
 
     def __hash__(self) -> int:

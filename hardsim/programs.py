@@ -9,14 +9,14 @@ each claim follows from the ones before; from what is known then, the errors (`s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import chain
 from typing import Any
 
 from hardsim.exact import Costs, Rational, exact, hold
 from hardsim.expressions import evaluate, expression
-from hardsim.polynomials import Number, Quotient, of
+from hardsim.polynomials import Number, RationalFunction, of
 from hardsim.scores import Column, RowFacts, RowReader, ScoreHead, as_key
 from hardsim.sections import FORMAT, ROW, Form, integer, keys, many, named, one_of, rational, row, size, text, truth
 from hardsim.softness import AtLength, Ends, FromOn, HeadFacts, LayerFacts, ProgramFacts, UnitFacts
@@ -120,13 +120,21 @@ class ProgramChecker(Signs):
         rest = (None if part is None else self._function(part) for part in (step, most))
         return KnownSpan(*ends, *rest)
 
-    def _temperature(self, n: int, i: int) -> Fraction:
+    def _inverse(self, n: int) -> Callable[[int], Fraction]:
+        """1/tau at the positions of a length."""
         given = self.temperatures if isinstance(self.temperatures, str) else self.temperatures[n]
         what = expression(given, "in")
         hold(not what.truth, "the temperature is a truth, not a number")
-        found = evaluate(what, self.spend, i=i, n=n)
-        hold(found > 0, f"the temperature is not positive at length {n}")
-        return 1 / found
+
+        def inverse(i: int) -> Fraction:
+            found = evaluate(what, self.spend, i=i, n=n)
+            hold(found > 0, f"the temperature is not positive at length {n}")
+            return 1 / found
+
+        if "i" in what.names:
+            return inverse
+        same = inverse(1)
+        return lambda i: same
 
     # ---- the network ----
 
@@ -173,7 +181,7 @@ class ProgramChecker(Signs):
             span = found[place.order] = self.spans[number]
             for part in (span.low, span.high, span.offset, span.step or 0, span.most or 0):
                 fine = not has(part, 2) and (place.several or not has(part, 0))
-                fine = fine and (self.longer or not isinstance(part, Quotient))
+                fine = fine and (self.longer or not isinstance(part, RationalFunction))
                 hold(fine and self.functions.defined(part, [place.domain]), f"facts: {what} has no value {place}")
         return found
 
@@ -187,7 +195,7 @@ class ProgramChecker(Signs):
         exactly_so = self.threshold is None and not self.model["integers"]
         facts = ProgramFacts(self.sites.places, self.coordinates, layers, outputs, self._distances(), exactly_so)
         for n in lengths:
-            AtLength(self, facts, n, lambda i, n=n: self._temperature(n, i)).run()
+            AtLength(self, facts, n, self._inverse(n)).run()
         if start is not None:
             assert isinstance(self.temperatures, str)
             FromOn(self, facts, start, of(1) / self.functions.of_length(self.temperatures)).run()
@@ -273,7 +281,9 @@ class ProgramChecker(Signs):
         hold(claim["reads"].keys() == head.values.keys(), f"facts: head {head.name} needs spans of what it reads")
         rows: dict[int, RowFacts] = {}
         readers: dict[int, RowReader] = {}
-        hold(len(claim["rows"]) == (0 if head.uniform else len(self.sites.places)), f"facts: head {head.name} needs rows")
+        hold(
+            len(claim["rows"]) == (0 if head.uniform else len(self.sites.places)), f"facts: head {head.name} needs rows"
+        )
         for place, told in zip(self.sites.places, claim["rows"], strict=False):
             reader = readers[place.order] = RowReader(self, self.sites, head, place, self.columns)
             inner = [None if rule is None else (rule[0], *map(self._function, rule[1:])) for rule in told["inner"]]
@@ -316,7 +326,9 @@ class ProgramChecker(Signs):
             ends = self.nonnegative(of(1) / count - claimed.low, [query.domain]) and claimed.high == 1
             return bare and ends and claimed.step is None and claimed.most == count and readers[query.order].begins()
         tied = not facts.unique and facts.winner is None
-        return (claimed.step is None or not tied) and all(self._contained(form, key, sight, claimed) for key, sight in seen)
+        return (claimed.step is None or not tied) and all(
+            self._contained(form, key, sight, claimed) for key, sight in seen
+        )
 
     def _fixed(self, form: Mapping[str, Rational], key: Site) -> Number | None:
         """What a form is at a place, the same for every word; None if it is not."""
@@ -421,7 +433,7 @@ class ProgramChecker(Signs):
                 return side
         step, offset = span.step, span.offset
         told = f"the output '{name}' may lie on the threshold {place}"
-        if step is None or isinstance(step, Quotient) or isinstance(offset, Quotient) or not step:
+        if step is None or isinstance(step, RationalFunction) or isinstance(offset, RationalFunction) or not step:
             hold(False, told)
         distance = min((abs(point - threshold) for point in nearest(span, threshold)), default=HALF)
         hold(distance > 0, told)

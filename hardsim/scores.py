@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hardsim.exact import Rational, hold
-from hardsim.polynomials import Number, Polynomial, Quotient, of, quotient
+from hardsim.polynomials import Number, Polynomial, RationalFunction, of, quotient
 from hardsim.spans import INDEX, KEY, KnownSpan, Row, Sight, Signs, Site, Sites, has, moved
 
 Column = Mapping[str, Mapping[int, KnownSpan]]
@@ -274,7 +274,9 @@ class RowReader:
             self.need(sign in (1, -1), told)
             for ends in self._ends(one, other):
                 end = ends[0] if sign == 1 else -1 * ends[1]
-                self.need(self.signs.positive(end, other.sight.domains), "has scores whose order is not what is claimed")
+                self.need(
+                    self.signs.positive(end, other.sight.domains), "has scores whose order is not what is claimed"
+                )
         if rest == 0:
             return (self._positive(step, other.sight),), sign is None, sign
         if step == 0:
@@ -374,16 +376,14 @@ class RowReader:
         bos = self.group((0,))
         for order in self.parts:
             other = self.group((order,))
-            if order and not all(
-                self.signs.nonnegative(low, other.sight.domains) for low, _ in self._ends(bos, other)
-            ):
+            if order and not all(self.signs.nonnegative(low, other.sight.domains) for low, _ in self._ends(bos, other)):
                 return False
         return True
 
 
 def powers(value: Number) -> list[Number] | None:
     """The coefficients of a polynomial in j; None of what is none."""
-    if not isinstance(value, Quotient):
+    if not isinstance(value, RationalFunction):
         return [value]
     if any(exponents[2] for factor in value.factors for exponents in factor.terms):
         return None

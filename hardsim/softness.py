@@ -26,11 +26,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from math import ceil
+from functools import lru_cache
+from math import ceil, lcm
 
 from hardsim import polynomials
-from hardsim.exact import DOWN, ONE, UP, Rational, exp, hold
-from hardsim.polynomials import Number, Quotient, of
+from hardsim.exact import DOWN, ONE, UP, Rational, common, exp, hold
+from hardsim.polynomials import Number, RationalFunction, of
 from hardsim.scores import RowFacts, ScoreHead
 from hardsim.spans import LENGTH, Domain, Row, Signs, Site, above, has
 
@@ -121,14 +122,12 @@ class AtLength:
 
     def number(self, value: Number, i: int) -> Fraction:
         """A function at a position."""
-        if not isinstance(value, Quotient):
+        if not isinstance(value, RationalFunction):
             return Fraction(value)
-        self.signs.spend(4 + 2 * len(value.top.terms))
-        bottom = Fraction(1)
-        for factor in value.factors:
-            bottom *= evaluated(factor, i, self.n)
+        self.signs.spend(2)
+        top, bottom = (evaluated(part, i, self.n) for part in in_integers(value))
         hold(bottom != 0, "a division by zero")
-        return evaluated(value.top, i, self.n) / bottom
+        return Fraction(top, bottom)
 
     def ends(self, values: Mapping[int, Number]) -> tuple[Fraction, Fraction] | None:
         """The least and largest of functions, over all positions."""
@@ -228,13 +227,24 @@ class AtLength:
         return min(total, TWO)
 
 
-def evaluated(poly: polynomials.Polynomial, i: int, n: int) -> Fraction:
+Terms = tuple[tuple[int, int, int], ...]
+"""Factors and exponents of i and n."""
+
+
+@lru_cache(maxsize=1 << 14)
+def in_integers(value: RationalFunction) -> tuple[Terms, Terms]:
+    """Numerator and divisor of a function of i and n, both times one number that makes all coefficients integers."""
+    parts = [value.top.terms, value.bottom.terms]
+    hold(not any(c or d for part in parts for _, _, c, d in part), "a function depends on a position that is not known")
+    scales = [common(part.values()) for part in parts]
+    scale = lcm(*scales)
+    top, bottom = (tuple((int(scale * factor), a, b) for (a, b, _, _), factor in part.items()) for part in parts)
+    return top, bottom
+
+
+def evaluated(terms: Terms, i: int, n: int) -> int:
     """A polynomial in i and n at a position."""
-    total: Rational = 0
-    for (a, b, c, d), factor in poly.terms.items():
-        hold(not c and not d, "a function depends on a position that is not known")
-        total += factor * i**a * n**b
-    return Fraction(total)
+    return sum(factor * i**a * n**b for factor, a, b in terms)
 
 
 def reach(form: Row, errors: Mapping[str, Decimal]) -> Decimal:
@@ -307,9 +317,7 @@ class FromOn:
 
     def _least(self, values: Mapping[int, Number]) -> list[Number]:
         """Functions of n that are at most those of each place."""
-        return [
-            self.signs.least_of(values[place.order], place) for place in self.facts.places if place.order in values
-        ]
+        return [self.signs.least_of(values[place.order], place) for place in self.facts.places if place.order in values]
 
     def _above(self, values: Mapping[int, Number]) -> tuple[Fraction, int]:
         """B >= 0 and b such that no function exceeds B n^b."""
@@ -325,7 +333,7 @@ class FromOn:
         for power in range(MOST_DEGREE):
             self.signs.spend(40)
             scale = polynomials.product([polynomials.NAMES[1]] * power)
-            scaled = of(value) / Quotient(scale, ()) if way < 0 else of(value) * Quotient(scale, ())
+            scaled = of(value) / RationalFunction(scale, ()) if way < 0 else of(value) * RationalFunction(scale, ())
             found = (polynomials.upper if way < 0 else polynomials.lower)(scaled, self.domain)
             if found is not None and (way < 0 or found > 0):
                 return max(found, Fraction(0)), power
@@ -388,7 +396,7 @@ class FromOn:
         rates = list[Fraction]()
         for place in self.facts.places:
             facts = head.rows[place.order]
-            single = not isinstance(facts.visible, Quotient) and facts.visible == 1
+            single = not isinstance(facts.visible, RationalFunction) and facts.visible == 1
             hold(facts.gaps or facts.equal or single, f"head {name} has rows of which no gap is known")
             for gap in facts.gaps:
                 least = self.signs.least_of(gap, place)

@@ -22,7 +22,7 @@ from typing import Any
 from hardsim import polynomials
 from hardsim.exact import Costs, Rational, hold, whole
 from hardsim.expressions import Tree, expression
-from hardsim.polynomials import NAMES, VARIABLE, Number, Polynomial, Quotient
+from hardsim.polynomials import NAMES, VARIABLE, Number, Polynomial, RationalFunction
 
 INDEX, LENGTH, KEY, _ = VARIABLE
 MASKS = ("none", "future", "past", "strict-future", "strict-past")
@@ -76,7 +76,7 @@ class KnownSpan:
     @property
     def exact(self) -> bool:
         """Whether it is one function, the same for every word."""
-        return self.step is not None and not isinstance(self.step, Quotient) and self.step == 0
+        return self.step is not None and not isinstance(self.step, RationalFunction) and self.step == 0
 
 
 def exactly(value: Number) -> KnownSpan:
@@ -165,7 +165,7 @@ class Sites:
 
 def moved(number: Number, i: Number | None = None, j: Number | None = None) -> Number:
     """A function at another i or j, polynomials in i, n and j."""
-    if not isinstance(number, Quotient):
+    if not isinstance(number, RationalFunction):
         return number
     places = [polynomials.of(value).top for value in (INDEX if i is None else i, LENGTH, KEY if j is None else j, 1)]
     return polynomials.at(number, places)
@@ -173,7 +173,7 @@ def moved(number: Number, i: Number | None = None, j: Number | None = None) -> N
 
 def has(number: Number, name: int) -> bool:
     """Whether a function depends on i (0) or j (2)."""
-    if not isinstance(number, Quotient):
+    if not isinstance(number, RationalFunction):
         return False
     return any(powers[name] for poly in (number.top, *number.factors) for powers in poly.terms)
 
@@ -186,17 +186,17 @@ class Signs(Costs):
 
     def nonnegative(self, value: Number, domains: Iterable[Domain]) -> bool:
         """Whether a function is seen to be at least 0."""
-        if not isinstance(value, Quotient):
+        if not isinstance(value, RationalFunction):
             return value >= 0
         return all(self._sign(value, domain, False) for domain in domains)
 
     def positive(self, value: Number, domains: Iterable[Domain]) -> bool:
         """Whether it is seen to be above 0."""
-        if not isinstance(value, Quotient):
+        if not isinstance(value, RationalFunction):
             return value > 0
         return all(self._sign(value, domain, True) for domain in domains)
 
-    def _sign(self, value: Quotient, domain: Domain, strictly: bool) -> bool:
+    def _sign(self, value: RationalFunction, domain: Domain, strictly: bool) -> bool:
         key = value, domain, strictly
         if key not in self._signs:
             self.spend(STEP * (1 + len(value.top.terms)))
@@ -210,12 +210,12 @@ class Signs(Costs):
 
     def multiple(self, value: Number, step: Number) -> bool:
         """Whether a function is seen to be an integer times another, at all integers."""
-        if not isinstance(value, Quotient) and value == 0:
+        if not isinstance(value, RationalFunction) and value == 0:
             return True
-        if not isinstance(step, Quotient):
+        if not isinstance(step, RationalFunction):
             if step == 0:
                 return False
-            if not isinstance(value, Quotient):
+            if not isinstance(value, RationalFunction):
                 return (Fraction(value) / step).denominator == 1
         key = value, step
         if key not in self._multiples:
@@ -313,7 +313,7 @@ class Signs(Costs):
             return False
         if clip:
             margin = self.margin(span, True, domain)
-            fine = not isinstance(margin, Quotient) and margin >= 0
+            fine = not isinstance(margin, RationalFunction) and margin >= 0
             return fine and self.multiple(1 - outer.offset, outer.step)
         return self.on_lattice(((1, span),), 0, outer)
 
@@ -323,8 +323,13 @@ class Signs(Costs):
             return -1 * span.high
         if self.nonnegative(span.low - 1, [domain]):
             return span.low - 1
-        if span.step is None or isinstance(span.step, Quotient) or isinstance(span.offset, Quotient) or not span.step:
-            fixed = span.exact and not isinstance(span.offset, Quotient)
+        if (
+            span.step is None
+            or isinstance(span.step, RationalFunction)
+            or isinstance(span.offset, RationalFunction)
+            or not span.step
+        ):
+            fixed = span.exact and not isinstance(span.offset, RationalFunction)
             return max(-1 * span.offset, span.offset - 1) if fixed else -HALF
         return min((max(-point, point - 1) for point in nearest(span, HALF)), default=HALF)
 
@@ -337,10 +342,13 @@ def nearest(span: KnownSpan, value: Fraction) -> list[Fraction]:
     numbers leave any."""
     offset, step = (Fraction(part) for part in (span.offset, span.step))  # type: ignore[arg-type]  # the caller saw it
     hold(step > 0, "a step of a lattice is positive")
-    top = value if isinstance(span.high, Quotient) else min(value, span.high)
-    bottom = value if isinstance(span.low, Quotient) else max(value, span.low)
+    top = value if isinstance(span.high, RationalFunction) else min(value, span.high)
+    bottom = value if isinstance(span.low, RationalFunction) else max(value, span.low)
     below, beyond = offset + step * floor((top - offset) / step), offset + step * ceil((bottom - offset) / step)
-    fits = (isinstance(span.low, Quotient) or below >= span.low, isinstance(span.high, Quotient) or beyond <= span.high)
+    fits = (
+        isinstance(span.low, RationalFunction) or below >= span.low,
+        isinstance(span.high, RationalFunction) or beyond <= span.high,
+    )
     return [point for point, inside in zip((below, beyond), fits, strict=True) if inside]
 
 
@@ -404,8 +412,8 @@ class Functions:
             hold(name in ("+", "-", "*", "/"), f"an expression has {name!a}, of which nothing is known")
             if name == "/":
                 hold(domain is None or self._apart(other, domain), "what an expression divides by may be 0")
-                total = whole(Fraction(total) / other) if not isinstance(total, Quotient | Polynomial) and not isinstance(
-                    other, Quotient) else polynomials.of(total) / other  # fmt: skip
+                total = whole(Fraction(total) / other) if not isinstance(total, RationalFunction | Polynomial) and not isinstance(
+                    other, RationalFunction) else polynomials.of(total) / other  # fmt: skip
             else:
                 total = total + other if name == "+" else total - other if name == "-" else total * other
         return total
@@ -415,8 +423,8 @@ class Functions:
 
     def defined(self, value: Number, domains: Iterable[Domain]) -> bool:
         """Whether no divisor of a function can be 0."""
-        return not isinstance(value, Quotient) or all(
-            self._apart(Quotient(factor, ()), domain) for factor in value.factors for domain in domains
+        return not isinstance(value, RationalFunction) or all(
+            self._apart(RationalFunction(factor, ()), domain) for factor in value.factors for domain in domains
         )
 
     def _truth(self, tree: Tree, names: Mapping[str, Number], domain: Domain) -> bool | None:
@@ -442,7 +450,7 @@ class Functions:
         for sign in (1, -1):
             if self.signs.positive(sign * difference, [domain]):
                 return COMPARED[op](sign, 0)
-        if not isinstance(difference, Quotient):
+        if not isinstance(difference, RationalFunction):
             return COMPARED[op](difference, 0)
         if op in ("<", ">=") and self.signs.nonnegative(difference, [domain]):
             return op == ">="

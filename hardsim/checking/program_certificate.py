@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from hardsim.checking.certificate import difference
 from hardsim.checking.prove import LengthProof, ProofResult
 from hardsim.checking.sharpening import constant
 from hardsim.checking.subject import Subject
@@ -32,12 +33,13 @@ from hardsim.verify import digests, rejection
 from hardsim.version import __version__
 
 
-def program_certificate(subject: Subject, result: ProofResult) -> dict[str, Any]:
+def program_certificate(result: ProofResult) -> dict[str, Any]:
     """The certificate of what was proved of a program or a model, checked.
 
     Raises:
         Undecided: if it was proved by running every word of a length, or the checker does not follow.
     """
+    subject = result.subject
     argument = result.argument if result.every_length else None
     by_words = [length.n for length in result.lengths if length.proved_by == "every word"]
     if by_words or isinstance(subject.law, str):
@@ -86,6 +88,14 @@ def program_certificate(subject: Subject, result: ProofResult) -> dict[str, Any]
         raise Undecided(f"{subject.name}: proved, but there is no certificate: the checker does not follow ({reason})")
     document["digests"] = digests(document)
     return document
+
+
+def check_network(document: Mapping[str, Any], subject: Subject, name: str) -> None:
+    """Hold that a certificate is about the network of a program or a model; Rejected with the first difference."""
+    found = difference(
+        document["model"], program_json(assemble(subject.program, constant(Fraction(1))), subject.program), "model"
+    )
+    hold(found is None, f"{found}: it is not what {name} has")
 
 
 def _lengths(subject: Subject, proofs: Sequence[LengthProof], start: int | None) -> dict[int, Fraction | None]:
@@ -176,7 +186,11 @@ class _Facts:
 
     def __init__(self, program: Program, model: Mapping[str, Any]) -> None:
         self.program, self.model = program, model
-        written = [*model["embedding"], *model["encodings"], *(out for layer in program.layers for out in layer.written)]
+        written = [
+            *model["embedding"],
+            *model["encodings"],
+            *(out for layer in program.layers for out in layer.written),
+        ]
         self.coordinates = tuple(dict.fromkeys(written))
         self._functions: dict[str, int] = {}
         self._spans: dict[tuple[int | None, ...], int] = {}
