@@ -2,8 +2,8 @@
 
 They are written as Python writes them, and mean what exact arithmetic makes of them; nothing of Python runs them.
 Loosest first: `or`; `and`; `not`; comparisons, which chain (`1 < i <= n`); `+ -`; `* / // %`; signs; `**`, which groups
-to the right (`-2**2` is -4). Operands are integers, the names `i`, `n`, `j` and `x`, predicates of a number, brackets, and conditions as numbers: `[i == 1]`
-is 1 where it holds, and else 0.
+to the right (`-2**2` is -4). Operands are integers, the names `i`, `n`, `j` and `x`, predicates of a number, brackets,
+and conditions as numbers: `[i == 1]` is 1 where it holds, and else 0.
 
 Numbers are exact: `/` divides, `//` and `%` round down, a power has a whole exponent. Numbers and truths are kept
 apart: there is no sum of truths, and no `and` of numbers. `and`, `or` and chains look at what follows only if it

@@ -2,8 +2,8 @@
 
 Hard attention means that each head takes the mean over the visible keys with the largest score (average hardmax).
 Whether hard attention is what somebody wanted is no part of the claim. A certificate has the network, by names of
-coordinates, and what is claimed of it: spans of coordinates, of what heads read, of inputs and outputs of hidden units,
-at each kind of position (`spans`), and the form of the scores of each head (`scores`). Layer by layer it is checked that
+coordinates, and what is claimed of it: spans of coordinates, of what heads read, of inputs and outputs of hidden
+units, at each kind of position (`spans`), and the form of the scores of each head (`scores`). Layer by layer it is checked that
 each claim follows from the ones before; from what is known then, the errors (`softness`).
 """
 
@@ -17,10 +17,10 @@ from typing import Any
 from hardsim.exact import Costs, Rational, exact, hold
 from hardsim.expressions import evaluate, expression
 from hardsim.polynomials import Number, RationalFunction, of
-from hardsim.scores import Column, RowFacts, RowReader, ScoreHead, as_key
+from hardsim.scores import RowFacts, RowReader, ScoreHead, as_key
 from hardsim.sections import FORMAT, ROW, Form, integer, keys, many, named, one_of, rational, row, size, text, truth
 from hardsim.softness import AtLength, Ends, FromOn, HeadFacts, LayerFacts, ProgramFacts, UnitFacts
-from hardsim.spans import HALF, MASKS, ZERO, Functions, KnownSpan, Sight, Signs, Site, Sites, exactly, has, nearest
+from hardsim.spans import HALF, MASKS, ZERO, Functions, KnownSpan, Sight, Signs, Site, Sites, has, nearest
 
 PROGRAM_CLAIM = (
     "on every word of model.alphabet of each length in lengths, and of each from start on if it is not null, softmax at "
@@ -438,6 +438,3 @@ class ProgramChecker(Signs):
         distance = min((abs(point - threshold) for point in nearest(span, threshold)), default=HALF)
         hold(distance > 0, told)
         return distance
-
-
-__all__ = ["PROGRAM_CERTIFICATE", "PROGRAM_CLAIM", "PROGRAM_SECTIONS", "Column", "ProgramChecker", "exactly"]

@@ -25,11 +25,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from hardsim.exact import Rational, hold
 from hardsim.polynomials import Number, Polynomial, RationalFunction, of, quotient
-from hardsim.spans import INDEX, KEY, KnownSpan, Row, Sight, Signs, Site, Sites, has, moved
+from hardsim.spans import KEY, KnownSpan, Row, Sight, Signs, Site, Sites, has, moved
 
 Column = Mapping[str, Mapping[int, KnownSpan]]
 """Spans by coordinate and order of the place."""
@@ -182,7 +183,7 @@ class RowReader:
         if len(orders) == 1:
             return KeyGroup(tuple(orders), (found[0][0],), found[0][1])
         self.need(2 in orders and [*orders] == sorted({*orders}), "has groups that are no neighbours")
-        for (_, before), (_, after) in zip(found, found[1:], strict=False):
+        for (_, before), (_, after) in pairwise(found):
             self.need(before.high + 1 - after.low == 0, "has groups that are no neighbours")
         middle = self.parts[2][0]
         for order, (part, sight) in zip(orders, found, strict=True):
@@ -393,6 +394,3 @@ def powers(value: Number) -> list[Number] | None:
     return [
         quotient(Polynomial(parts[k]), value.factors) if k in parts else 0 for k in range(max(parts, default=0) + 1)
     ]
-
-
-__all__ = ["INDEX", "Column", "KeyGroup", "RowFacts", "RowReader", "ScoreHead", "as_key", "powers", "spread"]

@@ -16,8 +16,8 @@ half of its range, as weights sum to 1. A relu does not expand; a clip whose har
 (0, 1) as its input is off gives the very same number.
 
 For every n >= N0 errors are A_c n^p e^(-r n), f = 1/tau. Sizes are at most B n^b, gaps such that f g >= r n, margins at
-least M n^-m; if f eta <= 1/2 the distance is at most 2 n e^(1 - r n), without the 1 if eta = 0, plus 4 f eta (e^x - 1 <=
-2 x for x <= 1). Each inequality F n^s e^(-r n) <= L is held at N0 >= s/r, from where on its left side falls.
+least M n^-m; if f eta <= 1/2 the distance is at most 2 n e^(1 - r n), without the 1 if eta = 0, plus 4 f eta (e^x - 1
+<= 2 x for x <= 1). Each inequality F n^s e^(-r n) <= L is held at N0 >= s/r, from where on its left side falls.
 """
 
 from __future__ import annotations
@@ -97,6 +97,11 @@ def up(x: Rational) -> Decimal:
     return UP.divide(Decimal(x.numerator), Decimal(x.denominator))
 
 
+def size_of(x: Rational) -> Rational:
+    """|x|."""
+    return -x if x < 0 else x
+
+
 def down(x: Rational) -> Decimal:
     """A number at most x."""
     return DOWN.divide(Decimal(x.numerator), Decimal(x.denominator))
@@ -157,7 +162,7 @@ class AtLength:
             for unit in layer.units:
                 moved = self._unit(unit, reach(unit.form, own))
                 for out, weight in unit.outs.items():
-                    errors[out] = UP.add(errors[out], UP.multiply(up(abs(weight)), moved))
+                    errors[out] = UP.add(errors[out], UP.multiply(up(size_of(weight)), moved))
         off = max(errors[name] for name in self.facts.answers)
         for order, distance in self.facts.distances:
             found = self.ends({order: distance})
@@ -252,7 +257,7 @@ def reach(form: Row, errors: Mapping[str, Decimal]) -> Decimal:
     total = NONE
     for name, factor in form.items():
         if errors[name]:
-            total = UP.add(total, UP.multiply(up(abs(factor)), errors[name]))
+            total = UP.add(total, UP.multiply(up(size_of(factor)), errors[name]))
     return total
 
 

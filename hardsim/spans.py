@@ -20,7 +20,7 @@ from math import ceil, floor
 from typing import Any
 
 from hardsim import polynomials
-from hardsim.exact import Costs, Rational, hold, whole
+from hardsim.exact import Costs, Rational, hold
 from hardsim.expressions import Tree, expression
 from hardsim.polynomials import NAMES, VARIABLE, Number, Polynomial, RationalFunction
 
@@ -329,8 +329,9 @@ class Signs(Costs):
             or isinstance(span.offset, RationalFunction)
             or not span.step
         ):
-            fixed = span.exact and not isinstance(span.offset, RationalFunction)
-            return max(-1 * span.offset, span.offset - 1) if fixed else -HALF
+            if not span.exact or isinstance(span.offset, RationalFunction):
+                return -HALF
+            return max(-span.offset, span.offset - 1)
         return min((max(-point, point - 1) for point in nearest(span, HALF)), default=HALF)
 
 
@@ -353,6 +354,14 @@ def nearest(span: KnownSpan, value: Fraction) -> list[Fraction]:
 
 
 # ---- functions ----
+
+
+def over(top: Number, bottom: Number) -> Number:
+    """A quotient."""
+    if isinstance(top, RationalFunction) or isinstance(bottom, RationalFunction):
+        return polynomials.of(top) / bottom
+    hold(bottom != 0, "a division by zero")
+    return Fraction(top) / bottom
 
 
 class Functions:
@@ -412,8 +421,7 @@ class Functions:
             hold(name in ("+", "-", "*", "/"), f"an expression has {name!a}, of which nothing is known")
             if name == "/":
                 hold(domain is None or self._apart(other, domain), "what an expression divides by may be 0")
-                total = whole(Fraction(total) / other) if not isinstance(total, RationalFunction | Polynomial) and not isinstance(
-                    other, RationalFunction) else polynomials.of(total) / other  # fmt: skip
+                total = over(total, other)
             else:
                 total = total + other if name == "+" else total - other if name == "-" else total * other
         return total
@@ -449,9 +457,9 @@ class Functions:
     def _compared(self, op: str, difference: Number, domain: Domain) -> bool | None:
         for sign in (1, -1):
             if self.signs.positive(sign * difference, [domain]):
-                return COMPARED[op](sign, 0)
+                return bool(COMPARED[op](sign, 0))
         if not isinstance(difference, RationalFunction):
-            return COMPARED[op](difference, 0)
+            return bool(COMPARED[op](difference, 0))
         if op in ("<", ">=") and self.signs.nonnegative(difference, [domain]):
             return op == ">="
         if op in (">", "<=") and self.signs.nonnegative(-1 * difference, [domain]):

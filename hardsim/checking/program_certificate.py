@@ -23,11 +23,11 @@ from hardsim.network.model import Matrix, Transformer
 from hardsim.network.numbers import BOS
 from hardsim.program.assemble import assemble
 from hardsim.program.model import Program, ProgramLayer
+from hardsim.programs import PROGRAM_CLAIM, ProgramChecker
 from hardsim.proof.lattice import NumberSpan
 from hardsim.proof.program import Law, LayerLaw
 from hardsim.proof.ratios import Value
 from hardsim.proof.rows import Difference, Row
-from hardsim.programs import PROGRAM_CLAIM, ProgramChecker
 from hardsim.sections import FORMAT, SCHEMA_VERSION
 from hardsim.verify import digests, rejection
 from hardsim.version import __version__
