@@ -3,8 +3,8 @@
 Hard attention means that each head takes the mean over the visible keys with the largest score (average hardmax).
 Whether hard attention is what somebody wanted is no part of the claim. A certificate has the network, by names of
 coordinates, and what is claimed of it: spans of coordinates, of what heads read, of inputs and outputs of hidden
-units, at each kind of position (`spans`), and the form of the scores of each head (`scores`). Layer by layer it is checked that
-each claim follows from the ones before; from what is known then, the errors (`softness`).
+units, at each kind of position (`spans`), and the form of the scores of each head (`scores`). Layer by layer it is
+checked that each claim follows from the ones before; from what is known then, the errors (`softness`).
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from hardsim.expressions import evaluate, expression
 from hardsim.polynomials import Number, RationalFunction, of
 from hardsim.scores import RowFacts, RowReader, ScoreHead, as_key
 from hardsim.sections import FORMAT, ROW, Form, integer, keys, many, named, one_of, rational, row, size, text, truth
-from hardsim.softness import AtLength, Ends, FromOn, HeadFacts, LayerFacts, ProgramFacts, UnitFacts
-from hardsim.spans import HALF, MASKS, ZERO, Functions, KnownSpan, Sight, Signs, Site, Sites, has, nearest
+from hardsim.softness import AtLength, Ends, FromOn, HeadShape, LayerShape, ProgramFacts, UnitShape
+from hardsim.spans import HALF, MASKS, ZERO, Functions, KnownSpan, Signs, SiteKind, SiteKinds, VisibleKeys, has, nearest
 
 PROGRAM_CLAIM = (
-    "on every word of model.alphabet of each length in lengths, and of each from start on if it is not null, softmax at "
-    "the temperature answers as hard attention with the same weights: at each position that is read every output is on "
-    "the same side of the threshold, nearest to the same integer, or the same number if there is no threshold"
+    "on every word of model.alphabet of each length in lengths, and of each from start on if it is not null, softmax "
+    "at the temperature answers as hard attention with the same weights: at each position that is read every output is "
+    "on the same side of the threshold, nearest to the same integer, or the same number if there is no threshold"
 )
 PROGRAM_SECTIONS = ("claim", "lengths", "start", "temperature", "labels", "model", "facts")
 MOST_POSITIONS = 4096
@@ -169,6 +169,7 @@ class ProgramChecker(Signs):
         hold({*used, *model["outputs"]} <= {*written}, "model: it reads a coordinate that nothing writes")
         self.threshold = None if model["threshold"] is None else Fraction(model["threshold"])
         hold(not model["integers"] or model["read"] == "every", "model: integers are read at every position")
+        hold(not model["integers"] or model["threshold"] is None, "model: integers have no threshold")
 
     # ---- what is claimed ----
 
@@ -187,7 +188,7 @@ class ProgramChecker(Signs):
 
     def _world(self, longer: bool, claims: Any, lengths: Sequence[int], start: int | None) -> None:
         hold(claims is not None, "facts: nothing is claimed of some lengths")
-        self.sites, self.longer = Sites(self.model["bos"], longer), longer
+        self.sites, self.longer = SiteKinds(self.model["bos"], longer), longer
         self.columns = self._input(claims["input"])
         hold(len(claims["layers"]) == len(self.layers), "facts: claims are needed for each layer")
         layers = tuple(self._layer(*layer, claim) for layer, claim in zip(self.layers, claims["layers"], strict=True))
@@ -217,18 +218,18 @@ class ProgramChecker(Signs):
 
     def _layer(
         self, heads: Sequence[ScoreHead], units: Sequence[Any], biases: Mapping[str, Rational], claims: Any
-    ) -> LayerFacts:
+    ) -> LayerShape:
         hold(claims["heads"].keys() == {head.name for head in heads}, "facts: claims are needed for each head")
         hold(len(claims["units"]) == len(units), "facts: claims are needed for each hidden unit")
         parts: dict[str, list[tuple[Rational, dict[int, KnownSpan]]]] = {}
-        found = list[HeadFacts]()
+        found = list[HeadShape]()
         for head in heads:
             facts, reads = self._head(head, claims["heads"][head.name])
             found.append(facts)
             for out, read in reads.items():
                 parts.setdefault(out, []).append((1, read))
         self._written(claims["attended"], parts, {}, "attended")
-        own, parts = list[UnitFacts](), {}
+        own, parts = list[UnitShape](), {}
         for (clip, bias, form, outs), claim in zip(units, claims["units"], strict=True):
             before, after = (self._claimed(spans, f"a unit of {sorted(outs)!a}") for spans in claim)
             for place in self.sites.places:
@@ -238,11 +239,11 @@ class ProgramChecker(Signs):
                 fine = self.active(before[here], after[here], clip, place.domain)
                 hold(fine, f"facts: the output of a unit {told}")
             margins = {p.order: self.margin(before[p.order], clip, p.domain) for p in self.sites.places}
-            own.append(UnitFacts(clip, form, outs, margins, {order: span.high for order, span in before.items()}))
+            own.append(UnitShape(clip, form, outs, margins, {order: span.high for order, span in before.items()}))
             for out, weight in outs.items():
                 parts.setdefault(out, []).append((weight, after))
         self._written(claims["final"], parts, biases, "final")
-        return LayerFacts(tuple(found), tuple(own))
+        return LayerShape(tuple(found), tuple(own))
 
     def _written(
         self,
@@ -277,7 +278,7 @@ class ProgramChecker(Signs):
                 high[place.order] = high[place.order] + factor * ends[1]
         return low, high
 
-    def _head(self, head: ScoreHead, claim: Any) -> tuple[HeadFacts, dict[str, dict[int, KnownSpan]]]:
+    def _head(self, head: ScoreHead, claim: Any) -> tuple[HeadShape, dict[str, dict[int, KnownSpan]]]:
         hold(claim["reads"].keys() == head.values.keys(), f"facts: head {head.name} needs spans of what it reads")
         rows: dict[int, RowFacts] = {}
         readers: dict[int, RowReader] = {}
@@ -298,19 +299,19 @@ class ProgramChecker(Signs):
             for place in self.sites.places:
                 fine = self._reads(head, form, place, rows.get(place.order), reads[out][place.order], readers)
                 hold(fine, f"facts: what head {head.name} reads is not seen to be what is claimed {place}")
-        return HeadFacts(head, rows, sizes, values), reads
+        return HeadShape(head, rows, sizes, values), reads
 
     def _reads(
         self,
         head: ScoreHead,
         form: Mapping[str, Rational],
-        query: Site,
+        query: SiteKind,
         facts: RowFacts | None,
         claimed: KnownSpan,
         readers: Mapping[int, RowReader],
     ) -> bool:
         """Whether what a head adds to a coordinate is in a span, at one place."""
-        seen: list[tuple[Site, Sight]] = []
+        seen: list[tuple[SiteKind, VisibleKeys]] = []
         for key in self.sites.places:
             sight = self.sites.sees(query, key, head.mask)
             if sight is not None:
@@ -330,14 +331,14 @@ class ProgramChecker(Signs):
             self._contained(form, key, sight, claimed) for key, sight in seen
         )
 
-    def _fixed(self, form: Mapping[str, Rational], key: Site) -> Number | None:
+    def _fixed(self, form: Mapping[str, Rational], key: SiteKind) -> Number | None:
         """What a form is at a place, the same for every word; None if it is not."""
         spans = [(factor, self.columns[name][key.order]) for name, factor in form.items()]
         if not all(span.exact for _, span in spans):
             return None
         return sum((factor * span.offset for factor, span in spans), 0)
 
-    def _terms(self, form: Mapping[str, Rational], key: Site) -> list[tuple[Rational, KnownSpan]]:
+    def _terms(self, form: Mapping[str, Rational], key: SiteKind) -> list[tuple[Rational, KnownSpan]]:
         spans = [(factor, self.columns[name][key.order]) for name, factor in form.items()]
         return [(factor, as_key(span)) for factor, span in spans] if key.several else spans
 
@@ -349,13 +350,13 @@ class ProgramChecker(Signs):
             low, high = low + factor * ends[0], high + factor * ends[1]
         return low, high
 
-    def _contained(self, form: Mapping[str, Rational], key: Site, sight: Sight, claimed: KnownSpan) -> bool:
+    def _contained(self, form: Mapping[str, Rational], key: SiteKind, sight: VisibleKeys, claimed: KnownSpan) -> bool:
         """Whether what a form is at the keys of a place is in a span."""
         terms = self._terms(form, key)
         low, high = self._ends(terms)
         return self._between(low, high, sight, claimed) and self.on_lattice(terms, 0, claimed)
 
-    def _between(self, low: Number, high: Number, sight: Sight, claimed: KnownSpan) -> bool:
+    def _between(self, low: Number, high: Number, sight: VisibleKeys, claimed: KnownSpan) -> bool:
         for own, limit, sign in ((low, claimed.low, 1), (high, claimed.high, -1)):
             if not self.nonnegative(sign * (own - limit), sight.domains):
                 least = self.floor(sign * own, sight)
@@ -366,8 +367,8 @@ class ProgramChecker(Signs):
     def _mean(
         self,
         form: Mapping[str, Rational],
-        seen: Sequence[tuple[Site, Sight]],
-        query: Site,
+        seen: Sequence[tuple[SiteKind, VisibleKeys]],
+        query: SiteKind,
         count: Number,
         claimed: KnownSpan,
     ) -> bool:
@@ -425,7 +426,7 @@ class ProgramChecker(Signs):
                     found.append((place.order, self._distance(name, span, place)))
         return tuple(found)
 
-    def _distance(self, name: str, span: KnownSpan, place: Site) -> Number:
+    def _distance(self, name: str, span: KnownSpan, place: SiteKind) -> Number:
         threshold = self.threshold
         assert threshold is not None
         for side in (span.low - threshold, threshold - span.high):

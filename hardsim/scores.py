@@ -30,7 +30,7 @@ from typing import Any
 
 from hardsim.exact import Rational, hold
 from hardsim.polynomials import Number, Polynomial, RationalFunction, of, quotient
-from hardsim.spans import KEY, KnownSpan, Row, Sight, Signs, Site, Sites, has, moved
+from hardsim.spans import KEY, KnownSpan, Row, Signs, SiteKind, SiteKinds, VisibleKeys, has, moved
 
 Column = Mapping[str, Mapping[int, KnownSpan]]
 """Spans by coordinate and order of the place."""
@@ -68,7 +68,7 @@ class KeyGroup:
 
     orders: tuple[int, ...]
     parts: tuple[ScorePart, ...]
-    sight: Sight
+    sight: VisibleKeys
 
     @property
     def form(self) -> ScorePart:
@@ -118,11 +118,11 @@ def as_key(span: KnownSpan) -> KnownSpan:
 class RowReader:
     """Checks what is claimed of the rows of one head for queries at one place; Rejected if it is not seen."""
 
-    def __init__(self, signs: Signs, sites: Sites, head: ScoreHead, query: Site, columns: Column) -> None:
+    def __init__(self, signs: Signs, sites: SiteKinds, head: ScoreHead, query: SiteKind, columns: Column) -> None:
         self.signs, self.sites, self.head, self.query = signs, sites, head, query
         self.own = {name: columns[name][query.order] for pair in head.pairs for name in pair[0]}
         self.inverse = next((name for name, span in self.own.items() if span.most is not None), None)
-        self.parts: dict[int, tuple[ScorePart, Sight]] = {}
+        self.parts: dict[int, tuple[ScorePart, VisibleKeys]] = {}
         for key in sites.places:
             sight = sites.sees(query, key, head.mask)
             if sight is not None:
@@ -195,7 +195,7 @@ class RowReader:
                 self.need(same, "has a group whose scores have several forms")
         rest = [part for order, (part, _) in zip(orders, found, strict=True) if order != 2]
         domains = tuple(domain for _, sight in found for domain in sight.domains)
-        return KeyGroup(tuple(orders), (middle, *rest), Sight(found[0][1].low, found[-1][1].high, domains))
+        return KeyGroup(tuple(orders), (middle, *rest), VisibleKeys(found[0][1].low, found[-1][1].high, domains))
 
     def _unknown(self, parts: Iterable[ScorePart], step: Number) -> bool:
         """Whether all that depends on what is not known of keys is a multiple of a step."""
@@ -237,7 +237,7 @@ class RowReader:
         gaps = [self.signs.floor(sign * rise, sight), *([step - over] if step != 0 else [])]
         return tuple(self._positive(gap, sight) for gap in gaps), False, False
 
-    def _positive(self, gap: Number, sight: Sight) -> Number:
+    def _positive(self, gap: Number, sight: VisibleKeys) -> Number:
         """A gap, which is positive wherever its row is seen."""
         found = self.signs.floor(gap, sight)
         self.need(self.signs.positive(found, [*sight.domains, self.query.domain]), "has a gap that may be 0")

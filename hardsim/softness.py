@@ -33,7 +33,7 @@ from hardsim import polynomials
 from hardsim.exact import DOWN, ONE, UP, Rational, common, exp, hold
 from hardsim.polynomials import Number, RationalFunction, of
 from hardsim.scores import RowFacts, ScoreHead
-from hardsim.spans import LENGTH, Domain, Row, Signs, Site, above, has
+from hardsim.spans import LENGTH, Domain, Row, Signs, SiteKind, above, has
 
 NONE, TWO, HALF = Decimal(0), Decimal(2), Fraction(1, 2)
 EULER = Fraction(87, 32)
@@ -49,7 +49,7 @@ Ends = tuple[Mapping[int, Number], Mapping[int, Number]]
 
 
 @dataclass(frozen=True)
-class UnitFacts:
+class UnitShape:
     """A hidden unit: a clip or relu of a form and a bias, what it adds to which coordinates, and by order of the place
     its margin and the largest input."""
 
@@ -61,7 +61,7 @@ class UnitFacts:
 
 
 @dataclass(frozen=True)
-class HeadFacts:
+class HeadShape:
     """A head: its rows by order of the place (none of a uniform one), the ends of query and key forms, and those of
     values by coordinate."""
 
@@ -72,11 +72,11 @@ class HeadFacts:
 
 
 @dataclass(frozen=True)
-class LayerFacts:
+class LayerShape:
     """A layer."""
 
-    heads: tuple[HeadFacts, ...]
-    units: tuple[UnitFacts, ...]
+    heads: tuple[HeadShape, ...]
+    units: tuple[UnitShape, ...]
 
 
 @dataclass
@@ -84,9 +84,9 @@ class ProgramFacts:
     """What is known of hard attention on every word: of the layers, and how far each output is from where it would mean
     something else, by order of the place (none: it must be the very same)."""
 
-    places: Sequence[Site]
+    places: Sequence[SiteKind]
     coordinates: tuple[str, ...]
-    layers: tuple[LayerFacts, ...]
+    layers: tuple[LayerShape, ...]
     answers: tuple[str, ...]
     distances: tuple[tuple[int, Number], ...]
     exact: bool
@@ -121,7 +121,7 @@ class AtLength:
         self.at = {place.order: self._positions(place) for place in facts.places}
         self._ends: dict[tuple[int, Number], tuple[Fraction, Fraction]] = {}
 
-    def _positions(self, place: Site) -> range:
+    def _positions(self, place: SiteKind) -> range:
         n = self.n
         return {0: range(1), 1: range(1, 2), 2: range(2, n), 3: range(n, n + 1)}[place.order]
 
@@ -177,7 +177,7 @@ class AtLength:
         assert most is not None
         return least[0], most[1]
 
-    def _unit(self, unit: UnitFacts, moved: Decimal) -> Decimal:
+    def _unit(self, unit: UnitShape, moved: Decimal) -> Decimal:
         if not moved:
             return moved
         if unit.clip:
@@ -188,7 +188,7 @@ class AtLength:
         assert found is not None
         return NONE if UP.add(up(found[1]), moved) <= 0 else moved
 
-    def _distance(self, head: HeadFacts, errors: Mapping[str, Decimal]) -> Decimal:
+    def _distance(self, head: HeadShape, errors: Mapping[str, Decimal]) -> Decimal:
         """Of the weights of a head, in any row."""
         eta = NONE
         for (query, key), (q_size, k_size) in zip(head.head.pairs, head.sizes, strict=True):
@@ -198,7 +198,7 @@ class AtLength:
                 eta = UP.add(eta, UP.multiply(one, other))
         return max((self._row(*row, eta) for row in self._worst(head)), default=NONE)
 
-    def _worst(self, head: HeadFacts) -> Iterable[tuple[int, bool, Fraction, Fraction | None]]:
+    def _worst(self, head: HeadShape) -> Iterable[tuple[int, bool, Fraction, Fraction | None]]:
         """The rows of which one is the worst: keys that are seen, whether several may be largest, 1/tau, the gap; of
         rows that are alike otherwise only those count than which none with more keys has a smaller gap."""
         rows: dict[tuple[bool, Fraction, bool], dict[int, Fraction]] = {}
@@ -351,7 +351,7 @@ class FromOn:
         hold(found, f"{what} is not known")
         return min(factor for factor, _ in found), max(power for _, power in found)
 
-    def _layer(self, layer: LayerFacts, errors: Falling) -> Falling:
+    def _layer(self, layer: LayerShape, errors: Falling) -> Falling:
         own, terms = dict(errors.factors), list[tuple[str, Fraction, int, Fraction]]()
         for head in layer.heads:
             off = self._weights(head, errors) if head.rows else []
@@ -374,7 +374,7 @@ class FromOn:
         final = {name: rounded(factor) for name, factor in final.items()}
         return Falling(final, power, attended.rate if any(final.values()) else None)
 
-    def _forgotten(self, unit: UnitFacts, moved: Fraction, errors: Falling) -> bool:
+    def _forgotten(self, unit: UnitShape, moved: Fraction, errors: Falling) -> bool:
         """Whether a clip gives the number that it gives in hard attention."""
         found = self._least(unit.margins)
         if not all(self.signs.positive(value, [self.domain]) for value in found):
@@ -382,7 +382,7 @@ class FromOn:
         limit, power = self._below(unit.margins, "a margin")
         return self.falls(moved, errors.power + power, errors.rate, limit)
 
-    def _weights(self, head: HeadFacts, errors: Falling) -> list[tuple[Fraction, int, Fraction]]:
+    def _weights(self, head: HeadShape, errors: Falling) -> list[tuple[Fraction, int, Fraction]]:
         """How far the weights of a head may be off: a sum of terms `factor n^power e^(-rate n)`."""
         factor, power, name = Fraction(0), 0, head.head.name
         for (query, key), (q_size, k_size) in zip(head.head.pairs, head.sizes, strict=True):

@@ -85,7 +85,7 @@ def exactly(value: Number) -> KnownSpan:
 
 
 @dataclass(frozen=True)
-class Sight:
+class VisibleKeys:
     """The positions j from `low` to `high` that a query sees; `domains` say what i, n and j can be."""
 
     low: Number
@@ -94,7 +94,7 @@ class Sight:
 
 
 @dataclass(frozen=True)
-class Site:
+class SiteKind:
     """A kind of position."""
 
     order: int
@@ -111,7 +111,7 @@ class Site:
         return ("at the beginning of the sequence", "at i = 1", "at 1 < i < n", "at i = n")[self.order]
 
 
-class Sites:
+class SiteKinds:
     """The places of every length from 2 on, or those of length 1. Of length 2 there are none between: what is claimed
     of them is true."""
 
@@ -119,24 +119,27 @@ class Sites:
         self.bos, self.n = bos, LENGTH if longer else 1
         end = _domain(n=above(2, 0)) if longer else _domain()
         last = _domain(i=above(2, 0), n=above(2, 0))
-        found = [Site(0, 0, self.n, end)] if bos else []
-        found.append(Site(1, 1, self.n, end))
+        found = [SiteKind(0, 0, self.n, end)] if bos else []
+        found.append(SiteKind(1, 1, self.n, end))
         if longer:
-            found += [Site(2, INDEX, LENGTH, _domain(i=above(2, 0), n=above(3, 0, 1))), Site(3, LENGTH, LENGTH, last)]
+            found += [
+                SiteKind(2, INDEX, LENGTH, _domain(i=above(2, 0), n=above(3, 0, 1))),
+                SiteKind(3, LENGTH, LENGTH, last),
+            ]
         self.places = tuple(found)
 
-    def sees(self, query: Site, key: Site, mask: str) -> Sight | None:
+    def sees(self, query: SiteKind, key: SiteKind, mask: str) -> VisibleKeys | None:
         """The positions of one place that a query at another sees."""
         if query.several and key.several:
             upto, beyond = _domain(above(2, 0, 1), above(3, 0, 1, 2), above(2, 0)), _domain(
                 above(2, 0), above(4, 0, 1, 2), above(3, 0, 1)
             )  # fmt: skip
             return {
-                "none": Sight(2, LENGTH - 1, (upto, beyond)),
-                "future": Sight(2, INDEX, (upto,)),
-                "strict-future": Sight(2, INDEX - 1, (_domain(above(3, 0, 1), above(4, 0, 1, 2), above(2, 0)),)),
-                "past": Sight(INDEX, LENGTH - 1, (_domain(above(2, 0), above(3, 0, 1, 2), above(2, 0, 1)),)),
-                "strict-past": Sight(INDEX + 1, LENGTH - 1, (beyond,)),
+                "none": VisibleKeys(2, LENGTH - 1, (upto, beyond)),
+                "future": VisibleKeys(2, INDEX, (upto,)),
+                "strict-future": VisibleKeys(2, INDEX - 1, (_domain(above(3, 0, 1), above(4, 0, 1, 2), above(2, 0)),)),
+                "past": VisibleKeys(INDEX, LENGTH - 1, (_domain(above(2, 0), above(3, 0, 1, 2), above(2, 0, 1)),)),
+                "strict-past": VisibleKeys(INDEX + 1, LENGTH - 1, (beyond,)),
             }[mask]
         fits = {
             "none": True,
@@ -149,12 +152,12 @@ class Sites:
             return None
         if key.several:  # the query is at an end
             i = above(3, 0, 1) if query.order == 3 else _constant(1)
-            return Sight(2, LENGTH - 1, (_domain(i, above(3, 0, 1), above(2, 0)),))
+            return VisibleKeys(2, LENGTH - 1, (_domain(i, above(3, 0, 1), above(2, 0)),))
         i, n, *_ = query.domain
         j = n if key.order == 3 else _constant(key.order)
-        return Sight(key.i, key.i, (_domain(i, n, j),))
+        return VisibleKeys(key.i, key.i, (_domain(i, n, j),))
 
-    def count(self, query: Site, mask: str) -> Number:
+    def count(self, query: SiteKind, mask: str) -> Number:
         """How many positions a query sees."""
         if not query.order:
             return self.n + 1 if mask in ("none", "past", "strict-past") else 1
@@ -226,7 +229,7 @@ class Signs(Costs):
             self._multiples[key] = fine
         return self._multiples[key]
 
-    def floor(self, value: Number, sight: Sight) -> Number:
+    def floor(self, value: Number, sight: VisibleKeys) -> Number:
         """A function of i and n that is at most one of i, n and j: it at an end if it rises or falls."""
         if not has(value, 2):
             return value
@@ -236,7 +239,7 @@ class Signs(Costs):
                 return moved(value, j=end)
         return self._bottom(value, sight.domains)
 
-    def least_of(self, value: Number, site: Site) -> Number:
+    def least_of(self, value: Number, site: SiteKind) -> Number:
         """A function of n that is at most one of i and n at a place."""
         if not site.several or not has(value, 0):
             return value
@@ -254,7 +257,7 @@ class Signs(Costs):
 
     # ---- spans ----
 
-    def within(self, inner: KnownSpan, outer: KnownSpan, sight: Sight) -> bool:
+    def within(self, inner: KnownSpan, outer: KnownSpan, sight: VisibleKeys) -> bool:
         """Whether every number of one span, at every position that is seen, is in another of i and n."""
         if inner == outer and not any(has(part, 2) for part in (inner.low, inner.high, inner.offset, inner.step or 0)):
             return True
@@ -294,7 +297,7 @@ class Signs(Costs):
 
     def active(self, span: KnownSpan, outer: KnownSpan, clip: bool, domain: Domain) -> bool:
         """Whether max(x, 0), or min(max(x, 0), 1), of every number x of a span is in another."""
-        here = Sight(0, 0, (domain,))
+        here = VisibleKeys(0, 0, (domain,))
         if self.nonnegative(-1 * span.high, [domain]):
             return self.within(ZERO, outer, here)
         if clip and self.nonnegative(span.low - 1, [domain]):
@@ -376,7 +379,7 @@ class Functions:
         hold(not what.truth, f"{text!a} is a truth, not a number")
         return self._number(what.tree, {"i": INDEX, "n": LENGTH, "j": KEY}, None)
 
-    def encoding(self, text: str, site: Site) -> KnownSpan:
+    def encoding(self, text: str, site: SiteKind) -> KnownSpan:
         """What an encoding is at a place; of a truth that differs there only that it is one."""
         what, names = expression(text, "in"), {"i": site.i, "n": site.n}
         if what.truth:

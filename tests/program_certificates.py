@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -37,10 +38,8 @@ def made(name: str, max_n: int | None = None) -> dict[str, Any]:
 
 def sealed(document: dict[str, Any]) -> str | None:
     """Why a document is rejected when its digests are made to fit; None if it is not."""
-    try:
+    with suppress(KeyError, TypeError, ValueError):
         document["digests"] |= digests(document)
-    except (KeyError, TypeError, ValueError):
-        pass
     return verify(document)
 
 
@@ -52,9 +51,7 @@ def network(document: dict[str, Any]) -> dict[str, Any]:
     model, layers = document["model"], list[dict[str, Any]]()
     names = sorted({*model["embedding"], *model["encodings"], *_written(model)})
     rows = [*model["alphabet"], *(["BOS"] if model["bos"] else [])]
-    embedding = {
-        row: {name: values[k] for name, values in model["embedding"].items()} for k, row in enumerate(rows)
-    }
+    embedding = {row: {name: values[k] for name, values in model["embedding"].items()} for k, row in enumerate(rows)}
     for layer in model["layers"]:
         heads = [
             {"mask": head["mask"], "weighting": "average", "w_q": head["query"], "w_k": head["key"],
