@@ -290,6 +290,9 @@ class ProgramChecker(Signs):
             inner = [None if rule is None else (rule[0], *map(self._function, rule[1:])) for rule in told["inner"]]
             hold(len(inner) == len(told["groups"]), f"facts: head {head.name} needs a rule for each group")
             pairs = [(a, b, self._function(s), self._function(t), sign) for a, b, s, t, sign in told["pairs"]]
+            for step, rest in [*(rule[1:] for rule in inner if rule is not None), *(pair[2:4] for pair in pairs)]:
+                fine = not has(step, 2) and (place.several or not (has(step, 0) or has(rest, 0)))
+                hold(fine, f"facts: head {head.name} has a step or a rest that depends on what it must not {place}")
             rows[place.order] = reader.row(told["groups"], inner, pairs)
         sizes = tuple((self._extent(query), self._extent(key)) for query, key in head.pairs)
         values, reads = {}, {}
@@ -323,7 +326,7 @@ class ProgramChecker(Signs):
             seen = [(key, sight) for key, sight in seen if key.order == facts.winner]
         if claimed.most is not None:
             count = self.sites.count(query, head.mask)
-            bare = all(self._fixed(form, key) == int(not key.order) for key, _ in seen)
+            bare = all(self._fixed(form, key) == int(not key.order) for key, _ in seen) and not seen[0][0].order
             ends = self.nonnegative(of(1) / count - claimed.low, [query.domain]) and claimed.high == 1
             return bare and ends and claimed.step is None and claimed.most == count and readers[query.order].begins()
         tied = not facts.unique and facts.winner is None

@@ -129,7 +129,7 @@ class AtLength:
         """A function at a position."""
         if not isinstance(value, RationalFunction):
             return Fraction(value)
-        self.signs.spend(2)
+        self.signs.spend(6)
         top, bottom = (evaluated(part, i, self.n) for part in in_integers(value))
         hold(bottom != 0, "a division by zero")
         return Fraction(top, bottom)

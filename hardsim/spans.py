@@ -28,7 +28,7 @@ INDEX, LENGTH, KEY, _ = VARIABLE
 MASKS = ("none", "future", "past", "strict-future", "strict-past")
 MOST_POWER = 24
 """The largest exponent of an expression."""
-STEP = 12
+STEP = 60
 """Steps that an operation on functions takes, as work is counted."""
 HALF = Fraction(1, 2)
 COMPARED = {
@@ -170,8 +170,16 @@ def moved(number: Number, i: Number | None = None, j: Number | None = None) -> N
     """A function at another i or j, polynomials in i, n and j."""
     if not isinstance(number, RationalFunction):
         return number
-    places = [polynomials.of(value).top for value in (INDEX if i is None else i, LENGTH, KEY if j is None else j, 1)]
-    return polynomials.at(number, places)
+    places = [polynomials.of(value) for value in (INDEX if i is None else i, LENGTH, KEY if j is None else j, 1)]
+    hold(not any(place.factors for place in places), "a position is a polynomial")
+    return polynomials.at(number, [place.top for place in places])
+
+
+def weight(value: Number) -> int:
+    """How much work a function makes: the degrees of its terms, added up."""
+    if not isinstance(value, RationalFunction):
+        return 1
+    return sum(1 + sum(powers) for poly in (value.top, *value.factors) for powers in poly.terms)
 
 
 def has(number: Number, name: int) -> bool:
@@ -202,7 +210,7 @@ class Signs(Costs):
     def _sign(self, value: RationalFunction, domain: Domain, strictly: bool) -> bool:
         key = value, domain, strictly
         if key not in self._signs:
-            self.spend(STEP * (1 + len(value.top.terms)))
+            self.spend(STEP + 20 * weight(value))
             self.keep(1)
             if strictly:
                 self._signs[key] = polynomials.positive(value, domain)
@@ -415,12 +423,14 @@ class Functions:
             hold(type(power) is int and 0 <= power <= MOST_POWER, f"an exponent is none from 0 to {MOST_POWER}")
             total: Number = 1
             for _ in range(int(power)):  # type: ignore[arg-type]  # it is an int
+                self.signs.spend(weight(total) * weight(base))
                 total = total * base
             return total
         hold(op == "chain", f"an expression has {op!a}, of which nothing is known")
         total = self._number(parts[0], names, domain)
         for name, part in parts[1:]:
             other = self._number(part, names, domain)
+            self.signs.spend(weight(total) * weight(other))
             hold(name in ("+", "-", "*", "/"), f"an expression has {name!a}, of which nothing is known")
             if name == "/":
                 hold(domain is None or self._apart(other, domain), "what an expression divides by may be 0")
