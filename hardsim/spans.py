@@ -397,7 +397,23 @@ class Functions:
         if isinstance(tree, tuple) and tree[0] == "[":
             found = self._truth(tree[1], names, site.domain)
             return KnownSpan(0, 1, 0, 1) if found is None else exactly(int(found))
-        return exactly(self._number(tree, names, site.domain))
+        return self._repeating(tree, names, site.domain) or exactly(self._number(tree, names, site.domain))
+
+    def _repeating(self, tree: Tree, names: Mapping[str, Number], domain: Domain) -> KnownSpan | None:
+        """What is known of -1 to an integer that varies, or of one modulo a number; None of anything else."""
+        if not isinstance(tree, tuple):
+            return None
+        op, first, *rest = tree
+        if op == "**" and self._number(first, names, domain) == -1:
+            power = self._number(rest[0], names, domain)
+            if isinstance(power, RationalFunction) and self.signs.multiple(power, 1):
+                return KnownSpan(-1, 1, -1, 2)
+        if op == "chain" and len(rest) == 1 and rest[0][0] == "%":
+            number, modulus = (self._number(part, names, domain) for part in (first, rest[0][1]))
+            fine = isinstance(modulus, int) and modulus > 0 and self.signs.multiple(number, 1)
+            hold(fine, "an expression divides with a remainder, of which nothing is known")
+            return KnownSpan(0, modulus - 1, 0, 1)
+        return None
 
     def of_length(self, text: str) -> Number:
         """A temperature of every length."""
