@@ -99,9 +99,7 @@ def lie(document: dict[str, Any], random: Random) -> None:
     path = random.choice(some)
     old, texts = at(facts, path), facts["functions"]
     if part == "functions":
-        new: Any = random.choice(
-            (f"({old})*2", f"({old})*1000", f"({old})/1000", f"({old}) + 1", "0", "n", *texts)
-        )
+        new: Any = random.choice((f"({old})*2", f"({old})*1000", f"({old})/1000", f"({old}) + 1", "0", "n", *texts))
     elif isinstance(old, str):
         new = random.choice(("lattice", "look-up"))
     else:
