@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from hardsim.exact import BITS, Rational, bits, hold, whole
+from hardsim.exact import BITS, Rational, Rejected, bits, hold, whole
 
 VARIABLES = 4
 CONSTANT = (0,) * VARIABLES
@@ -34,11 +34,13 @@ class Polynomial:
     def __init__(self, terms: Mapping[Powers, Rational]) -> None:
         self.terms: Terms = {powers: whole(c) for powers, c in terms.items() if c}
         self._hash = hash(frozenset(self.terms.items()))
-        hold(len(self.terms) <= MOST_TERMS, f"too large: a polynomial of more than {MOST_TERMS} terms")
-        degree = max(map(sum, self.terms), default=0)
-        hold(degree <= MOST_DEGREE, f"too large: a polynomial of a degree of more than {MOST_DEGREE}")
-        size = max(map(bits, self.terms.values()), default=0)
-        hold(size <= BITS, f"too large: a polynomial with a number of more than {BITS} bits")
+        if len(self.terms) > MOST_TERMS:
+            raise Rejected(f"too large: a polynomial of more than {MOST_TERMS} terms")
+        for powers, c in self.terms.items():
+            if sum(powers) > MOST_DEGREE:
+                raise Rejected(f"too large: a polynomial of a degree of more than {MOST_DEGREE}")
+            if bits(c) > BITS:
+                raise Rejected(f"too large: a polynomial with a number of more than {BITS} bits")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Polynomial) and self.terms == other.terms
@@ -185,8 +187,10 @@ def quotient(top: Polynomial, factors: Iterable[Polynomial]) -> Number:
     kept = list[Polynomial]()
     for factor in factors:
         lead = factor.terms[max(factor.terms)]
-        scale = Polynomial({CONSTANT: 1 / Fraction(lead)})
-        top, monic = top.times(scale), factor.times(scale)
+        monic = factor
+        if lead != 1:
+            scale = Polynomial({CONSTANT: 1 / Fraction(lead)})
+            top, monic = top.times(scale), factor.times(scale)
         if monic == ONE:
             continue
         divided = top.over(monic)
