@@ -98,6 +98,7 @@ def test_bounds_are_the_closed_forms() -> None:
 
 
 @pytest.mark.parametrize(("name", "regime"), CERTIFIED)
+@pytest.mark.slow
 def test_each_number_of_the_bounds_is_checked(name: str, regime: str) -> None:
     document = made(name, regime, None)
     changed = 0

@@ -27,7 +27,7 @@ from hardsim.network.model import Schedule, Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.model import Kind, Program, Weighting
 from hardsim.program.sharpness import Budget
-from hardsim.proof.decay import EveryLength, ProgramArgument, argue
+from hardsim.proof.decay import DecayClaim, ProgramArgument, argue
 from hardsim.proof.program import ProgramLaw, law_of
 from hardsim.proof.result import NotProved
 from hardsim.records import Record, Unwritten, written
@@ -228,7 +228,7 @@ class Subject(Target):
         tau = self.schedule
         if tau is not None and not isinstance(tau, Arith):
             return ProgramArgument(str(tau), reason=f"its temperature is a {tau}, which says nothing of longer words")
-        return argue(EveryLength(self.program, self.law, self.exact, lengths), tau)
+        return argue(DecayClaim(self.program, self.law, self.exact, lengths), tau)
 
     @cached_property
     def temperature(self) -> Schedule | None:

@@ -18,9 +18,6 @@ from typing import Literal
 from hardsim.network.numbers import Rational
 from hardsim.proof.facts import Column, Count, CountPredicate, Facts
 
-EDGES = {"Y": "first", "X": "last"}
-"""Where there is no position before, or after."""
-
 
 class Cuts:
     """The columns of operators, in terms of the variables that some functions are abbreviated by."""
@@ -79,21 +76,13 @@ class Cuts:
         """Exclusive or."""
         return self.known(self.facts.each("xor", lambda a, b: int(a != b), left, right))
 
-    def step(self, op: Literal["Y", "X"], what: Column) -> Column:
-        """Strong yesterday or next. Of what is always true it says that there is such a position, of what never is,
-        nothing."""
-        found, diagrams = self.facts.step(op, what), self.facts.diagrams
-        if found in self.nodes or not self.facts.same(what):
-            return found
-        return what if what[0] == diagrams.zero else self.facts.negated(self.facts.edge(EDGES[op]))
-
     def near(self, op: Literal["S", "U"], left: Column, right: Column) -> Column:
-        """Since or until. It is its right side where that is always or never true. `a S (a S b)` is `a S b`: from a
-        witness of the second back to here a holds, and from here to that of the first, as b is one of its own."""
+        """Since or until. `a S (a S b)` is `a S b`: from a witness of the second back to here a holds, and from here to
+        that of the first, as b is one of its own."""
         found = self.facts.nearest(op, self.either([self.facts.negated(left), right]), right)
         again = self._nears.get(right) == (op, left)
         self._nears.setdefault(found, (op, left))
-        return right if (again or self.facts.same(right)) and found not in self.nodes else found
+        return right if again and found not in self.nodes else found
 
     def predicate(self, asked: CountPredicate, count: Count) -> Column:
         """A predicate of a count. One of all positions may be that of a position or length, or be looked up."""

@@ -320,7 +320,7 @@ def _reach(low: OfN, high: OfN) -> tuple[Fraction, int]:
 
 
 @dataclass(frozen=True)
-class EveryLength:
+class DecayClaim:
     """What is to be proved of a program: that every output is nearer to the hard one than that is to the threshold, or
     the very same (`exact`). `lengths` says which lengths below a given one words have, with their padding."""
 
@@ -366,15 +366,15 @@ class EveryLength:
             if wrong is not None:
                 reason = f"the bound of the output's error at length {wrong} is not below its distance"
                 break
-            size = max(_most(self.law.more.size), *(_most(layer.size) for layer in self.law.more.layers))
-            shown = f"{size[0]}" + (f" n^{size[1]}" if size[1] else "")
+            size, power = _most((*self.law.more.size, *(one for layer in self.law.more.layers for one in layer.size)))
+            shown = f"{size} n^{power}" if power else str(size)
             return ProgramArgument(
                 temperature, start, shown, tuple(found.heads), tuple(found.layers), tuple(found.checks)
             )
         return ProgramArgument(temperature, reason=f"at the temperature {temperature} {reason}")
 
 
-def argue(claim: EveryLength, tau: Arith | None = None) -> ProgramArgument:
+def argue(claim: DecayClaim, tau: Arith | None = None) -> ProgramArgument:
     """The argument for every length: at a given temperature, or else at `1/(C n^(k + 1))`, where all gaps are at least
     a constant times n^-k and C is the least power of two at which it goes through."""
     if tau is not None:
@@ -396,7 +396,7 @@ def argue(claim: EveryLength, tau: Arith | None = None) -> ProgramArgument:
     return found
 
 
-def _given(claim: EveryLength, tau: Arith) -> ProgramArgument:
+def _given(claim: DecayClaim, tau: Arith) -> ProgramArgument:
     """At a temperature of n."""
     reason = f"the temperature {tau} is no rational function of n alone"
     if "i" in tau.variables:

@@ -434,14 +434,18 @@ class Facts:
 
     def step(self, op: Literal["Y", "X"], what: Column) -> Column:
         """`Y what` or `X what`."""
-        fact = self.fact(op, what)
+        fact = self.beside(op, what)
         edge = self.sites.edge("first" if op == "Y" else "last")
         return tuple(self.diagrams.zero if here else fact for here in edge)
 
+    def beside(self, op: Literal["Y", "X"], what: Column) -> int:
+        """Whether something holds at the position before, or after, where there is one."""
+        return what[0] if self.same(what) else self.fact(op, what)
+
     def nearest(self, op: Near, where: Column, what: Column) -> Column:
         """What holds at the nearest position of some, or where there is none here; with a mask that is here too where
-        all of them are, which leaves no fact but of what is always or never true (as a count of it has)."""
-        if op != "E" and set(where) == {self.diagrams.one} and not self.same(what):
+        all of them are. What is always or never true is so there."""
+        if self.same(what) or (op != "E" and set(where) == {self.diagrams.one}):
             return what
         return self.everywhere(self.fact(op, where, what))
 

@@ -645,4 +645,6 @@ class GeneralFacts(Facts):
             return tuple(at_zero)
         if None in columns:
             raise NotProved("a predicate of a count is no predicate by name")
+        if set(count[1]) == {self.diagrams.one}:  # there is a position, and what would be read of none does not matter
+            at_zero = self.everywhere(self.diagrams.zero)
         return tuple(self.fact("table", count, *pair) for pair in zip(at_zero, columns, strict=True))

@@ -23,8 +23,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from math import ceil, floor
-from typing import Any
+from typing import Any, Literal
 
 from hardsim.network.numbers import ONE, Mask, Rational
 from hardsim.program.model import Affine, Head, Kind, Program, ProgramLayer, Unit, Weighting
@@ -75,8 +76,9 @@ NEAREST: dict[tuple[Weighting, Mask], Near] = {
     (Weighting.LEFTMOST, Mask.PAST): "U",
     (Weighting.RIGHTMOST, Mask.NONE): "E",
 }
+STEPS: tuple[Literal["Y", "X"], ...] = ("Y", "X")
 SIDES = {mask: side for side, mask in MASKS.items()}
-SOME = {"L": "S", "R": "U", "": "E"}
+SOME: dict[str, Near] = {"L": "S", "R": "U", "": "E"}
 """The fact that some visible position satisfies something: the nearest such position does."""
 
 
@@ -234,7 +236,7 @@ class ProgramMeaning:
             return facts.nearest(read.op, read.where, read.what)
         known = {name: facts.distances(read.op, self.facts.fixed(read.where, "what a head looks for"))
                  for name, read in reads.items()}  # fmt: skip
-        steps = {name: [facts.fact(op, read.what) for op in ("Y", "X")] for name, read in reads.items()}
+        steps = {name: [facts.beside(op, read.what) for op in STEPS] for name, read in reads.items()}
         result = []
         for site, number in enumerate(total):
             if facts.diagrams.constant(number):
@@ -251,21 +253,25 @@ class ProgramMeaning:
 
     def _tabled(self, total: Column, name: str, count: Count, columns: Sequence[Any], out: str) -> Column:
         """A predicate of a count: what was read if the count is positive, else a value that depends on the site."""
-        facts = self.facts
-        some, variable = self._some(count), facts.fact("read", name)
-        read, none = facts.diagrams.all_of((some, variable)), facts.diagrams.negated(some)
-        choices = {}
-        for zero in (facts.diagrams.zero, facts.diagrams.one, *facts.predicates):
-            other = facts.diagrams.all_of((none, zero))
-            choices[facts.diagrams.linear([(1, read), (1, other)])] = zero
-        if any(number not in choices for number in total):
-            raise NotProved(f"the coordinate '{out}' is not a predicate of a count")
-        return facts.table(count, [choices[number] for number in total], columns)
+        facts, variable = self.facts, self.facts.fact("read", name)
 
-    def _some(self, count: Count) -> int:
+        @cache
+        def choices(some: int) -> dict[int, int]:
+            read, none = facts.diagrams.all_of((some, variable)), facts.diagrams.negated(some)
+            zeros = (facts.diagrams.zero, facts.diagrams.one, *facts.predicates)
+            return {
+                facts.diagrams.linear([(1, read), (1, facts.diagrams.all_of((none, zero)))]): zero for zero in zeros
+            }
+
+        found = [choices(some).get(number) for some, number in zip(self._some(count), total, strict=True)]
+        if None in found:
+            raise NotProved(f"the coordinate '{out}' is not a predicate of a count")
+        return facts.table(count, [zero for zero in found if zero is not None], columns)
+
+    def _some(self, count: Count) -> Column:
         """Whether a count is positive."""
         side, what = count
-        return self.facts.fact(SOME[side], what, what)
+        return self.facts.nearest(SOME[side], what, what)
 
     def _compared(self, clips: list[Unit], bias: Rational, reads: dict[str, Found]) -> Column:
         """A comparison of looked-up counts: each is what was read, plus whether there is any, minus 1."""
@@ -281,7 +287,7 @@ class ProgramMeaning:
                 constant += coefficient
             elif isinstance(read, LookedUp) and read.columns is None:
                 counts[read.count] = counts.get(read.count, 0) + coefficient
-                rest.append((-coefficient, facts.everywhere(self._some(read.count))))
+                rest.append((-coefficient, self._some(read.count)))
                 constant += coefficient
             else:
                 rest.append((coefficient, self.of(name)))

@@ -545,7 +545,8 @@ def places(*names: str) -> tuple[str, ...]:
 
 
 def bounds(name: str, argument: HeadArgument, slope: Rational) -> Iterator[Query]:
-    """The error in x = e^-g: of x it is known that its product with the beginning of the series of e^g is below 1."""
+    """The error in x = e^-g, with which every bound grows: it is taken at one over the beginning of the series of e^g,
+    which is more."""
     g = argument.g
     assert g is not None
     error = Fraction(argument.error)
@@ -578,13 +579,13 @@ def bounds(name: str, argument: HeadArgument, slope: Rational) -> Iterator[Query
 
 
 def small(name: str, g: Fraction) -> tuple[str, ...]:
-    """e^-g, of which is known that it is positive, and its product with the beginning of the series of e^g below 1."""
+    """More than e^-g: one over the beginning of the series of e^g."""
     parts = [Fraction(1)]
     while len(parts) < MOST_TERMS and (len(parts) < g or parts[-1] * 2**80 > 1):
         parts.append(parts[-1] * g / len(parts))
     terms, series = len(parts), sum(parts, Fraction(0))
-    return (f"(declare-const {name} Real)", f"; 1 + g + ... + g^{terms - 1}/{terms - 1}!, g = {g}",
-            f"(assert (and (< 0.0 {name}) (<= (* {number(series)} {name}) 1.0)))")  # fmt: skip
+    told = f"; at least e^-g: one over 1 + g + ... + g^{terms - 1}/{terms - 1}!, g = {g}"
+    return told, f"(define-fun {name} () Real (/ 1.0 {number(series)}))"
 
 
 def writer(model: Transformer, program: Program) -> Writer:

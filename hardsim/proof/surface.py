@@ -172,7 +172,7 @@ class SurfaceColumns:
             case "S" | "U":
                 return self.cuts.near(op, *args)
             case "X" | "Y":
-                return self.cuts.step(op, *args)
+                return self.facts.step(op, *args)
             case _:
                 return self._derived(op, args)
 
@@ -187,7 +187,7 @@ class SurfaceColumns:
         held, reached = args[0] if len(args) > 1 else self.one, negated(args[-1]) if dual else args[-1]
         found = reached
         for place in range(node.most - 1, -1, -1):  # how far it is from there to the position that is spoken of
-            found = cuts.both([held, cuts.step(where, found)])
+            found = cuts.both([held, self.facts.step(where, found)])
             if place >= node.least:
                 found = cuts.either([reached, found])
         return negated(found) if dual else found

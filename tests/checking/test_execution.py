@@ -106,6 +106,7 @@ def test_an_error_in_a_worker_is_that_error(crew: Crew) -> None:
     assert (caught.value.message, caught.value.hint) == ("too long", "Do something else.")
 
 
+@pytest.mark.slow
 def test_an_error_in_the_source_of_the_shards_is_that_error(crew: Crew) -> None:
     def broken() -> Iterator[Shard]:
         yield from shards(20)
@@ -115,6 +116,7 @@ def test_an_error_in_the_source_of_the_shards_is_that_error(crew: Crew) -> None:
         list(crew.run(Job(echoing, ("nowhere",)), broken()))
 
 
+@pytest.mark.slow
 def test_results_that_nobody_wants_any_more_are_given_up_with_their_processes(crew: Crew) -> None:
     with closing(crew.run(Job(echoing, ("nowhere",)), shards(1000))) as results:
         assert next(results) == 0
@@ -349,6 +351,7 @@ def test_programs_and_models_give_the_same_on_two_processes(name: str, crew: Cre
     assert one == two
 
 
+@pytest.mark.slow
 def test_a_bound_report_is_the_same_on_two_processes(crew: Crew) -> None:
     options = CheckOptions(max_n=3, exhaustive=30)
     for target in map(bound_subject, (shipped("since.ltl"), shipped("flipflop.ahat.json"))):

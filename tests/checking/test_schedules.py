@@ -76,6 +76,7 @@ def test_programs_are_certified_and_proved() -> None:
     assert hot.verdict is not Verdict.PROVED
 
 
+@pytest.mark.slow
 def test_brackets_of_a_schedule_with_a_logarithm() -> None:
     """Of `a S b` the logits fall by beta log(n + 1)/2 nats a position. At length 2 beta = 2 is on the threshold itself:
     the share of the wrong position is 1/4, which neither end can tell."""

@@ -415,6 +415,7 @@ def test_exact_hard_attention_runs_once_on_every_word(name: str, max_n: int, mon
     assert len(ran) == len(set(ran)) == result.words * (2 if result.model.ties_broken else 1)
 
 
+@pytest.mark.slow
 def test_what_workers_measure_is_what_this_process_would(tmp_path: Path) -> None:
     subject = program_of(tmp_path, "alphabet: a b\npad: len + 1\nY(i) := in(i)\n")
     options, told = CheckOptions(max_n=5, exhaustive=100), list[Progress]()

@@ -259,6 +259,7 @@ def test_a_plot_is_refused_before_anything_is_computed(
     assert [path.name for path in tmp_path.iterdir()] == [model.name]
 
 
+@pytest.mark.slow
 def test_settings_with_which_matplotlib_does_not_start_are_refused(tmp_path: Path, model: Path) -> None:
     settings = tmp_path / "settings"
     settings.write_bytes(b"\xff\xfe")

@@ -62,6 +62,7 @@ def test_networks_answer_as_the_oracle_on_all_short_words(regime: str, made: tup
 @pytest.mark.sweep
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason="the public programs lie beside the project, in ../shared")
 @pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.cr")), ids=lambda path: path.stem)
+@pytest.mark.slow
 def test_public_programs_are_proved_in_every_regime(hardsim: Cli, path: Path) -> None:
     done = hardsim("check", path, "--max-n", "4", "--regime", "all", "--json", "-").exits(0)
     assert [result["verdict"] for result in done.json["results"]] == ["PROVED"] * 4

@@ -159,6 +159,7 @@ def test_temperatures_out_of_range(hardsim: Any, name: str, tau: str, where: str
 
 
 @pytest.mark.sweep
+@pytest.mark.slow
 def test_a_deep_formula_is_used_by_every_command(hardsim: Any, tmp_path: Path) -> None:
     """5,000 negations of a are a: the half of all words that end in it."""
     path = written(tmp_path / "deep.ltl", "alphabet: a b\n" + "!" * 5000 + "a\n")
@@ -180,6 +181,7 @@ def test_what_is_too_deep_is_refused_with_its_place(hardsim: Any, tmp_path: Path
 
 
 @pytest.mark.sweep
+@pytest.mark.slow
 def test_of_what_is_too_large_the_semantics_answers(hardsim: Any, tmp_path: Path) -> None:
     """1,500 strong nexts ask for as many positions, which no word here has: the formula says `first`, which the last
     position is in words of one symbol, and the position that is asked for counts."""

@@ -194,6 +194,7 @@ def test_a_directory_of_all_kinds(hardsim: Any, tmp_path: Path, since: Path) -> 
 # ---- programs ----
 
 
+@pytest.mark.slow
 def test_the_result_does_not_depend_on_the_number_of_processes(hardsim: Any, tmp_path: Path) -> None:
     arguments = ("check", program(tmp_path, SOME_A), "--max-n", "7", "--exhaustive", "100", "--json", "-")
     one, two = (hardsim(*arguments, "--workers", workers).exits(0) for workers in ("1", "2"))

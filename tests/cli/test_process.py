@@ -229,13 +229,13 @@ def test_the_module_and_the_script_are_the_same_command() -> None:
         ("show nowhere.ltl 2>&-", 2),
         ("show nowhere.ltl 2>/dev/full", 2),
         ("check '{}' --max-n 0 2>/dev/full", 2),
-        ("check '{}' --max-n 2 --regime none 2>/dev/full", 1),
+        pytest.param("check '{}' --max-n 2 --regime none 2>/dev/full", 1, marks=pytest.mark.slow),
         ("eval '{}' --regime none bc 2>/dev/full", 1),
-        ("eval '{}' --regime none bc 2>&-", 1),
-        ("eval '{}' - <&-", 2),
-        ("words '{}' --max-n 2 <&- 2>&-", 0),
+        pytest.param("eval '{}' --regime none bc 2>&-", 1, marks=pytest.mark.slow),
+        pytest.param("eval '{}' - <&-", 2, marks=pytest.mark.slow),
+        pytest.param("words '{}' --max-n 2 <&- 2>&-", 0, marks=pytest.mark.slow),
         ("check '{}' --max-n 2 --workers 2 <&- 2>&-", 0),
-        ("check '{}' --max-n 2 --workers 2 2>&-", 0),
+        pytest.param("check '{}' --max-n 2 --workers 2 2>&-", 0, marks=pytest.mark.slow),
     ],
 )
 def test_closed_and_full_streams_do_not_change_the_exit_code(since: Path, arguments: str, code: int) -> None:
@@ -253,7 +253,7 @@ def test_whatever_is_printed_into_a_closed_pipe_ends_quietly(arguments: str) -> 
     ("setting", "reason"),
     [
         ('cd "$(mktemp -d)" && rmdir "$PWD"', "the working directory is gone"),
-        ("export JOBLIB_MULTIPROCESSING=0", "joblib has no processes here"),
+        pytest.param("export JOBLIB_MULTIPROCESSING=0", "joblib has no processes here", marks=pytest.mark.slow),
         ("export JOBLIB_MULTIPROCESSING=none", "joblib has no processes here"),
     ],
 )

@@ -58,7 +58,14 @@ DEEP = {
 }
 
 
-@pytest.mark.parametrize(("text", "truth"), DEEP.values(), ids=DEEP)
+SHORTER = ("and, or", "since, grouped to the left", "counts")
+"""The kinds of depth that every run of the tests has."""
+
+
+@pytest.mark.parametrize(
+    ("text", "truth"),
+    [pytest.param(*case, id=name, marks=() if name in SHORTER else pytest.mark.slow) for name, case in DEEP.items()],
+)
 def test_every_walk_reaches_the_bottom(text: str, truth: list[bool]) -> None:
     file = parse_expression(text, "a b")
     again = parse_expression(format_formula(file.formula), "a b")

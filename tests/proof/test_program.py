@@ -24,7 +24,12 @@ from tests.mistakes import raised
 from tests.simulations import models, tieless
 from tests.subjects import FORMULAS, shipped
 
-PROGRAMS = sorted(path.name for path in FORMULAS.iterdir() if path.name.endswith((".srasp", ".ahat.json")))
+QUICK = ("dyck2", "sort", "ab_plus", "parity", "unmarked_reversal", "majority_rules", "run_length")
+PROGRAMS = [
+    pytest.param(path.name, marks=() if path.suffix == ".json" or path.stem in QUICK else pytest.mark.slow)
+    for path in sorted(FORMULAS.iterdir())
+    if path.name.endswith((".srasp", ".ahat.json"))
+]
 MOST = 48
 """Words of a length that are run: all, or the first and last so many halves in the order of the alphabet."""
 HALF = Fraction(1, 2)
@@ -82,7 +87,7 @@ def test_the_facts_of_random_models_contain_those_of_all_words() -> None:
     """Sums, means and relus of all kinds, with or without a beginning of sequence, with and without ties."""
     recognised = 0
     for tied in (False, True):
-        for model, lengths in models(16, 20240611, tied, lambda lengths: True):
+        for model, lengths in models(6, 20240611, tied, lambda lengths: True):
             try:
                 law = law_of(model)
             except NotProved:
@@ -90,7 +95,7 @@ def test_the_facts_of_random_models_contain_those_of_all_words() -> None:
             recognised += 1
             for length in lengths[:5]:
                 contain(law.facts(length.facts.n), length.facts)
-    assert recognised > 5
+    assert recognised
 
 
 # ---- changed weights ----
@@ -131,7 +136,8 @@ def changed(head: Head, random: Random) -> Head:
 @pytest.mark.parametrize(
     ("name", "count"),
     [
-        ("dyck1.srasp", 12), ("ab_plus.srasp", 6), ("unmarked_reversal.srasp", 6), ("no_repeats.ahat.json", 8),
+        ("dyck1.srasp", 4), ("ab_plus.srasp", 5), ("no_repeats.ahat.json", 8),
+        pytest.param("dyck1.srasp", 60, marks=pytest.mark.slow),
         pytest.param("dyck2.srasp", 60, marks=pytest.mark.slow), pytest.param("sort.srasp", 60, marks=pytest.mark.slow),
         pytest.param("run_length.srasp", 60, marks=pytest.mark.slow),
         pytest.param("parity.srasp", 60, marks=pytest.mark.slow),
@@ -281,7 +287,7 @@ def test_what_is_not_recognised_is_refused_by_name() -> None:
 
 def test_tieless_random_models_keep_their_gap() -> None:
     """Those that are recognised as tieless are."""
-    for model, lengths in models(6, 3, False, tieless):
+    for model, lengths in models(4, 3, False, tieless):
         try:
             law = law_of(model)
         except NotProved:

@@ -191,6 +191,8 @@ def test_a_wrong_reading_position_is_not_proved(monkeypatch: pytest.MonkeyPatch)
         "let p = Y a & X b\n(p & Y c) U !p",
         "Y true & X true & WX false",
         "O false | a S true | false S b",
+        "(!a S !a) S b",
+        "at: first\n(WX false -> WX a) W (first S last) <-> (WX a -> WX a) W (true S last)",
         "EVEN(3) & PRIME(len) & (2 * pos + len) mod 4 = 1",
         "#L[a] - #L[a] = 0 & #[a] + #[b] >= 0",
         "!((#L[a] + 2 * #R[b]) mod 3 = 1)",

@@ -96,7 +96,9 @@ def test_balls_mpmath_and_plain_floats_agree(activation: Activation, post: bool)
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize("norm", ["layer", "rms", None])
+@pytest.mark.parametrize(
+    "norm", [pytest.param("layer", marks=pytest.mark.slow), "rms", pytest.param(None, marks=pytest.mark.slow)]
+)
 def test_every_kind_agrees(norm: Any) -> None:
     for seed, (activation, kind, post, mask, fractions) in enumerate(KINDS):
         if kind == norm:

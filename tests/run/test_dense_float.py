@@ -373,6 +373,7 @@ def worst_share(activation: Activation, points: Any) -> float:
 
 
 @pytest.mark.sweep
+@pytest.mark.slow
 @pytest.mark.parametrize("activation", list(Activation))
 def test_activations_are_as_near_as_they_say(activation: Activation) -> None:
     assert worst_share(activation, POINTS) <= 1

@@ -280,6 +280,7 @@ def test_the_budget_of_a_growing_key_is_its_lemma() -> None:
 # ---- beta ----
 
 
+@pytest.mark.slow
 def test_look_up_beta_is_the_least_sufficient_integer_for_every_weight_to_10000() -> None:
     def sums_to(weight: int, beta: int) -> Any:
         return weight * 2 * context.exp(-beta) * (1 + context.mpf(1) / (2 * beta))
