@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from hardsim.exact import BITS, Rational, Rejected, bits, hold, whole
+from hardsim.exact import BITS, Rational, bits, hold, whole
 
 VARIABLES = 4
 CONSTANT = (0,) * VARIABLES
@@ -34,13 +34,9 @@ class Polynomial:
     def __init__(self, terms: Mapping[Powers, Rational]) -> None:
         self.terms: Terms = {powers: whole(c) for powers, c in terms.items() if c}
         self._hash = hash(frozenset(self.terms.items()))
-        if len(self.terms) > MOST_TERMS:
-            raise Rejected(f"too large: a polynomial of more than {MOST_TERMS} terms")
-        for powers, c in self.terms.items():
-            if sum(powers) > MOST_DEGREE:
-                raise Rejected(f"too large: a polynomial of a degree of more than {MOST_DEGREE}")
-            if bits(c) > BITS:
-                raise Rejected(f"too large: a polynomial with a number of more than {BITS} bits")
+        fine = len(self.terms) <= MOST_TERMS
+        fine = fine and all(sum(powers) <= MOST_DEGREE and bits(c) <= BITS for powers, c in self.terms.items())
+        hold(fine, "too large: a polynomial of so many terms, such a degree, or so large numbers")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Polynomial) and self.terms == other.terms
