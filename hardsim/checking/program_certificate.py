@@ -222,10 +222,9 @@ class _Facts:
 
     def world(self, law: Law) -> dict[str, Any]:
         """The claims of every length from 2 on, or of length 1."""
-        hold(law.layers, "a network without layers")
         layers = zip(self.program.layers, law.layers, self.model["layers"], strict=True)
         return {
-            "input": self._columns(law.layers[0].entering, self.coordinates),
+            "input": self._columns(law.entering, self.coordinates),
             "layers": [self._layer(*layer) for layer in layers],
         }
 

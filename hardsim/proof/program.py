@@ -91,6 +91,8 @@ class Law:
     layers: tuple[LayerLaw, ...]
     size: OfN
     distance: OfN | None
+    entering: Mapping[str, Mapping[int, NumberSpan]]
+    """The spans of the coordinates before the first layer."""
 
     def facts(self, n: int) -> LengthFacts:
         """The numbers of one length."""
@@ -194,7 +196,7 @@ class _Derivation:
 
     def law(self) -> Law:
         """Layer by layer."""
-        columns = self._input()
+        columns = entering = self._input()
         layers: list[LayerLaw] = []
         for layer in self.program.layers:
             columns, found = self._layer(layer, columns)
@@ -202,7 +204,7 @@ class _Derivation:
         distance = None
         if self.program.threshold is not None:
             distance = self._distance(columns)
-        return Law(self.world, tuple(layers), self._size(columns), distance)
+        return Law(self.world, tuple(layers), self._size(columns), distance, entering)
 
     # ---- the input ----
 
