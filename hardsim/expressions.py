@@ -2,7 +2,8 @@
 
 They are written as Python writes them, and mean what exact arithmetic makes of them; nothing of Python runs them.
 Loosest first: `or`; `and`; `not`; comparisons, which chain (`1 < i <= n`); `+ -`; `* / // %`; signs; `**`, which groups
-to the right (`-2**2` is -4). Operands are integers, the names `i`, `n` and `x`, predicates of a number, and brackets.
+to the right (`-2**2` is -4). Operands are integers, the names `i`, `n`, `j` and `x`, predicates of a number, brackets,
+and conditions as numbers: `[i == 1]` is 1 where it holds, and else 0.
 
 Numbers are exact: `/` divides, `//` and `%` round down, a power has a whole exponent. Numbers and truths are kept
 apart: there is no sum of truths, and no `and` of numbers. `and`, `or` and chains look at what follows only if it
@@ -78,7 +79,7 @@ def evaluate(what: Expression, spend: Callable[[int], None] = lambda work: None,
 
 # ---- reading ----
 
-_TOKEN = re.compile(r"[ \t\r\n]*(?:([0-9]+|[A-Za-z_][A-Za-z0-9_]*|\*\*|//|[<>=!]=|[-+*/%<>()])|$|(.))")
+_TOKEN = re.compile(r"[ \t\r\n]*(?:([0-9]+|[A-Za-z_][A-Za-z0-9_]*|\*\*|//|[<>=!]=|[-+*/%<>()[\]])|$|(.))")
 _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _SIGN, _POWER = range(8)
 _LEVELS = {"or": _OR, "and": _AND, "+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "//": _PRODUCT, "%": _PRODUCT}
 _LEVELS |= {"**": _POWER} | dict.fromkeys(("<", "<=", "==", "!=", ">=", ">"), _COMPARE)
@@ -154,6 +155,11 @@ class _Reader:
             part = self.inside(_OR)
             self.take(")")
             return part
+        if token == "[":
+            part = self.inside(_OR)
+            self.take("]")
+            hold(part.truth, f"{self.wrong()}: a number is no truth")
+            return Expression(False, lambda names: int(part.run(names)), ("[", part.tree))
         if token in PREDICATES:
             self.take("(")
             asked, predicate = self.number(self.inside(_OR)), PREDICATES[token]

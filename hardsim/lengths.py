@@ -196,6 +196,7 @@ class EveryLengthChecker(CertificateChecker):
         if isinstance(tree, int | str):
             return tree if isinstance(tree, int) else names[tree]
         op, *parts = tree
+        hold(op != "[", f"a condition is read as a number {one}, of which nothing is known")
         if op == "-":
             return self._joined("*", -1, self._term(parts[0], names, one), one)
         if op == "**":

@@ -34,11 +34,9 @@ class Polynomial:
     def __init__(self, terms: Mapping[Powers, Rational]) -> None:
         self.terms: Terms = {powers: whole(c) for powers, c in terms.items() if c}
         self._hash = hash(frozenset(self.terms.items()))
-        hold(len(self.terms) <= MOST_TERMS, f"too large: a polynomial of more than {MOST_TERMS} terms")
-        degree = max(map(sum, self.terms), default=0)
-        hold(degree <= MOST_DEGREE, f"too large: a polynomial of a degree of more than {MOST_DEGREE}")
-        size = max(map(bits, self.terms.values()), default=0)
-        hold(size <= BITS, f"too large: a polynomial with a number of more than {BITS} bits")
+        fine = len(self.terms) <= MOST_TERMS
+        fine = fine and all(sum(powers) <= MOST_DEGREE and bits(c) <= BITS for powers, c in self.terms.items())
+        hold(fine, "too large: a polynomial of so many terms, such a degree, or so large numbers")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Polynomial) and self.terms == other.terms
@@ -102,7 +100,7 @@ class RationalFunction:
 
     def __init__(self, top: Polynomial, factors: tuple[Polynomial, ...]) -> None:
         self.top, self.factors = top, factors
-        self._hash = hash((top, frozenset(factors)))
+        self._hash = hash((top, factors))
 
     @property
     def bottom(self) -> Polynomial:
@@ -112,7 +110,7 @@ class RationalFunction:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RationalFunction):
             return False
-        same = self.top == other.top and sorted(map(hash, self.factors)) == sorted(map(hash, other.factors))
+        same = self.top == other.top and self.factors == other.factors
         return same or self.top.times(other.bottom) == other.top.times(self.bottom)
 
     def __hash__(self) -> int:
@@ -185,8 +183,10 @@ def quotient(top: Polynomial, factors: Iterable[Polynomial]) -> Number:
     kept = list[Polynomial]()
     for factor in factors:
         lead = factor.terms[max(factor.terms)]
-        scale = Polynomial({CONSTANT: 1 / Fraction(lead)})
-        top, monic = top.times(scale), factor.times(scale)
+        monic = factor
+        if lead != 1:
+            scale = Polynomial({CONSTANT: 1 / Fraction(lead)})
+            top, monic = top.times(scale), factor.times(scale)
         if monic == ONE:
             continue
         divided = top.over(monic)

@@ -1,4 +1,5 @@
-"""Whether a certificate proves its claim: for each length by `checker`, for every length by `lengths`."""
+"""Whether a certificate proves its claim: of formulas for each length by `checker`, for every length
+by `lengths`; of programs by `programs`."""
 
 from __future__ import annotations
 
@@ -10,12 +11,14 @@ from typing import Any
 from hardsim.checker import CertificateChecker
 from hardsim.exact import Rejected, hold
 from hardsim.lengths import EveryLengthChecker
+from hardsim.programs import PROGRAM_CERTIFICATE, PROGRAM_CLAIM, PROGRAM_SECTIONS, ProgramChecker
 from hardsim.sections import CERTIFICATE, CLAIM, EVERY_LENGTH, SCHEMA_VERSION, SECTIONS, VERSIONS, printable
 
 
 def digests(document: dict[str, Any]) -> dict[str, str]:
     """SHA-256 of each section, as JSON in ASCII without white space, keys in order."""
-    texts = {key: json.dumps(document[key], sort_keys=True, separators=(",", ":")) for key in SECTIONS}
+    sections = PROGRAM_SECTIONS if "facts" in document else SECTIONS
+    texts = {key: json.dumps(document[key], sort_keys=True, separators=(",", ":")) for key in sections}
     return {key: sha256(text.encode()).hexdigest() for key, text in texts.items()}
 
 
@@ -38,10 +41,16 @@ def rejection(check: Callable[[], object]) -> str | None:
 
 
 def _verify(document: dict[str, Any]) -> None:
-    CERTIFICATE(document, "")
+    of_program = "facts" in document
+    (PROGRAM_CERTIFICATE if of_program else CERTIFICATE)(document, "")
     for key, told in digests(document).items():
         hold(document["digests"][key] == told, f"{key} was altered: its SHA-256 digest is another")
     hold(document["schema_version"] in VERSIONS, f"schema_version: it is none of {VERSIONS}")
+    if of_program:
+        hold(document["schema_version"] == SCHEMA_VERSION, "schema_version: programs have certificates since version 3")
+        hold(document["claim"] == PROGRAM_CLAIM, "claim: it is not the one that is checked")
+        ProgramChecker(document)
+        return
     old, every = document["schema_version"] < SCHEMA_VERSION, document["max_n"] is None
     hold(not old or "alphabet" in document["formula"], "formula: certificates of version 2 have no propositions")
     hold(not old or not every, "max_n: certificates of version 2 are not of every length")

@@ -124,11 +124,12 @@ class VerifyResult(Record):
     claim: str | None
     """What is true."""
     min_n: Length | None
-    """The first length that the claim is about."""
+    """The first length that the claim is about; of a program counted with padding."""
     max_n: Length | None
     """The last length that the claim is about; null in a valid one of every length."""
     formula: Annotated[dict[str, Any], Embedded(FORMULA)] | None
-    """The formula that the claim is about, as a table of nodes, as the certificate has it."""
+    """The formula that the claim is about, as a table of nodes, as the certificate has it; null of a program or a
+    model."""
     compared: Compared
     """The files that it was compared with."""
     digests: Annotated[dict[str, str], Embedded(DIGESTS)] | None

@@ -242,8 +242,8 @@ def plan_proof(subject: Subject, request: Request) -> ProofPlan:
         InputError: if a certificate or queries were asked for and there can be none.
     """
     min_n, max_n, formula = request.min_n, request.max_n, subject.formula is not None
-    if request.certificate is not None and not formula:
-        told = f"{subject.name} is no formula, and certificates are of the networks of formulas"
+    if request.certificate is not None and not formula and subject.sharpness is not None and subject.structural:
+        told = f"{subject.name} is no formula, and certificates of proofs by heads say that a network is one"
         raise InputError(told, "Leave out --certificate.")
     if request.smt is not None and not formula:
         told = f"{subject.name} is no formula, and queries are of the proofs of formulas for every length"

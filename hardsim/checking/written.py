@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hardsim.checking.certificate import certificate, certificate_text
 from hardsim.checking.options import Request
+from hardsim.checking.program_certificate import program_certificate
 from hardsim.checking.prove import ProofResult
 from hardsim.checking.subject import Subject
 from hardsim.errors import Undecided
@@ -22,8 +23,11 @@ def written_down(option: str, subject: Subject, request: Request, result: ProofR
             or a step is not of rational functions.
     """
     if option == "certificate":
-        lengths = (None, 1) if result.every_length else (request.max_n, request.min_n)
-        document = certificate(subject, *lengths)
+        if result.proof is None:
+            document = program_certificate(result)
+        else:
+            lengths = (None, 1) if result.every_length else (request.max_n, request.min_n)
+            document = certificate(subject, *lengths)
         told = f"certificate, checked: {{}} (model sha256 {document['digests']['model']})"
         return certificate_text(document), told
     if not result.every_length:

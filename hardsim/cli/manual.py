@@ -155,6 +155,7 @@ Examples:
   hardsim prove since --all-n                     (every length)
   hardsim prove since --beta 1                    (refuted by a word)
   hardsim prove since --max-n 16 --certificate since.cert.json
+  hardsim prove dyck2 --all-n --certificate dyck2.cert.json
   hardsim prove since --all-n --smt since.smt2    (then: z3 since.smt2)
   hardsim prove flipflop.ltl --min-n 4096 --max-n 4096
   hardsim prove formulas/ --regime all --all-n
@@ -175,7 +176,9 @@ the bounds of every head again, and holds that every clip turns whatever lies wi
 
 VALID says: on every word of the lengths that are named the output of the network in the certificate is exactly 1 if
 the formula in it (its table of nodes, which is printed) holds at the last position, and exactly 0 if not. INVALID says
-why that does not follow, with exit code 1; `prove` writes no certificate that is not valid.
+why that does not follow, with exit code 1; `prove` writes no certificate that is not valid. Of a program or a model it
+says that softmax at the temperature answers as hard attention with the same weights, on every word of the lengths that
+are named (counted with padding); that this is what the program says is no part of it.
 
 Whether that formula and that network are the ones you mean is another question. With --formula (or -e) the certificate
 is valid only if it is about the formula of that file, and with --model only if it is about the network in that file,

@@ -123,7 +123,7 @@ class _Work:
     def _write(self, name: str, target: Sink, subject: Subject, result: ProofResult) -> None:
         """Write down the proof of a subject that was proved; Undecided if the checker does not follow it."""
         request = self.current.request
-        if name == "certificate" and not result.every_length:
+        if name == "certificate" and result.proof is not None and not result.every_length:
             announce_certificate(subject, request.min_n, request.max_n)
         text, told = written_down(name, subject, request, result)
         target.write(text)

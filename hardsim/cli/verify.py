@@ -18,11 +18,13 @@ from hardsim.checking.certificate import (
 )
 from hardsim.checking.open import read_expression, read_input
 from hardsim.checking.options import Request
+from hardsim.checking.program_certificate import check_network
 from hardsim.checking.result import span_text
 from hardsim.checking.subject import Subject
 from hardsim.cli.session import Telling, check_source, session
 from hardsim.cli.streams import say
 from hardsim.errors import InputError
+from hardsim.exact import hold
 from hardsim.files import read_bytes
 from hardsim.lang.ast import FormulaFile
 from hardsim.report.check import print_headline
@@ -112,8 +114,9 @@ def _meant(request: Request) -> Meant:
     if model is None:
         return meant
     stored = read_input(model)
-    _, made = stored.file, stored.made  # what is no formula at all says so
+    made = stored.made
     if made is None:
+        _ = stored.file  # what is no formula at all says so
         raise InputError(f"{model} is no compiled model", "Make one with: hardsim compile FILE -o NAME.model.json")
     return replace(meant, model=(made, model))
 
@@ -121,8 +124,12 @@ def _meant(request: Request) -> Meant:
 def text_lines(result: VerifyResult) -> list[str]:
     """What a valid certificate is about, and what it was compared with, in printable characters."""
     lines, compared = list[str](), result.compared
-    assert result.formula is not None
     assert result.digests is not None
+    if result.formula is None:
+        lines.append("  claim     softmax answers as hard attention with the same weights; lengths count padding")
+        told = f"that of {compared.model}, " if compared.model is not None else ""
+        lines.append(f"  model     {told}sha256 {result.digests['model']}")
+        return lines if told else [*lines, "  not compared with a file: the model (--model)"]
     if compared.formula is not None:
         lines.append(f"  formula   that of {compared.formula}")
     else:
@@ -146,16 +153,28 @@ def check(path: str, meant: Meant) -> VerifyResult:
     """
     document = read_certificate(read_bytes(path, LARGEST_FILE), path)
 
+    of_program = "facts" in document
+
     def compare() -> None:
+        if of_program:
+            hold(meant.formula is None, "it is about a program or a model, and not about a formula")
+            if meant.model is not None:
+                check_network(document, *meant.model)
+            return
         check_labels(document)
         if meant.formula is not None:
             check_formula(document, *meant.formula)
         if meant.model is not None:
+            hold(meant.model[0].formula is not None, "it is about a formula, and not about a program or a model")
             check_model(document, *meant.model)
 
     reason = verify_document(document) or rejection(compare)
     compared = Compared(meant.formula and meant.formula[1], meant.model and meant.model[1])
-    said = {key: document[key] if reason is None else None for key in ("claim", "min_n", "max_n", "formula", "digests")}
+    wanted = ("claim", "min_n", "max_n", "formula", "digests")
+    said: dict[str, Any] = {key: document.get(key) if reason is None else None for key in wanted}
+    if of_program and reason is None:
+        lengths, start = document["lengths"], document["start"]
+        said |= {"min_n": min([*lengths, *([start] if start else [])]), "max_n": None if start else max(lengths)}
     return VerifyResult(path, "VALID" if reason is None else "INVALID", reason, compared=compared, **said)
 
 

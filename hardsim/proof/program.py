@@ -72,7 +72,15 @@ class LayerLaw:
     tops: tuple[OfN, ...]
     size: OfN
     entering: Mapping[str, Mapping[int, NumberSpan]]
-    """The spans of the coordinates before the layer."""
+    """The spans of the coordinates before the layer,"""
+    reads: Mapping[tuple[str, str], Spans]
+    """of what its heads add to coordinates,"""
+    attended: Mapping[str, Spans]
+    """of the coordinates after that,"""
+    units: tuple[tuple[Spans, Spans], ...]
+    """of what its hidden units read and give,"""
+    leaving: Mapping[str, Spans]
+    """and of the coordinates after the layer."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +91,8 @@ class Law:
     layers: tuple[LayerLaw, ...]
     size: OfN
     distance: OfN | None
+    entering: Mapping[str, Mapping[int, NumberSpan]]
+    """The spans of the coordinates before the first layer."""
 
     def facts(self, n: int) -> LengthFacts:
         """The numbers of one length."""
@@ -186,7 +196,7 @@ class _Derivation:
 
     def law(self) -> Law:
         """Layer by layer."""
-        columns = self._input()
+        columns = entering = self._input()
         layers: list[LayerLaw] = []
         for layer in self.program.layers:
             columns, found = self._layer(layer, columns)
@@ -194,7 +204,7 @@ class _Derivation:
         distance = None
         if self.program.threshold is not None:
             distance = self._distance(columns)
-        return Law(self.world, tuple(layers), self._size(columns), distance)
+        return Law(self.world, tuple(layers), self._size(columns), distance, entering)
 
     # ---- the input ----
 
@@ -255,6 +265,7 @@ class _Derivation:
 
     def _layer(self, layer: ProgramLayer, columns: Column) -> tuple[Column, LayerLaw]:
         heads: dict[str, HeadLaw] = {}
+        reads: dict[tuple[str, str], Spans] = {}
         values: dict[tuple[str, str], tuple[OfN, OfN]] = {}
         attended = dict(columns)
         for head in layer.heads:
@@ -267,7 +278,7 @@ class _Derivation:
                     value = self._forms(terms, columns)
                     low = self._least({order: span.low for order, span in value.items()})
                     values[head.name, out] = low, self._most([(value, False)])
-                    read = {
+                    read = reads[head.name, out] = {
                         place.order: self._read(head, place, value, None if rows is None else rows[place.order])
                         for place in self.world.places
                     }
@@ -275,9 +286,9 @@ class _Derivation:
                     attended[out] = {order: linear([(before[order], 1), (span, 1)]) for order, span in read.items()}
             except NotProved as failure:
                 raise NotProved(f"head {head.name}: {failure.reason}", head.name) from None
-        final, margins, tops = self._feed_forward(layer, attended)
+        final, units, margins, tops = self._feed_forward(layer, attended)
         entering = _pruned(dict.fromkeys([*self._size(columns), *self._size(attended)]), max)
-        return final, LayerLaw(heads, values, margins, tops, entering, columns)
+        return final, LayerLaw(heads, values, margins, tops, entering, columns, reads, attended, units, final)
 
     def _rows(self, head: Head, columns: Column) -> dict[int, Row]:
         found: dict[int, Row] = {}
@@ -288,13 +299,17 @@ class _Derivation:
                 raise NotProved(f"at {place.name} {failure.reason}") from None
         return found
 
-    def _feed_forward(self, layer: ProgramLayer, columns: Column) -> tuple[Column, tuple[OfN, ...], tuple[OfN, ...]]:
+    def _feed_forward(
+        self, layer: ProgramLayer, columns: Column
+    ) -> tuple[Column, tuple[tuple[Spans, Spans], ...], tuple[OfN, ...], tuple[OfN, ...]]:
         inputs = [self._forms(unit.pre, columns) for unit in layer.units]
         parts: dict[str, list[tuple[Spans, Rational]]] = {}
         domains = {place.order: place.domains for place in self.world.places}
+        units: list[tuple[Spans, Spans]] = []
         for unit, column in zip(layer.units, inputs, strict=True):
             shape = clip if unit.clip else relu
             active = {order: shape(span, domains[order]) for order, span in column.items()}
+            units.append((column, active))
             for out, weight in unit.outs:
                 parts.setdefault(out, []).append((active, weight))
         final, biases = dict(columns), dict(Affine.of(layer.biases).terms)
@@ -305,7 +320,7 @@ class _Derivation:
         margins = [
             self._least({order: margin(span, domains[order]) for order, span in column.items()}) for column in inputs
         ]
-        return final, tuple(margins), tuple(self._most([(column, False)]) for column in inputs)
+        return final, tuple(units), tuple(margins), tuple(self._most([(column, False)]) for column in inputs)
 
     # ---- reading ----
 
@@ -405,7 +420,8 @@ def _distances(span: NumberSpan, threshold: Fraction, place: Place) -> Sequence[
         return (0,)
     if not isinstance(span.step, Ratio) and not isinstance(span.offset, Ratio):
         return (min((abs(point - threshold) for point in around(span, threshold)), default=ZERO),)
-    return distances(off, span.step, Seen(0, 0, place.domains)) or (0,)
+    found = distances(off, span.step, Seen(0, 0, place.domains))
+    return found[0] if found else (0,)
 
 
 def _embedded(program: Program, letters: Sequence[Letter]) -> tuple[NumberSpan, Rational]:

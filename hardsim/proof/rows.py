@@ -24,7 +24,7 @@ row, by how much they differ at least if they differ at all, and whether they ce
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from math import floor
@@ -137,12 +137,15 @@ class Group:
 @dataclass(frozen=True)
 class Difference:
     """What is known of the difference of two scores: if they differ, then by at least each of `gaps`. `sign` is that
-    of the difference where it is known (0: they are equal)."""
+    of the difference where it is known (0: they are equal). It is a multiple of `step` plus `rest`, which for keys of
+    one group is the difference of that function of j; of a look-up V/W - 1 is."""
 
     gaps: tuple[Value, ...]
     may_tie: bool
     sign: int | None = None
     rule: str = ""
+    step: Value = 0
+    rest: Value = 0
 
 
 @dataclass(frozen=True)
@@ -160,6 +163,12 @@ class Row:
     winner: int | None = None
     rules: tuple[str, ...] = ()
     first: bool = False
+    groups: tuple[tuple[int, ...], ...] = ()
+    """The places of keys whose scores have one form,"""
+    inner: tuple[Difference | None, ...] = ()
+    """what is known of the scores of each,"""
+    pairs: Mapping[tuple[int, int], Difference] = field(default_factory=dict)
+    """and of single keys against others, by their numbers."""
 
 
 class ScoreRows:
@@ -264,19 +273,20 @@ class ScoreRows:
             raise NotProved("nothing is known of what its keys are multiples of")
         tie = remainder(known, step)
         if tie == 0:
-            return Difference((step,), True, None, "lattice") if step != 0 else Difference((), True, 0, "equal")
+            return Difference((step,), True, None, "lattice", step) if step != 0 else Difference((), True, 0, "equal")
         gaps = self._ordered(tie, step, reach)
         if gaps:
-            return Difference(gaps, False, None, "positions in order" if step == 0 else TIE_BREAK)
-        if gaps := self._concave(group):
-            return Difference(gaps, False, None, "look-up")
+            return Difference(gaps, False, None, "positions in order" if step == 0 else TIE_BREAK, step, tie)
+        if found := self._concave(group):
+            return Difference(found[0], False, None, "look-up", *found[1:])
         for term, finer in finer_steps(tie, step):
-            if gaps := self._ordered(remainder(term, finer), finer, reach):
-                return Difference(gaps, False, None, TIE_BREAK)
+            rest = remainder(term, finer)
+            if gaps := self._ordered(rest, finer, reach):
+                return Difference(gaps, False, None, TIE_BREAK, finer, rest)
         coarse = common_step([step, content(tie, KEY)])
         if coarse is None:
             raise NotProved("nothing is known of what its scores are multiples of")
-        return Difference((coarse,), True, None, "lattice")
+        return Difference((coarse,), True, None, "lattice", coarse)
 
     def _ordered(self, tie: Value, step: Value, reach: Seen) -> tuple[Value, ...]:
         """The gaps of scores on a lattice plus a strictly monotone term whose range is below the step (if there is
@@ -290,24 +300,24 @@ class ScoreRows:
                     return tuple(gaps)
         return ()
 
-    def _concave(self, group: Group) -> tuple[Value, ...]:
-        """2 e W, as functions of which the least counts, for a score that is concave in j; none for another."""
+    def _concave(self, group: Group) -> Beside | None:
+        """2 e W, as functions of which the least counts, for a score that is concave in j; None for another."""
         if any(True for piece in group.pieces for _ in piece.in_key()):
-            return ()
+            return None
         known, parts = powers(group.known), {name: powers(factor) for name, factor in group.of_query.items()}
         if known is None or len(known) != 3 or any(part is None or len(part) > 2 for part in parts.values()):
-            return ()
+            return None
         width = times(known[2], -1)
         if not positive(width, self.query.domains):
-            return ()
+            return None
         over = simplest(Ratio.of(1) / width)
         slopes = {name: times(part[1], over) for name, part in parts.items() if part is not None and len(part) > 1}
         # V/W avoids the odd numbers, by 2e
         step = common_step([2, *self._of_row(slopes)])
         if step is None:
-            return ()
-        here = Seen(0, 0, self.query.domains)
-        return tuple(times(width, apart) for apart in distances(plus(times(known[1], over), -1), step, here))
+            return None
+        found = distances(plus(times(known[1], over), -1), step, Seen(0, 0, self.query.domains))
+        return found and (tuple(times(width, apart) for apart in found[0]), *found[1:])
 
     def between(self, one: Group, other: Group) -> Difference:
         """The score of a single key less those of a group."""
@@ -320,13 +330,13 @@ class ScoreRows:
             raise NotProved("nothing is known of what its scores are multiples of")
         if step == 0 and known == 0:
             return Difference((), True, 0, "equal")
-        gaps = distances(known, step, other.reach)
-        if gaps:
-            return Difference(gaps, False, sign, "apart from a lattice")
+        found = distances(known, step, other.reach)
+        if found:
+            return Difference(found[0], False, sign, "apart from a lattice", *found[1:])
         coarse = common_step([step, content(remainder(known, step), KEY)])
         if coarse is None:
             raise NotProved("nothing is known of what its scores are multiples of")
-        return Difference((coarse,), sign is None, sign, "lattice")
+        return Difference((coarse,), sign is None, sign, "lattice", coarse)
 
     def _order(self, one: Group, other: Group) -> int | None:
         """The sign of the difference, where the ends of all that is unknown decide it."""
@@ -373,7 +383,7 @@ class ScoreRows:
         visible = self.world.count(self.query, self.head.mask)
         groups = self.groups
         if len(groups) == 1 and groups[0].single:
-            return Row(self.query, visible, (), True, winner=groups[0].places[0])
+            return Row(self.query, visible, (), True, winner=groups[0].places[0], groups=(groups[0].places,))
         inner = [None if group.single else self.within(group) for group in groups]
         pairs = {
             (a, b): self.between(groups[a], groups[b])
@@ -391,7 +401,7 @@ class ScoreRows:
         rules = tuple(dict.fromkeys(d.rule for d in every if d.rule != "equal"))
         return Row(
             self.query, visible, self._divided(gaps), unique, all(d.sign == 0 for d in every), self._winner(pairs),
-            rules, self._first(),
+            rules, self._first(), tuple(group.places for group in groups), tuple(inner), pairs,
         )  # fmt: skip
 
     def _divided(self, gaps: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -462,9 +472,13 @@ def powers(value: Value) -> list[Value] | None:
     return [parts.get(k, 0) for k in range(max(parts, default=0) + 1)]
 
 
-def distances(known: Value, step: Value, reach: Seen) -> tuple[Value, ...]:
+Beside: TypeAlias = tuple[tuple[Value, ...], Value, Value]
+"""Distances, a step, and what numbers are beyond a multiple of it."""
+
+
+def distances(known: Value, step: Value, reach: Seen) -> Beside | None:
     """Positive functions of i and n such that no `known(j) + step Z` is nearer to 0 than the least of them, whatever
-    the visible j; none if that is not known.
+    the visible j, with the multiples and the rest that show it; None if that is not known.
 
     Where the function itself is not between two multiples, all of it but one term is taken as a multiple of a smaller
     step: (2n - 4i + 1)/(2n) is in 1/(2n) + (1/n) Z.
@@ -474,7 +488,7 @@ def distances(known: Value, step: Value, reach: Seen) -> tuple[Value, ...]:
     if found:
         return found
     sides = (_beside(remainder(term, finer), finer, reach) for term, finer in finer_steps(off, step))
-    return next((side for side in sides if side), ())
+    return next((side for side in sides if side), None)
 
 
 def finer_steps(value: Value, step: Value) -> Iterator[tuple[Value, Value]]:
@@ -493,14 +507,17 @@ def finer_steps(value: Value, step: Value) -> Iterator[tuple[Value, Value]]:
                 yield term, finer
 
 
-def _beside(off: Value, step: Value, reach: Seen) -> tuple[Value, ...]:
+def _beside(off: Value, step: Value, reach: Seen) -> Beside | None:
     """The distances of a function from the two multiples of a step that it stays between (0: from 0 itself)."""
     if step == 0:
         sides = [off, times(off, -1)]
-        return next((_least(reach, [side]) for side in sides if positive(side, reach.domains)), ())
+        found = next((_least(reach, [side]) for side in sides if positive(side, reach.domains)), ())
+        return (found, step, off) if found else None
     whole = floor(_sample(simplest(Ratio.of(off) / step), reach))
-    sides = [plus(off, times(step, -whole)), plus(times(step, whole + 1), times(off, -1))]
-    return _least(reach, sides) if all(positive(side, reach.domains) for side in sides) else ()
+    rest = plus(off, times(step, -whole))
+    sides = [rest, plus(times(step, whole + 1), times(off, -1))]
+    found = _least(reach, sides) if all(positive(side, reach.domains) for side in sides) else ()
+    return (found, step, rest) if found else None
 
 
 def _least(reach: Seen, values: Sequence[Value]) -> tuple[Value, ...]:

@@ -158,8 +158,8 @@ def test_what_cannot_be_compared(hardsim: Any, since: Path, proved: Path, tmp_pa
         outcome = hardsim("verify", proved, *options).says("error")
         assert (outcome.code, outcome.out) == (2, ""), options
     program = written(tmp_path / "first.srasp", "alphabet: a b\nY(i) := Q_a(i)\n")
-    for option in ("--formula", "--model"):
-        hardsim("verify", proved, option, program).refused("is an S-RASP program")
+    hardsim("verify", proved, "--formula", program).refused("is an S-RASP program")
+    hardsim("verify", proved, "--model", program).refused("about a formula, and not about a program", code=1)
 
 
 def test_a_source_text_of_another_formula_is_no_label(hardsim: Any, proved: Path) -> None:
@@ -257,3 +257,34 @@ def test_where_not_every_length_is_proved_a_certificate_is_of_those_that_are(
     target = tmp_path / "some.json"
     hardsim("prove", since, "--all-n", "--max-n", "4", "--tau", "1/2^n", "--certificate", target).exits(0)
     assert json.loads(target.read_text(encoding="utf-8"))["max_n"] == 4
+
+
+def test_certificates_of_programs(hardsim: Any, tmp_path: Path) -> None:
+    program, target = Path("formulas/reverse.srasp").resolve(), tmp_path / "reverse.cert.json"
+    for lengths, said in (
+        (("--all-n",), "every word of every length"),
+        (("--max-n", "4"), "every word of length 1 to 4"),
+    ):
+        hardsim("prove", program, *lengths, "--certificate", target).exits(0, "certificate, checked")
+        hardsim("verify", target).exits(0, "VALID", said, "softmax answers as hard attention", "not compared")
+        hardsim("verify", target, "--model", program).exits(0, "that of")
+    other = Path("formulas/rotate_right.srasp").resolve()
+    hardsim("verify", target, "--model", other).refused("it is not what", code=1)
+    hardsim("verify", target, "-e", "a S b", "--alphabet", "a b").refused("not about a formula", code=1)
+    result = json.loads(hardsim("verify", target, "--json", "-").out)["results"][0]
+    assert (result["valid"], result["min_n"], result["max_n"], result["formula"]) == (True, 1, 4, None)
+
+
+def test_a_program_without_layers_has_a_certificate(hardsim: Any, tmp_path: Path) -> None:
+    program, target = tmp_path / "first.srasp", tmp_path / "first.cert.json"
+    program.write_text("alphabet: a b\nY(i) := Q_a(i)\n", encoding="utf-8")
+    hardsim("prove", program, "--all-n", "--certificate", target).exits(0, "certificate, checked")
+    hardsim("verify", target).exits(0, "VALID")
+
+
+def test_what_was_proved_by_every_word_has_no_certificate(hardsim: Any, tmp_path: Path) -> None:
+    target = tmp_path / "ties.cert.json"
+    outcome = hardsim("prove", Path("formulas/ties.ahat.json").resolve(), "--max-n", "2", "--certificate", target)
+    assert outcome.code == 3
+    assert "proved by running every word" in outcome.err
+    assert not target.exists()

@@ -24,9 +24,11 @@ from hardsim.checking.open import compile_srasp, store_program
 from hardsim.cli.app import run
 from hardsim.lang.srasp.parallel import ParallelProgram
 from hardsim.lang.srasp.parse import parse_program
+from hardsim.verify import verify
 from tests.mutants import programs
 from tests.mutants.judge import Answer, Judge, matrix
 from tests.mutants.mutate import NETWORK_ONLY, mutant
+from tests.program_certificates import wrong_word
 
 Word = tuple[str, ...]
 FEW, MANY = 16, int(os.environ.get("MUTANTS", "500"))
@@ -370,13 +372,27 @@ class ProgramCase:
             told = soft.ask(word), self.hard.ask(word)
             assert "unknown" in told or told[0] != told[1], f"{context}\n{mismatch}"
 
+    def certify(self, *arguments: str) -> None:
+        """A certificate that is written is valid, and true of short words."""
+        target = self.path.with_suffix(".cert")
+        code, _, err = ask("prove", str(self.path), *arguments, "--certificate", str(target))
+        assert code in (0, 1, 2, 3), f"{self.said}\n{err}"
+        if target.exists():
+            document = json.loads(target.read_text(encoding="utf-8"))
+            target.unlink()
+            assert verify(document) is None, self.said
+            assert wrong_word(document, 3) is None, self.said
 
-def try_program_mutant(number: int, seed: int, folder: Path) -> None:
-    """Softmax against hard attention, both from the file alone."""
+
+def try_program_mutant(number: int, seed: int, folder: Path, certified: bool = False) -> None:
+    """Softmax against hard attention, both from the file alone; and what certificates claim, from them alone."""
     case = ProgramCase(number, seed, folder)
     case.ask("prove", "--max-n", "3")
     case.ask("prove", "--max-n", "3", "--tau", TAUS[seed % len(TAUS)])
     case.ask("prove", "--all-n")
+    if certified:
+        case.certify("--max-n", "3")
+        case.certify("--all-n")
     case.path.unlink()
 
 
@@ -402,4 +418,4 @@ def test_no_verdict_about_a_mutant_of_a_program_is_wrong(number: int, tmp_path: 
 @pytest.mark.parametrize("first", range(FEW_PROGRAMS, FEW_PROGRAMS + MANY, 20))
 def test_no_verdict_about_many_mutants_of_programs_is_wrong(first: int, tmp_path: Path) -> None:
     for seed in range(first, first + 20):
-        try_program_mutant(seed % len(PROGRAMS), seed, tmp_path)
+        try_program_mutant(seed % len(PROGRAMS), seed, tmp_path, certified=True)

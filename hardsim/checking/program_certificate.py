@@ -1,0 +1,258 @@
+"""Certificates of programs and hard-attention models that are proved by structure: what `hardsim.programs` checks.
+
+The network is read off the softmax transformer's own matrices; the spans, and the rules that gaps follow from, are what
+the prover found. The checker takes none of it on trust.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from hardsim.checking.certificate import difference
+from hardsim.checking.prove import LengthProof, ProofResult
+from hardsim.checking.sharpening import constant
+from hardsim.checking.subject import Subject
+from hardsim.errors import Undecided
+from hardsim.exact import Rejected, hold
+from hardsim.lang.arith import Arith, in_python, parse_arith
+from hardsim.lang.valuations import MOST_LISTED, Valuations
+from hardsim.network.columns import PositionFunction, PredicateColumn
+from hardsim.network.model import Matrix, Transformer
+from hardsim.network.numbers import BOS
+from hardsim.program.assemble import assemble
+from hardsim.program.model import Program, ProgramLayer
+from hardsim.programs import PROGRAM_CLAIM, ProgramChecker
+from hardsim.proof.lattice import NumberSpan
+from hardsim.proof.program import Law, LayerLaw
+from hardsim.proof.ratios import Value
+from hardsim.proof.rows import Difference, Row
+from hardsim.sections import FORMAT, SCHEMA_VERSION
+from hardsim.verify import digests, rejection
+from hardsim.version import __version__
+
+
+def program_certificate(result: ProofResult) -> dict[str, Any]:
+    """The certificate of what was proved of a program or a model, checked.
+
+    Raises:
+        Undecided: if it was proved by running every word of a length, or the checker does not follow.
+    """
+    subject = result.subject
+    argument = result.argument if result.every_length else None
+    by_words = [length.n for length in result.lengths if length.proved_by == "every word"]
+    if by_words or isinstance(subject.law, str):
+        raise Undecided(
+            f"{subject.name}: proved by running every word of some lengths, of which there are no certificates: they "
+            "are of proofs by structure"
+        )
+    start = None if argument is None else argument.start
+    lengths = _lengths(subject, result.lengths, start)
+    try:
+        if argument is not None and argument.temperature is not None:
+            temperature: str | list[str] = in_python(argument.temperature)
+        elif subject.schedule is None:
+            temperature = [str(tau) for tau in lengths.values()]
+        else:
+            hold(isinstance(subject.schedule, Arith) and not subject.schedule.irrational,
+                 f"the temperature {subject.schedule} is no expression without log, sqrt and exp")  # fmt: skip
+            temperature = in_python(str(subject.schedule))
+        any_tau = constant(Fraction(1)) if argument is None else parse_arith(argument.temperature or "1")
+        model = program_json(assemble(subject.program, any_tau), subject.program)
+        facts = _Facts(subject.program, model)
+        document: dict[str, Any] = {
+            "format": FORMAT,
+            "schema_version": SCHEMA_VERSION,
+            "claim": PROGRAM_CLAIM,
+            "lengths": [*lengths],
+            "start": start,
+            "temperature": temperature,
+            "labels": {
+                "version": __version__,
+                "source": {"name": subject.name, "sha256": subject.sha256},
+                "title": subject.title,
+                "words": _words(subject, result),
+            },
+            "model": model,
+            "facts": {
+                "one": facts.world(subject.law.one) if 1 in lengths else None,
+                "more": facts.world(subject.law.more) if start is not None or max(lengths) > 1 else None,
+            },
+        }
+        document["facts"] |= {"functions": facts.texts, "spans": facts.spans}
+        reason = rejection(lambda: ProgramChecker(document))
+    except Rejected as error:
+        reason = str(error)
+    if reason is not None:
+        raise Undecided(f"{subject.name}: proved, but there is no certificate: the checker does not follow ({reason})")
+    document["digests"] = digests(document)
+    return document
+
+
+def check_network(document: Mapping[str, Any], subject: Subject, name: str) -> None:
+    """Hold that a certificate is about the network of a program or a model; Rejected with the first difference."""
+    found = difference(
+        document["model"], program_json(assemble(subject.program, constant(Fraction(1))), subject.program), "model"
+    )
+    hold(found is None, f"{found}: it is not what {name} has")
+
+
+def _lengths(subject: Subject, proofs: Sequence[LengthProof], start: int | None) -> dict[int, Fraction | None]:
+    """The lengths, with their padding, that are checked one by one, and their temperatures."""
+    if start is None:
+        return {subject.positions(proof.n) - subject.program.bos: proof.temperature for proof in proofs}
+    padded = (subject.positions(n) - subject.program.bos for n in range(1, start))
+    return dict.fromkeys(sorted({n for n in padded if n < start}))
+
+
+def _words(subject: Subject, result: ProofResult) -> str | None:
+    """What is said of padding."""
+    if subject.blank is None:
+        return None
+    some = [f"{n}: {subject.positions(n) - subject.program.bos}" for n in range(1, 6)]
+    told = "words are padded to so many positions with the symbol"
+    return f"{told} {subject.blank}, by their length: {', '.join(some)}, ..."
+
+
+# ---- the network ----
+
+
+def program_json(model: Transformer, program: Program) -> dict[str, Any]:
+    """The network by names of coordinates. Raises Rejected for what the checker does not know."""
+    names = model.coordinates
+    large = isinstance(model.alphabet, Valuations) and len(model.alphabet) > MOST_LISTED
+    hold(not large, "too large: there are too many sets of propositions to be listed")
+    encoded = [names[k] for k, _ in model.encodings]
+    hold(len({*encoded}) == len(encoded), "a coordinate has several position encodings, which add up")
+    layers = []
+    for layer in model.layers:
+        heads = []
+        for head in layer.heads:
+            values = {names[k]: row for k, row in enumerate(_rows(head.w_v, names)) if row}
+            own = {"name": head.name, "mask": head.mask.value, "query": _rows(head.w_q, names)}
+            heads.append({**own, "key": _rows(head.w_k, names), "values": values})
+        units = [
+            {
+                "clip": unit.clip,
+                "bias": str(unit.bias),
+                "form": {names[k]: str(value) for k, value in unit.form},
+                "outs": {names[k]: str(value) for k, value in unit.outs},
+            }
+            for unit in layer.ffn.units
+        ]
+        biases = {names[k]: str(value) for k, value in layer.ffn.biases}
+        layers.append({"heads": heads, "units": units, "biases": biases})
+    written = {*encoded, *(out for layer in program.layers for out in layer.written)}
+    columns = {name: _embedded(model, k) for k, name in enumerate(names)}
+    return {
+        "alphabet": list(model.alphabet),
+        "bos": model.bos,
+        "embedding": {name: row for name, row in columns.items() if {*row} != {"0"} or name not in written},
+        "encodings": {names[k]: _encoding(value) for k, value in model.encodings},
+        "layers": layers,
+        "outputs": list(program.answers),
+        "read": "every" if program.maps else program.reading,
+        "threshold": None if program.threshold is None or program.integers else str(program.threshold),
+        "integers": program.integers,
+    }
+
+
+def _rows(matrix: Matrix, names: Sequence[str]) -> list[dict[str, str]]:
+    return [{names[k]: str(value) for k, value in row.items()} for row in matrix.rows()]
+
+
+def _embedded(model: Transformer, k: int) -> list[str]:
+    """What a coordinate is for each symbol, and at the beginning of the sequence."""
+    values = model.by_symbol(k)
+    if isinstance(model.alphabet, Valuations) and model.bos:
+        values = [*values, model.embedding.rows()[-1].get(k, 0)]
+    hold(len(values) == len(model.alphabet) + model.bos, f"the embedding has no row of {BOS}")
+    return [str(value) for value in values]
+
+
+def _encoding(function: PositionFunction) -> str:
+    hold(isinstance(function, Arith | PredicateColumn), f"nothing is known of the encoding {function} at every length")
+    irrational = isinstance(function, Arith) and function.irrational
+    hold(not irrational, f"{function}: log, sqrt and exp are no exact numbers, and it computes with such alone")
+    return in_python(str(function))
+
+
+# ---- what is claimed of it ----
+
+
+class _Facts:
+    """What the prover found, with functions and spans by number."""
+
+    def __init__(self, program: Program, model: Mapping[str, Any]) -> None:
+        self.program, self.model = program, model
+        written = [
+            *model["embedding"],
+            *model["encodings"],
+            *(out for layer in program.layers for out in layer.written),
+        ]
+        self.coordinates = tuple(dict.fromkeys(written))
+        self._functions: dict[str, int] = {}
+        self._spans: dict[tuple[int | None, ...], int] = {}
+
+    @property
+    def texts(self) -> list[str]:
+        """The functions."""
+        return [*self._functions]
+
+    @property
+    def spans(self) -> list[list[int | None]]:
+        """The spans."""
+        return [[*span] for span in self._spans]
+
+    def _function(self, value: Value) -> int:
+        text = in_python(str(value))
+        return self._functions.setdefault(text, len(self._functions))
+
+    def _span(self, span: NumberSpan) -> int:
+        parts = [self._function(part) for part in (span.low, span.high, span.offset)]
+        rest = [None if part is None else self._function(part) for part in (span.step, span.most)]
+        return self._spans.setdefault((*parts, *rest), len(self._spans))
+
+    def _column(self, spans: Mapping[int, NumberSpan]) -> list[int]:
+        return [self._span(spans[order]) for order in sorted(spans)]
+
+    def _columns(self, columns: Mapping[str, Mapping[int, NumberSpan]], names: Iterable[str]) -> dict[str, list[int]]:
+        return {name: self._column(columns[name]) for name in dict.fromkeys(names)}
+
+    def world(self, law: Law) -> dict[str, Any]:
+        """The claims of every length from 2 on, or of length 1."""
+        layers = zip(self.program.layers, law.layers, self.model["layers"], strict=True)
+        return {
+            "input": self._columns(law.entering, self.coordinates),
+            "layers": [self._layer(*layer) for layer in layers],
+        }
+
+    def _layer(self, layer: ProgramLayer, law: LayerLaw, network: Mapping[str, Any]) -> dict[str, Any]:
+        forms = [{"clip": unit.clip, "outs": {out: str(weight) for out, weight in unit.outs}} for unit in layer.units]
+        told = [{key: unit[key] for key in ("clip", "outs")} for unit in network["units"]]
+        hold(forms == told, "the network has other hidden units than the program")
+        heads = {}
+        for head in layer.heads:
+            reads = {out: self._column(law.reads[head.name, out]) for out, _ in head.values}
+            rows = law.heads[head.name].rows if head.name in law.heads else {}
+            heads[head.name] = {"reads": reads, "rows": [self._row(rows[order]) for order in sorted(rows)]}
+        units = [[self._column(spans) for spans in unit] for unit in law.units]
+        outs = [out for head in layer.heads for out, _ in head.values]
+        written = [*(out for unit in layer.units for out, _ in unit.outs), *(out for out, _ in layer.biases)]
+        attended, final = self._columns(law.attended, outs), self._columns(law.leaving, written)
+        return {"heads": heads, "attended": attended, "units": units, "final": final}
+
+    def _row(self, row: Row) -> dict[str, Any]:
+        return {
+            "groups": [sorted(orders) for orders in row.groups],
+            "inner": [None if rule is None else self._inner(rule) for rule in row.inner or (None,)],
+            "pairs": [
+                [a, b, self._function(rule.step), self._function(rule.rest), rule.sign]
+                for (a, b), rule in row.pairs.items()
+            ],
+        }
+
+    def _inner(self, rule: Difference) -> list[Any]:
+        kind = "look-up" if rule.rule == "look-up" else "lattice"
+        return [kind, self._function(rule.step), self._function(rule.rest)]

@@ -1,0 +1,444 @@
+"""The checker of certificates of programs: that softmax answers as hard attention does, with the same weights.
+
+Hard attention means that each head takes the mean over the visible keys with the largest score (average hardmax).
+Whether hard attention is what somebody wanted is no part of the claim. A certificate has the network, by names of
+coordinates, and what is claimed of it: spans of coordinates, of what heads read, of inputs and outputs of hidden
+units, at each kind of position (`spans`), and the form of the scores of each head (`scores`). Layer by layer it is
+checked that each claim follows from the ones before; from what is known then, the errors (`softness`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from itertools import chain
+from typing import Any
+
+from hardsim.exact import Costs, Rational, exact, hold
+from hardsim.expressions import evaluate, expression
+from hardsim.polynomials import Number, RationalFunction, of
+from hardsim.scores import RowFacts, RowReader, ScoreHead, as_key
+from hardsim.sections import FORMAT, ROW, Form, integer, keys, many, named, one_of, rational, row, size, text, truth
+from hardsim.softness import AtLength, Ends, FromOn, HeadShape, LayerShape, ProgramFacts, UnitShape
+from hardsim.spans import HALF, MASKS, ZERO, Functions, KnownSpan, Signs, SiteKind, SiteKinds, VisibleKeys, has, nearest
+
+PROGRAM_CLAIM = (
+    "on every word of model.alphabet of each length in lengths, and of each from start on if it is not null, softmax "
+    "at the temperature answers as hard attention with the same weights: at each position that is read every output is "
+    "on the same side of the threshold, nearest to the same integer, or the same number if there is no threshold"
+)
+PROGRAM_SECTIONS = ("claim", "lengths", "start", "temperature", "labels", "model", "facts")
+MOST_POSITIONS = 4096
+"""The longest length that is checked by itself."""
+
+
+def maybe(form: Form) -> Form:
+    """A value of a kind, or null."""
+    return lambda data, place: None if data is None else form(data, place)
+
+
+INDICES = many(integer)
+RULE = maybe(row(one_of("lattice", "look-up"), integer, integer))
+ROW_CLAIM = keys(groups=many(many(integer, 1), 1), inner=many(RULE), pairs=many(row(integer, integer, integer, integer,
+                 maybe(integer))))  # fmt: skip
+HEAD_CLAIM = keys(reads=named(INDICES), rows=many(ROW_CLAIM))
+LAYER_CLAIM = keys(heads=named(HEAD_CLAIM), attended=named(INDICES), units=many(row(INDICES, INDICES)),
+                   final=named(INDICES))  # fmt: skip
+WORLD = keys(input=named(INDICES), layers=many(LAYER_CLAIM))
+HEAD = keys(name=text, mask=one_of(*MASKS), query=many(ROW), key=many(ROW), values=named(ROW))
+UNIT = keys(clip=truth, bias=rational, form=ROW, outs=ROW)
+MODEL = keys(
+    alphabet=many(text, 1),
+    bos=truth,
+    embedding=named(many(rational, 1)),
+    encodings=named(text),
+    layers=many(keys(heads=many(HEAD), units=many(UNIT), biases=ROW)),
+    outputs=many(text, 1),
+    read=one_of("every", "first", "last"),
+    threshold=maybe(rational),
+    integers=truth,
+)
+CHECKED = {
+    "lengths": many(integer),
+    "start": maybe(integer),
+    "temperature": lambda data, place: (many(text) if type(data) is list else text)(data, place),
+    "model": MODEL,
+    "facts": keys(functions=many(text), spans=many(row(integer, integer, integer, maybe(integer), maybe(integer))),
+                  one=maybe(WORLD), more=maybe(WORLD)),
+}  # fmt: skip
+LABELS = keys(version=text, source=keys(name=text, sha256=text), title=text, words=maybe(text))
+PROGRAM_CERTIFICATE = keys(
+    format=one_of(FORMAT),
+    schema_version=integer,
+    claim=text,
+    **CHECKED,
+    labels=LABELS,
+    digests=keys(**dict.fromkeys(PROGRAM_SECTIONS, text)),
+)
+"""All of a certificate of a program."""
+
+
+class ProgramChecker(Signs):
+    """Proves the claim of a certificate of a program, or raises Rejected."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        for key, form in CHECKED.items():
+            form(document.get(key), key)
+        facts, self.model = document["facts"], document["model"]
+        numbers = [Fraction(value) for values in self.model["embedding"].values() for value in values]
+        Costs.__init__(self, 200 * size(document["facts"]) + 100 * size(self.model), numbers)
+        self._signs, self._multiples = {}, {}
+        self.functions = Functions(self)
+        self._lengths(document)
+        self.texts = facts["functions"]
+        self.known = [self.functions.read(part) for part in self.texts]
+        self.spans = [self._span(*parts) for parts in facts["spans"]]
+        self._model()
+        if 1 in self.lengths:
+            self._world(False, facts["one"], [1], None)
+        rest = [n for n in self.lengths if n > 1]
+        if rest or self.start is not None:
+            self._world(True, facts["more"], rest, self.start)
+
+    def _lengths(self, document: dict[str, Any]) -> None:
+        self.lengths, self.start = document["lengths"], document["start"]
+        fine = self.lengths == sorted({*self.lengths}) and (self.lengths or self.start is not None)
+        told = f"lengths: they should be different ones from 1 to {MOST_POSITIONS}, in order"
+        hold(fine and all(0 < n <= MOST_POSITIONS for n in self.lengths), told)
+        hold(self.start is None or 2 <= self.start <= MOST_POSITIONS, "start: it should be a length from 2 on, or null")
+        given = document["temperature"]
+        told = "temperature: an expression, or one for each length where no others are claimed"
+        hold(type(given) is str or (self.start is None and len(given) == len(self.lengths)), told)
+        self.temperatures = dict(zip(self.lengths, given, strict=True)) if type(given) is list else given
+
+    def _function(self, number: int) -> Number:
+        hold(0 <= number < len(self.known), "facts: there is no such function")
+        return self.known[number]
+
+    def _span(self, low: int, high: int, offset: int, step: int | None, most: int | None) -> KnownSpan:
+        ends = self._function(low), self._function(high), self._function(offset)
+        rest = (None if part is None else self._function(part) for part in (step, most))
+        return KnownSpan(*ends, *rest)
+
+    def _inverse(self, n: int) -> Callable[[int], Fraction]:
+        """1/tau at the positions of a length."""
+        given = self.temperatures if isinstance(self.temperatures, str) else self.temperatures[n]
+        what = expression(given, "in")
+        hold(not what.truth, "the temperature is a truth, not a number")
+
+        def inverse(i: int) -> Fraction:
+            found = evaluate(what, self.spend, i=i, n=n)
+            hold(found > 0, f"the temperature is not positive at length {n}")
+            return 1 / found
+
+        if "i" in what.names:
+            return inverse
+        same = inverse(1)
+        return lambda i: same
+
+    # ---- the network ----
+
+    def _model(self) -> None:
+        model = self.model
+        hold(len({*model["alphabet"]}) == len(model["alphabet"]), "model.alphabet: symbols must differ")
+        columns = len(model["alphabet"]) + model["bos"]
+        self.embedding = {name: exact(values) for name, values in model["embedding"].items()}
+        fine = all(len(values) == columns for values in self.embedding.values())
+        hold(fine, "model.embedding: one value is needed for each symbol, and for the beginning of the sequence")
+        self.layers = []
+        used, written = list[str](), [*self.embedding, *model["encodings"]]
+        for layer in model["layers"]:
+            heads, units = [], []
+            for head in layer["heads"]:
+                same = len(head["query"]) == len(head["key"])
+                hold(same, f"head {head['name']}: query and key have different dimensions")
+                pairs = tuple(zip(exact(head["query"]), exact(head["key"]), strict=True))
+                heads.append(ScoreHead(head["name"], head["mask"], pairs, exact(head["values"])))
+                used += chain(*chain(*pairs), *heads[-1].values.values())
+                written += heads[-1].values
+            for unit in layer["units"]:
+                units.append((unit["clip"], *(exact(unit[key]) for key in ("bias", "form", "outs"))))
+                used += unit["form"]
+                written += unit["outs"]
+            biases = exact(layer["biases"])
+            written += biases
+            self.layers.append((heads, units, biases))
+        names = [head.name for heads, _, _ in self.layers for head in heads]
+        hold(len({*names}) == len(names), "model: names of heads must differ")
+        self.coordinates = tuple(dict.fromkeys(written))
+        hold({*used, *model["outputs"]} <= {*written}, "model: it reads a coordinate that nothing writes")
+        self.threshold = None if model["threshold"] is None else Fraction(model["threshold"])
+        hold(not model["integers"] or model["read"] == "every", "model: integers are read at every position")
+        hold(not model["integers"] or model["threshold"] is None, "model: integers have no threshold")
+
+    # ---- what is claimed ----
+
+    def _claimed(self, numbers: Sequence[int], what: str) -> dict[int, KnownSpan]:
+        """Spans by order of the place."""
+        hold(len(numbers) == len(self.sites.places), f"facts: {what} needs a span for each kind of position")
+        hold(all(0 <= number < len(self.spans) for number in numbers), f"facts: {what} has a span that is not there")
+        found: dict[int, KnownSpan] = {}
+        for place, number in zip(self.sites.places, numbers, strict=True):
+            span = found[place.order] = self.spans[number]
+            for part in (span.low, span.high, span.offset, span.step or 0, span.most or 0):
+                fine = not has(part, 2) and (place.several or not has(part, 0))
+                fine = fine and (self.longer or not isinstance(part, RationalFunction))
+                hold(fine and self.functions.defined(part, [place.domain]), f"facts: {what} has no value {place}")
+        return found
+
+    def _world(self, longer: bool, claims: Any, lengths: Sequence[int], start: int | None) -> None:
+        hold(claims is not None, "facts: nothing is claimed of some lengths")
+        self.sites, self.longer = SiteKinds(self.model["bos"], longer), longer
+        self.columns = self._input(claims["input"])
+        hold(len(claims["layers"]) == len(self.layers), "facts: claims are needed for each layer")
+        layers = tuple(self._layer(*layer, claim) for layer, claim in zip(self.layers, claims["layers"], strict=True))
+        outputs = tuple(self.model["outputs"])
+        exactly_so = self.threshold is None and not self.model["integers"]
+        facts = ProgramFacts(self.sites.places, self.coordinates, layers, outputs, self._distances(), exactly_so)
+        for n in lengths:
+            AtLength(self, facts, n, self._inverse(n)).run()
+        if start is not None:
+            assert isinstance(self.temperatures, str)
+            FromOn(self, facts, start, of(1) / self.functions.of_length(self.temperatures)).run()
+
+    def _input(self, claims: Mapping[str, Sequence[int]]) -> dict[str, dict[int, KnownSpan]]:
+        hold(claims.keys() == {*self.coordinates}, "facts: input needs spans of all coordinates")
+        found: dict[str, dict[int, KnownSpan]] = {}
+        for name in self.coordinates:
+            found[name] = self._claimed(claims[name], f"input of '{name}'")
+            values = self.embedding.get(name, [])
+            for place in self.sites.places:
+                encoding = self.model["encodings"].get(name)
+                added = ZERO if encoding is None else self.functions.encoding(encoding, place)
+                some = dict.fromkeys((values[-1:] if not place.order else values[: len(self.model["alphabet"])]) or [0])
+                for value in some:
+                    fine = self.sums_to([(1, added)], value, found[name][place.order], place.domain)
+                    hold(fine, f"facts: the input of '{name}' is not seen to be what is claimed {place}")
+        return found
+
+    def _layer(
+        self, heads: Sequence[ScoreHead], units: Sequence[Any], biases: Mapping[str, Rational], claims: Any
+    ) -> LayerShape:
+        hold(claims["heads"].keys() == {head.name for head in heads}, "facts: claims are needed for each head")
+        hold(len(claims["units"]) == len(units), "facts: claims are needed for each hidden unit")
+        parts: dict[str, list[tuple[Rational, dict[int, KnownSpan]]]] = {}
+        found = list[HeadShape]()
+        for head in heads:
+            facts, reads = self._head(head, claims["heads"][head.name])
+            found.append(facts)
+            for out, read in reads.items():
+                parts.setdefault(out, []).append((1, read))
+        self._written(claims["attended"], parts, {}, "attended")
+        own, parts = list[UnitShape](), {}
+        for (clip, bias, form, outs), claim in zip(units, claims["units"], strict=True):
+            before, after = (self._claimed(spans, f"a unit of {sorted(outs)!a}") for spans in claim)
+            for place in self.sites.places:
+                here, told = place.order, f"of {sorted(outs)!a} is not seen to be what is claimed {place}"
+                inputs = [(factor, self.columns[name][here]) for name, factor in form.items()]
+                hold(self.sums_to(inputs, bias, before[here], place.domain), f"facts: the input of a unit {told}")
+                fine = self.active(before[here], after[here], clip, place.domain)
+                hold(fine, f"facts: the output of a unit {told}")
+            margins = {p.order: self.margin(before[p.order], clip, p.domain) for p in self.sites.places}
+            own.append(UnitShape(clip, form, outs, margins, {order: span.high for order, span in before.items()}))
+            for out, weight in outs.items():
+                parts.setdefault(out, []).append((weight, after))
+        self._written(claims["final"], parts, biases, "final")
+        return LayerShape(tuple(found), tuple(own))
+
+    def _written(
+        self,
+        claims: Mapping[str, Sequence[int]],
+        parts: Mapping[str, list[tuple[Rational, dict[int, KnownSpan]]]],
+        biases: Mapping[str, Rational],
+        what: str,
+    ) -> None:
+        """The columns with what is added to some."""
+        hold(claims.keys() == {*parts, *biases}, f"facts: {what} needs spans of the coordinates that are written there")
+        for name, numbers in claims.items():
+            claimed = self._claimed(numbers, f"{what} of '{name}'")
+            for place in self.sites.places:
+                added = [(factor, spans[place.order]) for factor, spans in parts.get(name, [])]
+                terms = [(1, self.columns[name][place.order]), *added]
+                fine = self.sums_to(terms, biases.get(name, 0), claimed[place.order], place.domain)
+                hold(fine, f"facts: '{name}' is not seen to be what is claimed {place} ({what})")
+            self.columns = {**self.columns, name: claimed}
+
+    # ---- heads ----
+
+    def _extent(self, form: Mapping[str, Rational]) -> Ends:
+        """The ends of a linear form, by order of the place."""
+        low: dict[int, Number] = {}
+        high: dict[int, Number] = {}
+        for place in self.sites.places:
+            low[place.order] = high[place.order] = 0
+            for name, factor in form.items():
+                span = self.columns[name][place.order]
+                ends = (span.low, span.high) if factor > 0 else (span.high, span.low)
+                low[place.order] = low[place.order] + factor * ends[0]
+                high[place.order] = high[place.order] + factor * ends[1]
+        return low, high
+
+    def _head(self, head: ScoreHead, claim: Any) -> tuple[HeadShape, dict[str, dict[int, KnownSpan]]]:
+        hold(claim["reads"].keys() == head.values.keys(), f"facts: head {head.name} needs spans of what it reads")
+        rows: dict[int, RowFacts] = {}
+        readers: dict[int, RowReader] = {}
+        hold(
+            len(claim["rows"]) == (0 if head.uniform else len(self.sites.places)), f"facts: head {head.name} needs rows"
+        )
+        for place, told in zip(self.sites.places, claim["rows"], strict=False):
+            reader = readers[place.order] = RowReader(self, self.sites, head, place, self.columns)
+            inner = [None if rule is None else (rule[0], *map(self._function, rule[1:])) for rule in told["inner"]]
+            hold(len(inner) == len(told["groups"]), f"facts: head {head.name} needs a rule for each group")
+            pairs = [(a, b, self._function(s), self._function(t), sign) for a, b, s, t, sign in told["pairs"]]
+            for step, rest in [*(rule[1:] for rule in inner if rule is not None), *(pair[2:4] for pair in pairs)]:
+                fine = not has(step, 2) and (place.several or not (has(step, 0) or has(rest, 0)))
+                hold(fine, f"facts: head {head.name} has a step or a rest that depends on what it must not {place}")
+            rows[place.order] = reader.row(told["groups"], inner, pairs)
+        sizes = tuple((self._extent(query), self._extent(key)) for query, key in head.pairs)
+        values, reads = {}, {}
+        for out, form in head.values.items():
+            values[out] = self._extent(form)
+            reads[out] = self._claimed(claim["reads"][out], f"what head {head.name} reads")
+            for place in self.sites.places:
+                fine = self._reads(head, form, place, rows.get(place.order), reads[out][place.order], readers)
+                hold(fine, f"facts: what head {head.name} reads is not seen to be what is claimed {place}")
+        return HeadShape(head, rows, sizes, values), reads
+
+    def _reads(
+        self,
+        head: ScoreHead,
+        form: Mapping[str, Rational],
+        query: SiteKind,
+        facts: RowFacts | None,
+        claimed: KnownSpan,
+        readers: Mapping[int, RowReader],
+    ) -> bool:
+        """Whether what a head adds to a coordinate is in a span, at one place."""
+        seen: list[tuple[SiteKind, VisibleKeys]] = []
+        for key in self.sites.places:
+            sight = self.sites.sees(query, key, head.mask)
+            if sight is not None:
+                seen.append((key, sight))
+        hold(seen, f"head {head.name} sees nothing {query}")
+        if facts is None or facts.equal:
+            return self._mean(form, seen, query, self.sites.count(query, head.mask), claimed)
+        if facts.winner is not None:
+            seen = [(key, sight) for key, sight in seen if key.order == facts.winner]
+        if claimed.most is not None:
+            count = self.sites.count(query, head.mask)
+            bare = all(self._fixed(form, key) == int(not key.order) for key, _ in seen) and not seen[0][0].order
+            ends = self.nonnegative(of(1) / count - claimed.low, [query.domain]) and claimed.high == 1
+            return bare and ends and claimed.step is None and claimed.most == count and readers[query.order].begins()
+        tied = not facts.unique and facts.winner is None
+        return (claimed.step is None or not tied) and all(
+            self._contained(form, key, sight, claimed) for key, sight in seen
+        )
+
+    def _fixed(self, form: Mapping[str, Rational], key: SiteKind) -> Number | None:
+        """What a form is at a place, the same for every word; None if it is not."""
+        spans = [(factor, self.columns[name][key.order]) for name, factor in form.items()]
+        if not all(span.exact for _, span in spans):
+            return None
+        return sum((factor * span.offset for factor, span in spans), 0)
+
+    def _terms(self, form: Mapping[str, Rational], key: SiteKind) -> list[tuple[Rational, KnownSpan]]:
+        spans = [(factor, self.columns[name][key.order]) for name, factor in form.items()]
+        return [(factor, as_key(span)) for factor, span in spans] if key.several else spans
+
+    def _ends(self, terms: Iterable[tuple[Rational, KnownSpan]]) -> tuple[Number, Number]:
+        low: Number = 0
+        high: Number = 0
+        for factor, span in terms:
+            ends = (span.low, span.high) if factor > 0 else (span.high, span.low)
+            low, high = low + factor * ends[0], high + factor * ends[1]
+        return low, high
+
+    def _contained(self, form: Mapping[str, Rational], key: SiteKind, sight: VisibleKeys, claimed: KnownSpan) -> bool:
+        """Whether what a form is at the keys of a place is in a span."""
+        terms = self._terms(form, key)
+        low, high = self._ends(terms)
+        return self._between(low, high, sight, claimed) and self.on_lattice(terms, 0, claimed)
+
+    def _between(self, low: Number, high: Number, sight: VisibleKeys, claimed: KnownSpan) -> bool:
+        for own, limit, sign in ((low, claimed.low, 1), (high, claimed.high, -1)):
+            if not self.nonnegative(sign * (own - limit), sight.domains):
+                least = self.floor(sign * own, sight)
+                if not self.nonnegative(least - sign * limit, sight.domains):
+                    return False
+        return True
+
+    def _mean(
+        self,
+        form: Mapping[str, Rational],
+        seen: Sequence[tuple[SiteKind, VisibleKeys]],
+        query: SiteKind,
+        count: Number,
+        claimed: KnownSpan,
+    ) -> bool:
+        """Whether the mean over all visible keys is in a span."""
+        if claimed.most is not None:
+            return False
+        over = of(1) / count
+        terms = [(self._terms(form, key), sight, sight.high - sight.low + 1) for key, sight in seen]
+        inside = all(self._between(*self._ends(some), sight, claimed) for some, sight, _ in terms)
+        if not inside:
+            total: list[Number] = [0, 0]
+            for some, _, many_of in terms:
+                ends = self._ends(some)
+                if any(has(end, 2) for end in ends):
+                    return False
+                total = [part + end * many_of for part, end in zip(total, ends, strict=True)]
+            domain = [query.domain]
+            low, high = total[0] * over - claimed.low, claimed.high - total[1] * over
+            if not (self.nonnegative(low, domain) and self.nonnegative(high, domain)):
+                return False
+        if claimed.step is None:
+            return True
+        # the sum over the keys, of integers times steps and of offsets, less count times the offset
+        unit, rest = claimed.step * count, -1 * claimed.offset * count
+        for some, _, many_of in terms:
+            offset: Number = 0
+            for factor, span in some:
+                if span.step is None or not self.multiple(factor * span.step, unit):
+                    return False
+                offset = offset + factor * span.offset
+            if not has(offset, 2):
+                rest = rest + offset * many_of
+            elif not self.multiple(offset, unit):
+                return False
+        return self.multiple(rest, unit)
+
+    # ---- the answer ----
+
+    def _distances(self) -> tuple[tuple[int, Number], ...]:
+        """How far outputs are from where they would mean something else, at most, by order of the place."""
+        last = self.sites.places[-1].order
+        orders = {"every": [1, 2, 3], "first": [1], "last": [last]}[self.model["read"]]
+        found: list[tuple[int, Number]] = []
+        for place in self.sites.places:
+            for name in self.model["outputs"] if place.order in orders else ():
+                span = self.columns[name][place.order]
+                if self.model["integers"]:
+                    unit = of(1) / self.sites.n
+                    fine = self.on_lattice(((1, span),), 0, KnownSpan(0, 0, 0, unit))
+                    hold(fine, f"the output '{name}' is not seen to be an integer over n {place}")
+                    found.append((place.order, unit * HALF))
+                elif self.threshold is None:
+                    found.append((place.order, 0))
+                else:
+                    found.append((place.order, self._distance(name, span, place)))
+        return tuple(found)
+
+    def _distance(self, name: str, span: KnownSpan, place: SiteKind) -> Number:
+        threshold = self.threshold
+        assert threshold is not None
+        for side in (span.low - threshold, threshold - span.high):
+            if self.positive(side, [place.domain]):
+                return side
+        step, offset = span.step, span.offset
+        told = f"the output '{name}' may lie on the threshold {place}"
+        if step is None or isinstance(step, RationalFunction) or isinstance(offset, RationalFunction) or not step:
+            hold(False, told)
+        distance = min((abs(point - threshold) for point in nearest(span, threshold)), default=HALF)
+        hold(distance > 0, told)
+        return distance

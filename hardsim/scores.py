@@ -1,0 +1,396 @@
+"""Rows of scores, for the checker of certificates of programs: the gap below the largest score, and whether it is the
+only one.
+
+The score of a key at one place, for a query at another, is a function of i, j and n, plus multiples of what is not
+known of their coordinates: each of them is its lattice's offset plus an integer times its step (or, on no lattice,
+anything). The certificate says how the keys fall into groups of neighbours whose scores have one form, and for each
+group, and each key that stands alone against another or a group, a step s and a rest t(j). It is checked that two
+scores of the group differ by an integer times s, plus t(j) - t(j'); the single key's from another's by t(j) more than
+a multiple of s. Then two scores that differ do so by at least
+
+ - s, if t is 0 (equal ones are ties; with s = 0 all are equal);
+ - in a group with a strictly monotone t: its least rise, and what s exceeds the range of t by; none are equal;
+ - of a single key where 0 < t < s (or s = 0 and t has one sign): t and s - t; they are not equal.
+
+A group is a *look-up* if its scores are -W j^2 + V j plus what does not depend on j, with W > 0 known. f(j) - f(j')
+= (j - j') (V - W (j + j')), so the largest exceeds its neighbours, and by concavity all others, by W times the distance
+of V/W from the odd numbers j + j': if V/W - 1 is a multiple of s, a divisor of 2, plus t with 0 < t < s, that is at
+least min(t, s - t), and no two are largest.
+
+Where a coordinate of the query is 1/m, m >= 1 an integer, the row is multiplied by m first: m times a multiple is one
+too; gaps are divided by the largest m in the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from hardsim.exact import Rational, hold
+from hardsim.polynomials import Number, Polynomial, RationalFunction, of, quotient
+from hardsim.spans import KEY, KnownSpan, Row, Signs, SiteKind, SiteKinds, VisibleKeys, has, moved
+
+Column = Mapping[str, Mapping[int, KnownSpan]]
+"""Spans by coordinate and order of the place."""
+
+
+@dataclass(frozen=True)
+class ScoreHead:
+    """A head: its mask, and the pairs of forms of query and key."""
+
+    name: str
+    mask: str
+    pairs: tuple[tuple[Row, Row], ...]
+    values: Mapping[str, Row]
+
+    @property
+    def uniform(self) -> bool:
+        """Whether every score is 0."""
+        return not self.pairs
+
+
+@dataclass(frozen=True)
+class ScorePart:
+    """The score of a query and a key of one place: `known`, and factors of what is not known."""
+
+    known: Number
+    of_query: Mapping[str, Number]
+    of_key: Mapping[str, Number]
+    of_both: Mapping[tuple[str, str], Number]
+    keys: Mapping[str, KnownSpan]
+
+
+@dataclass(frozen=True)
+class KeyGroup:
+    """Neighbouring places of keys whose scores have the form of the first part."""
+
+    orders: tuple[int, ...]
+    parts: tuple[ScorePart, ...]
+    sight: VisibleKeys
+
+    @property
+    def form(self) -> ScorePart:
+        """The form of all."""
+        return self.parts[0]
+
+    @property
+    def single(self) -> bool:
+        """Whether it is one key."""
+        return self.orders != (2,) and len(self.orders) == 1
+
+
+@dataclass(frozen=True)
+class RowFacts:
+    """What is known of the rows of queries at a place: how many keys they see, at least one of which functions of n and
+    i the gap is, whether the largest score is unique, whether all are equal, the place that has it where it is always
+    the same one, and whether the beginning of the sequence certainly has it, perhaps with others."""
+
+    visible: Number
+    gaps: tuple[Number, ...]
+    unique: bool
+    equal: bool
+    winner: int | None
+    first: bool
+
+
+def spread(row: Row, spans: Mapping[str, KnownSpan]) -> tuple[Number, dict[str, Rational]]:
+    """A form as a function, and the factors of what is not known."""
+    known: Number = 0
+    unknown: dict[str, Rational] = {}
+    for name, factor in row.items():
+        span = spans[name]
+        if span.step is not None:
+            known = known + factor * span.offset
+        if not span.exact:
+            unknown[name] = factor
+    return known, unknown
+
+
+def as_key(span: KnownSpan) -> KnownSpan:
+    """A span with j in the place of i."""
+    step = None if span.step is None else moved(span.step, i=KEY)
+    low, high, offset = (moved(part, i=KEY) for part in (span.low, span.high, span.offset))
+    return KnownSpan(low, high, offset, step)
+
+
+class RowReader:
+    """Checks what is claimed of the rows of one head for queries at one place; Rejected if it is not seen."""
+
+    def __init__(self, signs: Signs, sites: SiteKinds, head: ScoreHead, query: SiteKind, columns: Column) -> None:
+        self.signs, self.sites, self.head, self.query = signs, sites, head, query
+        self.own = {name: columns[name][query.order] for pair in head.pairs for name in pair[0]}
+        self.inverse = next((name for name, span in self.own.items() if span.most is not None), None)
+        self.parts: dict[int, tuple[ScorePart, VisibleKeys]] = {}
+        for key in sites.places:
+            sight = sites.sees(query, key, head.mask)
+            if sight is not None:
+                names = {name for pair in head.pairs for name in pair[1]}
+                spans = {name: columns[name][key.order] for name in names}
+                spans = {name: as_key(span) for name, span in spans.items()} if key.several else spans
+                self.parts[key.order] = self._cleared(self._part(spans)), sight
+        self.need(bool(self.parts), "sees nothing")
+
+    def need(self, condition: bool, what: str) -> None:
+        """Reject unless a condition holds."""
+        hold(condition, f"head {self.head.name} {what} {self.query}")
+
+    def _part(self, keys: Mapping[str, KnownSpan]) -> ScorePart:
+        known: Number = 0
+        of_query: dict[str, Number] = {}
+        of_key: dict[str, Number] = {}
+        of_both: dict[tuple[str, str], Number] = {}
+        for left, right in self.head.pairs:
+            (q, some), (k, others) = spread(left, self.own), spread(right, keys)
+            self.signs.spend(20 + 20 * (len(some) + 1) * (len(others) + 1))
+            known = known + q * k
+            for x, a in some.items():
+                of_query[x] = of_query.get(x, 0) + k * a
+                for y, b in others.items():
+                    of_both[x, y] = of_both.get((x, y), 0) + a * b
+            for y, b in others.items():
+                of_key[y] = of_key.get(y, 0) + q * b
+        kept = [{name: factor for name, factor in part.items() if factor != 0} for part in (of_query, of_key)]
+        both = {names: factor for names, factor in of_both.items() if factor != 0}
+        return ScorePart(known, kept[0], kept[1], both, keys)
+
+    def _cleared(self, part: ScorePart) -> ScorePart:
+        """The score times m, where a coordinate of the query is 1/m."""
+        name = self.inverse
+        if name is None:
+            return part
+        self.need(not any(name in names for names in part.of_both), "multiplies what is not known")
+        rest = {x: factor for x, factor in part.of_query.items() if x != name}
+        return ScorePart(
+            part.of_query.get(name, 0),
+            rest | ({name: part.known} if part.known != 0 else {}),
+            part.of_key,
+            part.of_both,
+            part.keys,
+        )
+
+    def _step(self, name: str) -> Number | None:
+        """That of a coordinate of the query, or of its m."""
+        return 1 if name == self.inverse else self.own[name].step
+
+    # ---- groups ----
+
+    def group(self, orders: Sequence[int]) -> KeyGroup:
+        """Some places as a group."""
+        self.need(len(orders) > 0 and all(order in self.parts for order in orders), "has no such keys")
+        found = [self.parts[order] for order in orders]
+        if len(orders) == 1:
+            return KeyGroup(tuple(orders), (found[0][0],), found[0][1])
+        self.need(2 in orders and [*orders] == sorted({*orders}), "has groups that are no neighbours")
+        for (_, before), (_, after) in pairwise(found):
+            self.need(before.high + 1 - after.low == 0, "has groups that are no neighbours")
+        middle = self.parts[2][0]
+        for order, (part, sight) in zip(orders, found, strict=True):
+            if order != 2:
+                same = moved(middle.known, j=sight.low) - part.known == 0
+                for name in {*middle.of_query, *part.of_query}:
+                    factor = moved(middle.of_query.get(name, 0), j=sight.low) - part.of_query.get(name, 0)
+                    same = same and factor == 0
+                self.need(same, "has a group whose scores have several forms")
+        rest = [part for order, (part, _) in zip(orders, found, strict=True) if order != 2]
+        domains = tuple(domain for _, sight in found for domain in sight.domains)
+        return KeyGroup(tuple(orders), (middle, *rest), VisibleKeys(found[0][1].low, found[-1][1].high, domains))
+
+    def _unknown(self, parts: Iterable[ScorePart], step: Number) -> bool:
+        """Whether all that depends on what is not known of keys is a multiple of a step."""
+        for part in parts:
+            for name, factor in part.of_key.items():
+                own = part.keys[name].step
+                if own is None or not self.signs.multiple(factor * own, step):
+                    return False
+            for (mine, name), factor in part.of_both.items():
+                own, other = part.keys[name].step, self._step(mine)
+                if own is None or other is None or not self.signs.multiple(factor * own * other, step):
+                    return False
+        return True
+
+    def _of_row(self, factors: Mapping[str, Number], step: Number) -> bool:
+        """Whether multiples of the query's coordinates are multiples of a step."""
+        for name, factor in factors.items():
+            own = self._step(name)
+            if factor != 0 and (own is None or not self.signs.multiple(factor * own, step)):
+                return False
+        return True
+
+    # ---- differences ----
+
+    def within(self, group: KeyGroup, rule: str, step: Number, rest: Number) -> tuple[tuple[Number, ...], bool, bool]:
+        """The gaps of a group, whether two of its scores may be equal, and whether they all are."""
+        if rule == "look-up":
+            return self._look_up(group, step, rest), False, False
+        sight, form = group.sight, group.form
+        vary = {name: f - moved(f, j=sight.low) for name, f in form.of_query.items()}
+        known = form.known - moved(form.known, j=sight.low) - rest + moved(rest, j=sight.low)
+        fine = self._unknown(group.parts, step) and self._of_row(vary, step)
+        self.need(fine and self.signs.multiple(known, step), "has scores that are not what is claimed of a group")
+        if not has(rest, 2):
+            return ((), True, True) if step == 0 else ((self._positive(step, sight),), True, False)
+        rise = moved(rest, j=KEY + 1) - rest
+        sign = 1 if self.signs.positive(rise, sight.domains) else -1
+        over = sign * (moved(rest, j=sight.high) - moved(rest, j=sight.low))
+        gaps = [self.signs.floor(sign * rise, sight), *([step - over] if step != 0 else [])]
+        return tuple(self._positive(gap, sight) for gap in gaps), False, False
+
+    def _positive(self, gap: Number, sight: VisibleKeys) -> Number:
+        """A gap, which is positive wherever its row is seen."""
+        found = self.signs.floor(gap, sight)
+        self.need(self.signs.positive(found, [*sight.domains, self.query.domain]), "has a gap that may be 0")
+        return found
+
+    def _look_up(self, group: KeyGroup, step: Number, rest: Number) -> tuple[Number, ...]:
+        form, sight = group.form, group.sight
+        bare = not any(part.of_key or part.of_both for part in group.parts)
+        known, parts = powers(form.known), {name: powers(f) for name, f in form.of_query.items()}
+        fine = bare and known is not None and len(known) == 3
+        fine = fine and all(part is not None and len(part) <= 2 for part in parts.values())
+        self.need(fine, "is no look-up")
+        assert known is not None
+        width = self._positive(-1 * known[2], sight)
+        slopes = {name: of(part[1]) / width for name, part in parts.items() if part is not None and len(part) > 1}
+        lattice = self._of_row(slopes, step) and self.signs.multiple(2, step)
+        offset = of(known[1]) / width - 1 - rest
+        self.need(lattice and self.signs.multiple(offset, step), "does not look up what is claimed")
+        return tuple(self._positive(width * apart, sight) for apart in (rest, step - rest))
+
+    def between(
+        self, one: KeyGroup, other: KeyGroup, step: Number, rest: Number, sign: int | None
+    ) -> tuple[tuple[Number, ...], bool, int | None]:
+        """How far the score of a single key is from those of a group: gaps, whether it may be equal to one of them, and
+        whether it is above (1), below (-1) or equal to (0) all of them, where that is known."""
+        names = {*one.form.of_query, *other.form.of_query}
+        apart = {name: one.form.of_query.get(name, 0) - other.form.of_query.get(name, 0) for name in names}
+        known = one.form.known - other.form.known
+        fine = self._unknown((*one.parts, *other.parts), step) and self._of_row(apart, step)
+        told = "has scores that are not what is claimed of a single key"
+        self.need(fine and self.signs.multiple(known - rest, step), told)
+        if rest == 0 and step == 0:
+            return (), True, 0
+        if sign is not None:
+            self.need(sign in (1, -1), told)
+            for ends in self._ends(one, other):
+                end = ends[0] if sign == 1 else -1 * ends[1]
+                self.need(
+                    self.signs.positive(end, other.sight.domains), "has scores whose order is not what is claimed"
+                )
+        if rest == 0:
+            return (self._positive(step, other.sight),), sign is None, sign
+        if step == 0:
+            way = 1 if self.signs.positive(rest, other.sight.domains) else -1
+            return (self._positive(way * rest, other.sight),), False, way
+        return (self._positive(rest, other.sight), self._positive(step - rest, other.sight)), False, sign
+
+    def _ends(self, one: KeyGroup, other: KeyGroup) -> Iterator[tuple[Number, Number]]:
+        """Bounds of the difference of two scores, from those of every coordinate, by part of the second group."""
+        fine = self.inverse is None and not any(part.of_both for part in (*one.parts, *other.parts))
+        self.need(fine, "multiplies what is not known")
+        names = {*one.form.of_query, *other.form.of_query}
+        apart = {name: one.form.of_query.get(name, 0) - other.form.of_query.get(name, 0) for name in names}
+        for part in other.parts:
+            low: Number = one.form.known - other.form.known
+            high = low
+            terms = [(self.own[name], factor) for name, factor in apart.items() if factor != 0]
+            terms += [(one.form.keys[name], factor) for name, factor in one.form.of_key.items()]
+            terms += [(part.keys[name], -1 * factor) for name, factor in part.of_key.items()]
+            for span, factor in terms:
+                offset = 0 if span.step is None else span.offset
+                ends = [(span.low - offset) * factor, (span.high - offset) * factor]
+                if not self.signs.nonnegative(factor, other.sight.domains):
+                    told = "has scores of which the order is not seen"
+                    self.need(self.signs.nonnegative(-1 * factor, other.sight.domains), told)
+                    ends.reverse()
+                low, high = low + ends[0], high + ends[1]
+            yield low, high
+
+    # ---- rows ----
+
+    def row(self, groups: Sequence[Sequence[int]], inner: Sequence[Any], pairs: Sequence[Any]) -> RowFacts:
+        """What is known of the rows here: from groups, what is claimed of each, and of pairs of them.
+
+        Raises:
+            Rejected: if the claims are not seen to be true, or leave out keys.
+        """
+        some = [self.group(orders) for orders in groups]
+        orders = sorted(order for group in some for order in group.orders)
+        self.need(orders == sorted(self.parts), "has keys that are in no group, or in two")
+        visible = self.sites.count(self.query, self.head.mask)
+        if len(some) == 1 and some[0].single:
+            return RowFacts(visible, (), True, True, some[0].orders[0], orders == [0])
+        self.need(len(inner) == len(some), "has groups of which nothing is claimed")
+        own = [None if group.single else self.within(group, *claim) for group, claim in zip(some, inner, strict=True)]
+        found: dict[tuple[int, int], tuple[tuple[Number, ...], bool, int | None]] = {}
+        for a, b, *claim in pairs:
+            self.need(0 <= a < len(some) and 0 <= b < len(some) and a != b and some[a].single, "compares no single key")
+            found[a, b] = self.between(some[a], some[b], *claim)
+        for a in range(len(some)):
+            for b in range(a + 1, len(some)):
+                self.need((a, b) in found or (b, a) in found, "has keys that are not compared")
+        every = [*(part for part in own if part is not None), *found.values()]
+        gaps = tuple(dict.fromkeys(gap for part in every for gap in part[0]))
+        unique = not any(may_tie for _, may_tie, _ in found.values()) and all(
+            part is None or not part[1] or self._beaten(place, some, found) for place, part in enumerate(own)
+        )
+        equal = all(part is None or part[2] for part in own) and all(sign == 0 for *_, sign in found.values())
+        winner = next((some[a].orders[0] for a in range(len(some)) if self._wins(a, some, found)), None)
+        return RowFacts(visible, self._divided(gaps), unique, equal, winner, False)
+
+    def _divided(self, gaps: tuple[Number, ...]) -> tuple[Number, ...]:
+        """The gaps of the row, of those of its m-fold."""
+        most = None if self.inverse is None else self.own[self.inverse].most
+        return gaps if most is None else tuple(of(gap) / most for gap in gaps)
+
+    def _wins(self, a: int, groups: Sequence[KeyGroup], pairs: Mapping[tuple[int, int], Any]) -> bool:
+        others = (b for b in range(len(groups)) if b != a)
+        return groups[a].single and all(
+            ((a, b) in pairs and pairs[a, b][2] == 1) or ((b, a) in pairs and pairs[b, a][2] == -1) for b in others
+        )
+
+    def _beaten(self, place: int, groups: Sequence[KeyGroup], pairs: Mapping[tuple[int, int], Any]) -> bool:
+        """Whether some single key is certainly above all of a group: it is known to be, or it and another one differ
+        and their scores add up to twice that of the group."""
+        if any(b == place and sign == 1 for (_, b), (_, _, sign) in pairs.items()):
+            return True
+        last = groups[place]
+        for (a, b), (_, may_tie, _) in pairs.items():
+            one, other = groups[a], groups[b]
+            bare = not any(part.of_key or part.of_both for group in (one, other, last) for part in group.parts)
+            if place in (a, b) or not (one.single and other.single) or may_tie or not bare:
+                continue
+            names = {name for group in (one, other, last) for name in group.form.of_query}
+            sums = [
+                one.form.of_query.get(name, 0) + other.form.of_query.get(name, 0) - 2 * last.form.of_query.get(name, 0)
+                for name in names
+            ]
+            if all(total == 0 for total in (*sums, one.form.known + other.form.known - 2 * last.form.known)):
+                return True
+        return False
+
+    def begins(self) -> bool:
+        """Whether the beginning of the sequence has the largest score of every row, perhaps with others."""
+        if 0 not in self.parts:
+            return False
+        bos = self.group((0,))
+        for order in self.parts:
+            other = self.group((order,))
+            if order and not all(self.signs.nonnegative(low, other.sight.domains) for low, _ in self._ends(bos, other)):
+                return False
+        return True
+
+
+def powers(value: Number) -> list[Number] | None:
+    """The coefficients of a polynomial in j; None of what is none."""
+    if not isinstance(value, RationalFunction):
+        return [value]
+    if any(exponents[2] for factor in value.factors for exponents in factor.terms):
+        return None
+    parts: dict[int, dict[Any, Rational]] = {}
+    for exponents, c in value.top.terms.items():
+        parts.setdefault(exponents[2], {})[*exponents[:2], 0, *exponents[3:]] = c
+    return [
+        quotient(Polynomial(parts[k]), value.factors) if k in parts else 0 for k in range(max(parts, default=0) + 1)
+    ]

@@ -1,0 +1,441 @@
+"""How far softmax is from hard attention, for the checker of certificates of programs: the error recursion, at one
+length or for every length from some N0 on.
+
+Layer by layer each coordinate is off by at most its error. A linear form is off by the sum of |coefficient| times
+error. With query forms of size at most Q off by q, key forms of size K off by k, scores are off by at most
+eta = sum of Q k + K q + q k over the rows of W_Q and W_K. In a row of v keys with a gap of g below its largest score,
+softmax at the temperature tau is from hard attention, in the 1-norm, at most
+
+    2 (v - 1) e^(-(g - 2 eta)/tau)  +  e^(2 eta/tau) - 1 if several keys may have the largest score, and at most 2.
+
+(Let w = e^(s'/tau - max s/tau). Keys with the largest score have w >= e^(-eta/tau), all others w <= e^((eta - g)/tau),
+at most v - 1 of them: their share r is at most (v - 1) e^(-(g - 2 eta)/tau), and taking it away moves the weights by
+2 r. Among m largest, each w is within a factor e^(2 eta/tau) of their mean, so that each share is off 1/m by at most
+(e^(2 eta/tau) - 1)/m.) What a head reads is off by its value's error, and that distance times the size of the value, or
+half of its range, as weights sum to 1. A relu does not expand; a clip whose hard input is at least as far outside
+(0, 1) as its input is off gives the very same number.
+
+For every n >= N0 errors are A_c n^p e^(-r n), f = 1/tau. Sizes are at most B n^b, gaps such that f g >= r n, margins at
+least M n^-m; if f eta <= 1/2 the distance is at most 2 n e^(1 - r n), without the 1 if eta = 0, plus 4 f eta (e^x - 1
+<= 2 x for x <= 1). Each inequality F n^s e^(-r n) <= L is held at N0 >= s/r, from where on its left side falls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil, lcm
+
+from hardsim import polynomials
+from hardsim.exact import DOWN, ONE, UP, Rational, common, exp, hold
+from hardsim.polynomials import Number, RationalFunction, of
+from hardsim.scores import RowFacts, ScoreHead
+from hardsim.spans import LENGTH, Domain, Row, Signs, SiteKind, above, has
+
+NONE, TWO, HALF = Decimal(0), Decimal(2), Fraction(1, 2)
+EULER = Fraction(87, 32)
+"""Above e."""
+MOST_DEGREE = 12
+"""The largest power of n that bounds a function."""
+COLD = Decimal(100_000)
+"""Nats: e^-x of a larger x counts as that of this."""
+
+
+Ends = tuple[Mapping[int, Number], Mapping[int, Number]]
+"""The least and the largest value of a form, by order of the place."""
+
+
+@dataclass(frozen=True)
+class UnitShape:
+    """A hidden unit: a clip or relu of a form and a bias, what it adds to which coordinates, and by order of the place
+    its margin and the largest input."""
+
+    clip: bool
+    form: Row
+    outs: Row
+    margins: Mapping[int, Number]
+    tops: Mapping[int, Number]
+
+
+@dataclass(frozen=True)
+class HeadShape:
+    """A head: its rows by order of the place (none of a uniform one), the ends of query and key forms, and those of
+    values by coordinate."""
+
+    head: ScoreHead
+    rows: Mapping[int, RowFacts]
+    sizes: tuple[tuple[Ends, Ends], ...]
+    values: Mapping[str, Ends]
+
+
+@dataclass(frozen=True)
+class LayerShape:
+    """A layer."""
+
+    heads: tuple[HeadShape, ...]
+    units: tuple[UnitShape, ...]
+
+
+@dataclass
+class ProgramFacts:
+    """What is known of hard attention on every word: of the layers, and how far each output is from where it would mean
+    something else, by order of the place (none: it must be the very same)."""
+
+    places: Sequence[SiteKind]
+    coordinates: tuple[str, ...]
+    layers: tuple[LayerShape, ...]
+    answers: tuple[str, ...]
+    distances: tuple[tuple[int, Number], ...]
+    exact: bool
+
+
+def up(x: Rational) -> Decimal:
+    """A number at least x."""
+    return UP.divide(Decimal(x.numerator), Decimal(x.denominator))
+
+
+def size_of(x: Rational) -> Rational:
+    """|x|."""
+    return -x if x < 0 else x
+
+
+def down(x: Rational) -> Decimal:
+    """A number at most x."""
+    return DOWN.divide(Decimal(x.numerator), Decimal(x.denominator))
+
+
+def exp_above(x: Decimal) -> Decimal:
+    """At least e^x, of x up to 100,000."""
+    hold(x <= COLD, "too large: a temperature is too small for its errors")
+    return exp(Fraction(max(x, -COLD)))[1]
+
+
+class AtLength:
+    """The errors at one length, on words of n positions, at a temperature."""
+
+    def __init__(self, signs: Signs, facts: ProgramFacts, n: int, inverse: Callable[[int], Fraction]) -> None:
+        self.signs, self.facts, self.n, self.inverse = signs, facts, n, inverse
+        self.at = {place.order: self._positions(place) for place in facts.places}
+        self._ends: dict[tuple[int, Number], tuple[Fraction, Fraction]] = {}
+
+    def _positions(self, place: SiteKind) -> range:
+        n = self.n
+        return {0: range(1), 1: range(1, 2), 2: range(2, n), 3: range(n, n + 1)}[place.order]
+
+    def number(self, value: Number, i: int) -> Fraction:
+        """A function at a position."""
+        if not isinstance(value, RationalFunction):
+            return Fraction(value)
+        self.signs.spend(6)
+        top, bottom = (evaluated(part, i, self.n) for part in in_integers(value))
+        hold(bottom != 0, "a division by zero")
+        return Fraction(top, bottom)
+
+    def ends(self, values: Mapping[int, Number]) -> tuple[Fraction, Fraction] | None:
+        """The least and largest of functions, over all positions."""
+        found: list[Fraction] = []
+        for order, value in values.items():
+            positions = self.at[order] if has(value, 0) else self.at[order][:1]
+            if positions and (order, value) not in self._ends:
+                some = [self.number(value, i) for i in positions]
+                self._ends[order, value] = min(some), max(some)
+            if positions:
+                found += self._ends[order, value]
+        return (min(found), max(found)) if found else None
+
+    def run(self) -> None:
+        """Reject unless the answers are those of hard attention."""
+        errors = dict.fromkeys(self.facts.coordinates, NONE)
+        for layer in self.facts.layers:
+            own = dict(errors)
+            for head in layer.heads:
+                far = self._distance(head, errors) if head.rows else NONE
+                for out, form in head.head.values.items():
+                    low, high = self.span(*head.values[out])
+                    size = up(min(max(-low, high), (high - low) / 2))
+                    moved = UP.add(reach(form, errors), UP.multiply(far, size))
+                    own[out] = UP.add(own[out], moved)
+            errors = dict(own)
+            for unit in layer.units:
+                moved = self._unit(unit, reach(unit.form, own))
+                for out, weight in unit.outs.items():
+                    errors[out] = UP.add(errors[out], UP.multiply(up(size_of(weight)), moved))
+        off = max(errors[name] for name in self.facts.answers)
+        for order, distance in self.facts.distances:
+            found = self.ends({order: distance})
+            if off and found is not None:
+                fine = not self.facts.exact and off < down(found[0])
+                hold(fine, f"at length {self.n} the outputs may be off by more than their distance from the threshold")
+
+    def span(self, low: Mapping[int, Number], high: Mapping[int, Number]) -> tuple[Fraction, Fraction]:
+        """The least and largest value of a form, over all positions."""
+        least, most = self.ends(low), self.ends(high)
+        assert least is not None
+        assert most is not None
+        return least[0], most[1]
+
+    def _unit(self, unit: UnitShape, moved: Decimal) -> Decimal:
+        if not moved:
+            return moved
+        if unit.clip:
+            found = self.ends(unit.margins)
+            assert found is not None
+            return NONE if found[0] >= 0 and moved <= down(found[0]) else min(moved, ONE)
+        found = self.ends(unit.tops)
+        assert found is not None
+        return NONE if UP.add(up(found[1]), moved) <= 0 else moved
+
+    def _distance(self, head: HeadShape, errors: Mapping[str, Decimal]) -> Decimal:
+        """Of the weights of a head, in any row."""
+        eta = NONE
+        for (query, key), (q_size, k_size) in zip(head.head.pairs, head.sizes, strict=True):
+            q, k = reach(query, errors), reach(key, errors)
+            sizes = [max(-ends[0], ends[1]) for ends in (self.span(*q_size), self.span(*k_size))]
+            for one, other in ((up(sizes[0]), k), (up(sizes[1]), q), (q, k)):
+                eta = UP.add(eta, UP.multiply(one, other))
+        return max((self._row(*row, eta) for row in self._worst(head)), default=NONE)
+
+    def _worst(self, head: HeadShape) -> Iterable[tuple[int, bool, Fraction, Fraction | None]]:
+        """The rows of which one is the worst: keys that are seen, whether several may be largest, 1/tau, the gap; of
+        rows that are alike otherwise only those count than which none with more keys has a smaller gap."""
+        rows: dict[tuple[bool, Fraction, bool], dict[int, Fraction]] = {}
+        for order, facts in head.rows.items():
+            for i in self.at[order]:
+                keys = int(self.number(facts.visible, i))
+                if keys > 1:
+                    hold(facts.gaps or facts.equal, f"head {head.head.name} has rows of which no gap is known")
+                    gap = min((self.number(gap, i) for gap in facts.gaps), default=Fraction(0))
+                    some = rows.setdefault((not facts.unique, self.inverse(i), facts.equal), {})
+                    some[keys] = min(gap, some.get(keys, gap))
+        for (ties, inverse, equal), some in rows.items():
+            least: Fraction | None = None
+            for keys in sorted(some, reverse=True):
+                if least is None or some[keys] < least:
+                    least = some[keys]
+                    yield keys, ties, inverse, None if equal else least
+
+    def _row(self, keys: int, ties: bool, inverse: Fraction, gap: Fraction | None, eta: Decimal) -> Decimal:
+        self.signs.spend(40)
+        total, sharp = NONE, UP.multiply(UP.multiply(TWO, eta), up(inverse))
+        if gap is not None:
+            left = DOWN.subtract(down(gap), UP.multiply(TWO, eta))
+            if left <= 0:
+                return TWO
+            nats = DOWN.multiply(left, down(inverse))
+            total = UP.multiply(Decimal(2 * (keys - 1)), exp_above(-nats))
+        if ties and eta:
+            # e^x <= 1 + x + x^2 for 0 <= x <= 1
+            total = UP.add(total, UP.add(sharp, UP.multiply(sharp, sharp)) if sharp <= 1 else TWO)
+        return min(total, TWO)
+
+
+Terms = tuple[tuple[int, int, int], ...]
+"""Factors and exponents of i and n."""
+
+
+@lru_cache(maxsize=1 << 14)
+def in_integers(value: RationalFunction) -> tuple[Terms, Terms]:
+    """Numerator and divisor of a function of i and n, both times one number that makes all coefficients integers."""
+    parts = [value.top.terms, value.bottom.terms]
+    hold(not any(c or d for part in parts for _, _, c, d in part), "a function depends on a position that is not known")
+    scales = [common(part.values()) for part in parts]
+    scale = lcm(*scales)
+    top, bottom = (tuple((int(scale * factor), a, b) for (a, b, _, _), factor in part.items()) for part in parts)
+    return top, bottom
+
+
+def evaluated(terms: Terms, i: int, n: int) -> int:
+    """A polynomial in i and n at a position."""
+    return sum(factor * i**a * n**b for factor, a, b in terms)
+
+
+def reach(form: Row, errors: Mapping[str, Decimal]) -> Decimal:
+    """By how much a linear form is off."""
+    total = NONE
+    for name, factor in form.items():
+        if errors[name]:
+            total = UP.add(total, UP.multiply(up(size_of(factor)), errors[name]))
+    return total
+
+
+# ---- every length ----
+
+
+@dataclass
+class Falling:
+    """Errors A_c n^power e^(-rate n) by coordinate; without a rate all are 0."""
+
+    factors: dict[str, Fraction]
+    power: int = 0
+    rate: Fraction | None = None
+
+    def of(self, form: Row) -> Fraction:
+        """By how much a linear form is off."""
+        return sum((abs(Fraction(factor)) * self.factors[name] for name, factor in form.items()), Fraction(0))
+
+
+@dataclass
+class FromOn:
+    """The errors of every length from `start` on, at 1/tau = `sharp`, a function of n."""
+
+    signs: Signs
+    facts: ProgramFacts
+    start: int
+    sharp: Number
+    _bounds: dict[Number, tuple[Fraction, int]] = field(default_factory=dict)
+
+    @property
+    def domain(self) -> Domain:
+        """n from the start on."""
+        return polynomials.ONE, above(self.start, 0), polynomials.ONE, polynomials.ONE
+
+    def run(self) -> None:
+        """Reject unless the answers are those of hard attention."""
+        hold(self.start >= 2, "start: lengths from 2 on are proved together")
+        hold(self.signs.positive(self.sharp, [self.domain]), "the temperature is not seen to be positive")
+        errors = Falling(dict.fromkeys(self.facts.coordinates, Fraction(0)))
+        for layer in self.facts.layers:
+            errors = self._layer(layer, errors)
+        off = max(errors.factors[name] for name in self.facts.answers)
+        for order, distance in self.facts.distances:
+            if off:
+                hold(not self.facts.exact, "an output is off by an error that nothing rounds")
+                limit, power = self._below({order: distance}, "the distance of an output from the threshold")
+                self._hold("the error of an output", off, errors.power + power, errors.rate, limit * HALF)
+
+    def falls(self, factor: Fraction, power: int, rate: Fraction | None, limit: Fraction) -> bool:
+        """Whether `factor n^power e^(-rate n)` is at most a limit from the start on."""
+        self.signs.spend(40)
+        if not factor:
+            return True
+        assert rate is not None
+        if rate * self.start < power:
+            return False
+        value = UP.multiply(up(factor * self.start**power), exp(-rate * self.start)[1])
+        return value <= down(limit)
+
+    def _hold(self, what: str, factor: Fraction, power: int, rate: Fraction | None, limit: Fraction) -> None:
+        hold(self.falls(factor, power, rate, limit), f"{what} is not seen to be small from n = {self.start} on")
+
+    def _least(self, values: Mapping[int, Number]) -> list[Number]:
+        """Functions of n that are at most those of each place."""
+        return [self.signs.least_of(values[place.order], place) for place in self.facts.places if place.order in values]
+
+    def _above(self, values: Mapping[int, Number]) -> tuple[Fraction, int]:
+        """B >= 0 and b such that no function exceeds B n^b."""
+        found = [self._one_above(-1 * value) for value in self._least({k: -1 * v for k, v in values.items()})]
+        return max((factor for factor, _ in found), default=Fraction(0)), max((b for _, b in found), default=0)
+
+    def _one_above(self, value: Number) -> tuple[Fraction, int]:
+        if value not in self._bounds:
+            self._bounds[value] = self._search(value, -1)
+        return self._bounds[value]
+
+    def _search(self, value: Number, way: int) -> tuple[Fraction, int]:
+        for power in range(MOST_DEGREE):
+            self.signs.spend(40)
+            scale = polynomials.product([polynomials.NAMES[1]] * power)
+            scaled = of(value) / RationalFunction(scale, ()) if way < 0 else of(value) * RationalFunction(scale, ())
+            found = (polynomials.upper if way < 0 else polynomials.lower)(scaled, self.domain)
+            if found is not None and (way < 0 or found > 0):
+                return max(found, Fraction(0)), power
+        hold(False, "no power of n is seen to bound a function")
+        raise AssertionError
+
+    def _below(self, values: Mapping[int, Number], what: str) -> tuple[Fraction, int]:
+        """M > 0 and m such that every function is at least M n^-m."""
+        found = [self._search(value, 1) for value in self._least(values)]
+        hold(found, f"{what} is not known")
+        return min(factor for factor, _ in found), max(power for _, power in found)
+
+    def _layer(self, layer: LayerShape, errors: Falling) -> Falling:
+        own, terms = dict(errors.factors), list[tuple[str, Fraction, int, Fraction]]()
+        for head in layer.heads:
+            off = self._weights(head, errors) if head.rows else []
+            for out, form in head.head.values.items():
+                own[out] += errors.of(form)
+                size, power = self._reach(*head.values[out])
+                terms += [(out, factor * size, add + power, rate) for factor, add, rate in off if factor * size]
+        rates = [rate for *_, rate in terms] + ([] if errors.rate is None else [errors.rate])
+        power = max([power for _, _, power, _ in terms] + ([] if errors.rate is None else [errors.power]), default=0)
+        for out, factor, _, _ in terms:
+            own[out] += factor
+        attended = Falling(own, power, min(rates, default=None))
+        final = dict(own)
+        for unit in layer.units:
+            moved = attended.of(unit.form)
+            if unit.clip and moved and self._forgotten(unit, moved, attended):
+                moved = Fraction(0)
+            for out, weight in unit.outs.items():
+                final[out] += abs(Fraction(weight)) * moved
+        final = {name: rounded(factor) for name, factor in final.items()}
+        return Falling(final, power, attended.rate if any(final.values()) else None)
+
+    def _forgotten(self, unit: UnitShape, moved: Fraction, errors: Falling) -> bool:
+        """Whether a clip gives the number that it gives in hard attention."""
+        found = self._least(unit.margins)
+        if not all(self.signs.positive(value, [self.domain]) for value in found):
+            return False
+        limit, power = self._below(unit.margins, "a margin")
+        return self.falls(moved, errors.power + power, errors.rate, limit)
+
+    def _weights(self, head: HeadShape, errors: Falling) -> list[tuple[Fraction, int, Fraction]]:
+        """How far the weights of a head may be off: a sum of terms `factor n^power e^(-rate n)`."""
+        factor, power, name = Fraction(0), 0, head.head.name
+        for (query, key), (q_size, k_size) in zip(head.head.pairs, head.sizes, strict=True):
+            q, k = errors.of(query), errors.of(key)
+            (large, a), (wide, b) = self._size(*q_size), self._size(*k_size)
+            factor += large * k + wide * q + q * k
+            power = max([power, *([a] if k else []), *([b] if q else [])])
+            if q and k:  # a product of errors is at most one of them
+                self._hold(f"the error of head {name}", Fraction(1), errors.power, errors.rate, Fraction(1))
+        factor = rounded(factor)
+        sharp, steep = self._one_above(self.sharp)
+        over, climb = factor * sharp, errors.power + power + steep
+        if factor:
+            self._hold(f"eta/tau of head {name}", over, climb, errors.rate, HALF)
+        result = list[tuple[Fraction, int, Fraction]]()
+        rates = list[Fraction]()
+        for place in self.facts.places:
+            facts = head.rows[place.order]
+            single = not isinstance(facts.visible, RationalFunction) and facts.visible == 1
+            hold(facts.gaps or facts.equal or single, f"head {name} has rows of which no gap is known")
+            for gap in facts.gaps:
+                least = self.signs.least_of(gap, place)
+                found = polynomials.lower(of(of(self.sharp) * least) / LENGTH, self.domain)
+                told = f"the gap of head {name} over the temperature is not seen to grow as n does"
+                hold(found is not None and found > 0, told)
+                rates += [] if found is None else [found]
+        if rates:
+            result.append((2 * EULER if factor else Fraction(2), 1, min(rates)))
+        if factor and not all(facts.unique for facts in head.rows.values()):
+            assert errors.rate is not None
+            result.append((4 * over, climb, errors.rate))
+        return result
+
+    def _size(self, low: Mapping[int, Number], high: Mapping[int, Number]) -> tuple[Fraction, int]:
+        """S and s such that values are at most S n^s in size."""
+        (below, a), (beyond, b) = self._above({k: -1 * value for k, value in low.items()}), self._above(high)
+        return max(below, beyond), max(a, b)
+
+    def _reach(self, low: Mapping[int, Number], high: Mapping[int, Number]) -> tuple[Fraction, int]:
+        """The same, or from the middle of their range, which may be moved: half of it, where it is bounded."""
+        size, power = self._size(low, high)
+        found = [polynomials.lower(part, self.domain) for ends, sign in ((low, 1), (high, -1))
+                 for part in self._least({k: sign * value for k, value in ends.items()})]  # fmt: skip
+        if power or None in found:
+            return size, power
+        some = [part for part in found if part is not None]
+        return min(size, -(min(some[: len(low)]) + min(some[len(low) :])) / 2), power
+
+
+def rounded(x: Fraction) -> Fraction:
+    """A number at least x, and little more, with a short numerator and denominator."""
+    if not x:
+        return x
+    shift = 16 - x.numerator.bit_length() + x.denominator.bit_length()
+    scale = Fraction(2) ** shift
+    return ceil(x * scale) / scale

@@ -1,0 +1,496 @@
+"""What numbers inside a program can be, for the checker of its certificates: at each kind of position, between two
+functions of position and length, and on a lattice.
+
+A place is the beginning of the sequence (0), the first position (1), the last (3), or any between (2): there i is a
+variable, and j where it is a key. Functions are those of `polynomials`, in i, n and j. A span says `low <= x <= high`
+and, where it has a step, that x is in `offset + step Z`; with `most` x is 1/m for an integer m from 1 to `most`.
+
+Spans are written in the certificate; here it is only checked that they hold. What is used: a function f is a multiple
+of a step s at all integers i, n, j if f/s is a polynomial with integer coefficients; f >= 0 on a domain if it has
+coefficients >= 0 in the numbers >= 0 that the domain is written in.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor
+from typing import Any
+
+from hardsim import polynomials
+from hardsim.exact import Costs, Rational, hold
+from hardsim.expressions import Tree, expression
+from hardsim.polynomials import NAMES, VARIABLE, Number, Polynomial, RationalFunction
+
+INDEX, LENGTH, KEY, _ = VARIABLE
+MASKS = ("none", "future", "past", "strict-future", "strict-past")
+MOST_POWER = 24
+"""The largest exponent of an expression."""
+STEP = 60
+"""Steps that an operation on functions takes, as work is counted."""
+HALF = Fraction(1, 2)
+COMPARED = {
+    "<": operator.lt,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">=": operator.ge,
+    ">": operator.gt,
+}
+
+Domain = tuple[Polynomial, ...]
+"""What i, n, j and a fourth variable are, in numbers >= 0."""
+Row = Mapping[str, Rational]
+"""A linear form of coordinates."""
+
+
+def _domain(i: Any = 1, n: Any = 1, j: Any = 1) -> Domain:
+    one = polynomials.ONE
+    return tuple(part if isinstance(part, Polynomial) else one.times(_constant(part)) for part in (i, n, j, 1))
+
+
+def _constant(value: int) -> Polynomial:
+    return Polynomial({polynomials.CONSTANT: value})
+
+
+def above(start: int, *slacks: int) -> Polynomial:
+    """`start` plus some numbers >= 0."""
+    found = _constant(start)
+    for slack in slacks:
+        found = found.plus(NAMES[slack])
+    return found
+
+
+@dataclass(frozen=True)
+class KnownSpan:
+    """Numbers from `low` to `high`, in `offset + step Z` unless the step is None."""
+
+    low: Number
+    high: Number
+    offset: Number = 0
+    step: Number | None = None
+    most: Number | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is one function, the same for every word."""
+        return self.step is not None and not isinstance(self.step, RationalFunction) and self.step == 0
+
+
+def exactly(value: Number) -> KnownSpan:
+    """One function."""
+    return KnownSpan(value, value, value, 0)
+
+
+@dataclass(frozen=True)
+class VisibleKeys:
+    """The positions j from `low` to `high` that a query sees; `domains` say what i, n and j can be."""
+
+    low: Number
+    high: Number
+    domains: tuple[Domain, ...]
+
+
+@dataclass(frozen=True)
+class SiteKind:
+    """A kind of position."""
+
+    order: int
+    i: Number
+    n: Number
+    domain: Domain
+
+    @property
+    def several(self) -> bool:
+        """Whether it stands for more than one."""
+        return self.order == 2
+
+    def __str__(self) -> str:
+        return ("at the beginning of the sequence", "at i = 1", "at 1 < i < n", "at i = n")[self.order]
+
+
+class SiteKinds:
+    """The places of every length from 2 on, or those of length 1. Of length 2 there are none between: what is claimed
+    of them is true."""
+
+    def __init__(self, bos: bool, longer: bool) -> None:
+        self.bos, self.n = bos, LENGTH if longer else 1
+        end = _domain(n=above(2, 0)) if longer else _domain()
+        last = _domain(i=above(2, 0), n=above(2, 0))
+        found = [SiteKind(0, 0, self.n, end)] if bos else []
+        found.append(SiteKind(1, 1, self.n, end))
+        if longer:
+            found += [
+                SiteKind(2, INDEX, LENGTH, _domain(i=above(2, 0), n=above(3, 0, 1))),
+                SiteKind(3, LENGTH, LENGTH, last),
+            ]
+        self.places = tuple(found)
+
+    def sees(self, query: SiteKind, key: SiteKind, mask: str) -> VisibleKeys | None:
+        """The positions of one place that a query at another sees."""
+        if query.several and key.several:
+            upto, beyond = _domain(above(2, 0, 1), above(3, 0, 1, 2), above(2, 0)), _domain(
+                above(2, 0), above(4, 0, 1, 2), above(3, 0, 1)
+            )  # fmt: skip
+            return {
+                "none": VisibleKeys(2, LENGTH - 1, (upto, beyond)),
+                "future": VisibleKeys(2, INDEX, (upto,)),
+                "strict-future": VisibleKeys(2, INDEX - 1, (_domain(above(3, 0, 1), above(4, 0, 1, 2), above(2, 0)),)),
+                "past": VisibleKeys(INDEX, LENGTH - 1, (_domain(above(2, 0), above(3, 0, 1, 2), above(2, 0, 1)),)),
+                "strict-past": VisibleKeys(INDEX + 1, LENGTH - 1, (beyond,)),
+            }[mask]
+        fits = {
+            "none": True,
+            "future": key.order <= query.order,
+            "strict-future": key.order < query.order,
+            "past": key.order >= query.order,
+            "strict-past": key.order > query.order,
+        }[mask]
+        if key.order and not fits:
+            return None
+        if key.several:  # the query is at an end
+            i = above(3, 0, 1) if query.order == 3 else _constant(1)
+            return VisibleKeys(2, LENGTH - 1, (_domain(i, above(3, 0, 1), above(2, 0)),))
+        i, n, *_ = query.domain
+        j = n if key.order == 3 else _constant(key.order)
+        return VisibleKeys(key.i, key.i, (_domain(i, n, j),))
+
+    def count(self, query: SiteKind, mask: str) -> Number:
+        """How many positions a query sees."""
+        if not query.order:
+            return self.n + 1 if mask in ("none", "past", "strict-past") else 1
+        i, n = query.i, self.n
+        own = {"none": n, "future": i, "strict-future": i - 1, "past": n - i + 1, "strict-past": n - i}[mask]
+        return own + int(self.bos)
+
+
+def moved(number: Number, i: Number | None = None, j: Number | None = None) -> Number:
+    """A function at another i or j, polynomials in i, n and j."""
+    if not isinstance(number, RationalFunction):
+        return number
+    places = [polynomials.of(value) for value in (INDEX if i is None else i, LENGTH, KEY if j is None else j, 1)]
+    hold(not any(place.factors for place in places), "a position is a polynomial")
+    return polynomials.at(number, [place.top for place in places])
+
+
+def weight(value: Number) -> int:
+    """How much work a function makes: the degrees of its terms, added up."""
+    if not isinstance(value, RationalFunction):
+        return 1
+    return sum(1 + sum(powers) for poly in (value.top, *value.factors) for powers in poly.terms)
+
+
+def has(number: Number, name: int) -> bool:
+    """Whether a function depends on i (0) or j (2)."""
+    if not isinstance(number, RationalFunction):
+        return False
+    return any(powers[name] for poly in (number.top, *number.factors) for powers in poly.terms)
+
+
+class Signs(Costs):
+    """What is known of functions: their signs on domains, and of what they are multiples. Results are kept."""
+
+    _signs: dict[Any, bool]
+    _multiples: dict[Any, bool]
+
+    def nonnegative(self, value: Number, domains: Iterable[Domain]) -> bool:
+        """Whether a function is seen to be at least 0."""
+        if not isinstance(value, RationalFunction):
+            return value >= 0
+        return all(self._sign(value, domain, False) for domain in domains)
+
+    def positive(self, value: Number, domains: Iterable[Domain]) -> bool:
+        """Whether it is seen to be above 0."""
+        if not isinstance(value, RationalFunction):
+            return value > 0
+        return all(self._sign(value, domain, True) for domain in domains)
+
+    def _sign(self, value: RationalFunction, domain: Domain, strictly: bool) -> bool:
+        key = value, domain, strictly
+        if key not in self._signs:
+            self.spend(STEP + 20 * weight(value))
+            self.keep(1)
+            if strictly:
+                self._signs[key] = polynomials.positive(value, domain)
+            else:
+                least = polynomials.lower(value, domain)
+                self._signs[key] = least is not None and least >= 0
+        return self._signs[key]
+
+    def multiple(self, value: Number, step: Number) -> bool:
+        """Whether a function is seen to be an integer times another, at all integers."""
+        if not isinstance(value, RationalFunction) and value == 0:
+            return True
+        if not isinstance(step, RationalFunction):
+            if step == 0:
+                return False
+            if not isinstance(value, RationalFunction):
+                return (Fraction(value) / step).denominator == 1
+        key = value, step
+        if key not in self._multiples:
+            self.spend(STEP)
+            self.keep(1)
+            found = polynomials.of(polynomials.of(value) / step)
+            fine = not found.factors and all(c.denominator == 1 for c in found.top.terms.values())
+            self._multiples[key] = fine
+        return self._multiples[key]
+
+    def floor(self, value: Number, sight: VisibleKeys) -> Number:
+        """A function of i and n that is at most one of i, n and j: it at an end if it rises or falls."""
+        if not has(value, 2):
+            return value
+        rise = moved(value, j=KEY + 1) - value
+        for sign, end in ((1, sight.low), (-1, sight.high)):
+            if self.nonnegative(sign * rise, sight.domains):
+                return moved(value, j=end)
+        return self._bottom(value, sight.domains)
+
+    def least_of(self, value: Number, site: SiteKind) -> Number:
+        """A function of n that is at most one of i and n at a place."""
+        if not site.several or not has(value, 0):
+            return value
+        rise = moved(value, i=INDEX + 1) - value
+        for sign, end in ((1, 2), (-1, LENGTH - 1)):
+            if self.nonnegative(sign * rise, [site.domain]):
+                return moved(value, i=end)
+        return self._bottom(value, [site.domain])
+
+    def _bottom(self, value: Number, domains: Iterable[Domain]) -> Fraction:
+        self.spend(STEP)
+        found = [polynomials.lower(value, domain) for domain in domains]
+        hold(None not in found, "no number is seen to be below a function")
+        return min(least for least in found if least is not None)
+
+    # ---- spans ----
+
+    def within(self, inner: KnownSpan, outer: KnownSpan, sight: VisibleKeys) -> bool:
+        """Whether every number of one span, at every position that is seen, is in another of i and n."""
+        if inner == outer and not any(has(part, 2) for part in (inner.low, inner.high, inner.offset, inner.step or 0)):
+            return True
+        ends = ((inner.low, outer.low, 1), (inner.high, outer.high, -1))
+        for own, limit, sign in ends:
+            if self.nonnegative(sign * (own - limit), sight.domains):
+                continue
+            if not self.nonnegative(self.floor(sign * own, sight) - sign * limit, sight.domains):
+                return False
+        return self.on_lattice(((1, inner),), 0, outer) and outer.most is None
+
+    def on_lattice(self, parts: Iterable[tuple[Rational, KnownSpan]], bias: Number, outer: KnownSpan) -> bool:
+        """Whether sums of multiples of numbers of spans are on the lattice of another."""
+        if outer.step is None:
+            return True
+        offset = bias - outer.offset
+        for factor, span in parts:
+            if span.step is None or not self.multiple(factor * span.step, outer.step):
+                return False
+            offset = offset + factor * span.offset
+        return self.multiple(offset, outer.step)
+
+    def sums_to(
+        self, parts: Sequence[tuple[Rational, KnownSpan]], bias: Rational, outer: KnownSpan, domain: Domain
+    ) -> bool:
+        """Whether every sum of multiples of numbers of spans is in another span."""
+        parts = [(factor, span) for factor, span in parts if factor and span != ZERO]
+        if len(parts) == 1 and parts[0] == (1, outer) and not bias:
+            return True
+        low: Number = bias
+        high: Number = bias
+        for factor, span in parts:
+            ends = (span.low, span.high) if factor > 0 else (span.high, span.low)
+            low, high = low + factor * ends[0], high + factor * ends[1]
+        fine = self.nonnegative(low - outer.low, [domain]) and self.nonnegative(outer.high - high, [domain])
+        return fine and self.on_lattice(parts, bias, outer) and outer.most is None
+
+    def active(self, span: KnownSpan, outer: KnownSpan, clip: bool, domain: Domain) -> bool:
+        """Whether max(x, 0), or min(max(x, 0), 1), of every number x of a span is in another."""
+        here = VisibleKeys(0, 0, (domain,))
+        if self.nonnegative(-1 * span.high, [domain]):
+            return self.within(ZERO, outer, here)
+        if clip and self.nonnegative(span.low - 1, [domain]):
+            return self.within(exactly(1), outer, here)
+        if not clip and self.nonnegative(span.low, [domain]):
+            return self.within(span, outer, here)
+        low = self.nonnegative(-1 * outer.low, [domain]) or (
+            self.nonnegative(span.low - outer.low, [domain]) and (not clip or self.nonnegative(1 - outer.low, [domain]))
+        )
+        high = self.nonnegative(outer.high, [domain]) and (
+            self.nonnegative(outer.high - span.high, [domain]) or (clip and self.nonnegative(outer.high - 1, [domain]))
+        )
+        if outer.step is None or not (low and high) or outer.most is not None:
+            return low and high and outer.most is None
+        if not self.multiple(outer.offset, outer.step):
+            return False
+        if clip:
+            margin = self.margin(span, True, domain)
+            fine = not isinstance(margin, RationalFunction) and margin >= 0
+            return fine and self.multiple(1 - outer.offset, outer.step)
+        return self.on_lattice(((1, span),), 0, outer)
+
+    def margin(self, span: KnownSpan, clip: bool, domain: Domain) -> Number:
+        """At most max(-x, x - 1) for every number x of a span: how far they are outside (0, 1), if not negative."""
+        if self.nonnegative(-1 * span.high, [domain]):
+            return -1 * span.high
+        if self.nonnegative(span.low - 1, [domain]):
+            return span.low - 1
+        if (
+            span.step is None
+            or isinstance(span.step, RationalFunction)
+            or isinstance(span.offset, RationalFunction)
+            or not span.step
+        ):
+            if not span.exact or isinstance(span.offset, RationalFunction):
+                return -HALF
+            return max(-span.offset, span.offset - 1)
+        return min((max(-point, point - 1) for point in nearest(span, HALF)), default=HALF)
+
+
+ZERO = exactly(0)
+
+
+def nearest(span: KnownSpan, value: Fraction) -> list[Fraction]:
+    """The numbers next to a value, on both sides, of a lattice that is the same everywhere: as far as ends that are
+    numbers leave any."""
+    offset, step = (Fraction(part) for part in (span.offset, span.step))  # type: ignore[arg-type]  # the caller saw it
+    hold(step > 0, "a step of a lattice is positive")
+    top = value if isinstance(span.high, RationalFunction) else min(value, span.high)
+    bottom = value if isinstance(span.low, RationalFunction) else max(value, span.low)
+    below, beyond = offset + step * floor((top - offset) / step), offset + step * ceil((bottom - offset) / step)
+    fits = (
+        isinstance(span.low, RationalFunction) or below >= span.low,
+        isinstance(span.high, RationalFunction) or beyond <= span.high,
+    )
+    return [point for point, inside in zip((below, beyond), fits, strict=True) if inside]
+
+
+# ---- functions ----
+
+
+def over(top: Number, bottom: Number) -> Number:
+    """A quotient."""
+    if isinstance(top, RationalFunction) or isinstance(bottom, RationalFunction):
+        return polynomials.of(top) / bottom
+    hold(bottom != 0, "a division by zero")
+    return Fraction(top) / bottom
+
+
+class Functions:
+    """Expressions of i, n and j as functions."""
+
+    def __init__(self, signs: Signs) -> None:
+        self.signs = signs
+
+    def read(self, text: str) -> Number:
+        """A function that is written in the certificate."""
+        what = expression(text, "inj")
+        hold(not what.truth, f"{text!a} is a truth, not a number")
+        return self._number(what.tree, {"i": INDEX, "n": LENGTH, "j": KEY}, None)
+
+    def encoding(self, text: str, site: SiteKind) -> KnownSpan:
+        """What an encoding is at a place; of a truth that differs there only that it is one."""
+        what, names = expression(text, "in"), {"i": site.i, "n": site.n}
+        if what.truth:
+            found = self._truth(what.tree, names, site.domain)
+            return KnownSpan(0, 1, 0, 1) if found is None else exactly(int(found))
+        tree = what.tree
+        if isinstance(tree, tuple) and tree[0] == "[":
+            found = self._truth(tree[1], names, site.domain)
+            return KnownSpan(0, 1, 0, 1) if found is None else exactly(int(found))
+        return self._repeating(tree, names, site.domain) or exactly(self._number(tree, names, site.domain))
+
+    def _repeating(self, tree: Tree, names: Mapping[str, Number], domain: Domain) -> KnownSpan | None:
+        """What is known of -1 to an integer that varies, or of one modulo a number; None of anything else."""
+        if not isinstance(tree, tuple):
+            return None
+        op, first, *rest = tree
+        if op == "**" and self._number(first, names, domain) == -1:
+            power = self._number(rest[0], names, domain)
+            if isinstance(power, RationalFunction) and self.signs.multiple(power, 1):
+                return KnownSpan(-1, 1, -1, 2)
+        if op == "chain" and len(rest) == 1 and rest[0][0] == "%":
+            number, modulus = (self._number(part, names, domain) for part in (first, rest[0][1]))
+            fine = isinstance(modulus, int) and modulus > 0 and self.signs.multiple(number, 1)
+            hold(fine, "an expression divides with a remainder, of which nothing is known")
+            return KnownSpan(0, modulus - 1, 0, 1)
+        return None
+
+    def of_length(self, text: str) -> Number:
+        """A temperature of every length."""
+        what = expression(text, "n")
+        hold(not what.truth, "the temperature is a truth, not a number")
+        return self._number(what.tree, {"n": LENGTH}, _domain(n=above(2, 0)))
+
+    def _number(self, tree: Tree, names: Mapping[str, Number], domain: Domain | None) -> Number:
+        self.signs.spend(STEP)
+        if isinstance(tree, int):
+            return tree
+        if isinstance(tree, str):
+            return names[tree]
+        op, *parts = tree
+        if op == "-":
+            return -1 * self._number(parts[0], names, domain)
+        if op == "[":
+            found = None if domain is None else self._truth(parts[0], names, domain)
+            hold(found is not None, "a condition inside an expression differs within a kind of position")
+            return int(bool(found))
+        if op == "**":
+            base, power = (self._number(part, names, domain) for part in parts)
+            hold(type(power) is int and 0 <= power <= MOST_POWER, f"an exponent is none from 0 to {MOST_POWER}")
+            total: Number = 1
+            for _ in range(int(power)):  # type: ignore[arg-type]  # it is an int
+                self.signs.spend(weight(total) * weight(base))
+                total = total * base
+            return total
+        hold(op == "chain", f"an expression has {op!a}, of which nothing is known")
+        total = self._number(parts[0], names, domain)
+        for name, part in parts[1:]:
+            other = self._number(part, names, domain)
+            self.signs.spend(weight(total) * weight(other))
+            hold(name in ("+", "-", "*", "/"), f"an expression has {name!a}, of which nothing is known")
+            if name == "/":
+                hold(domain is None or self._apart(other, domain), "what an expression divides by may be 0")
+                total = over(total, other)
+            else:
+                total = total + other if name == "+" else total - other if name == "-" else total * other
+        return total
+
+    def _apart(self, value: Number, domain: Domain) -> bool:
+        return self.signs.positive(value, [domain]) or self.signs.positive(-1 * value, [domain])
+
+    def defined(self, value: Number, domains: Iterable[Domain]) -> bool:
+        """Whether no divisor of a function can be 0."""
+        return not isinstance(value, RationalFunction) or all(
+            self._apart(RationalFunction(factor, ()), domain) for factor in value.factors for domain in domains
+        )
+
+    def _truth(self, tree: Tree, names: Mapping[str, Number], domain: Domain) -> bool | None:
+        """Whether a condition holds; None where that differs, or is not known."""
+        assert isinstance(tree, tuple)
+        op, *parts = tree
+        if op == "not":
+            found = self._truth(parts[0], names, domain)
+            return None if found is None else not found
+        if op != "chain":
+            return None
+        first, *others = parts
+        if others[0][0] in ("and", "or"):
+            decides = others[0][0] == "or"
+            some = [self._truth(part, names, domain) for part in (first, *(part for _, part in others))]
+            return decides if decides in some else None if None in some else not decides
+        terms = [self._number(part, names, domain) for part in (first, *(part for _, part in others))]
+        steps = zip((name for name, _ in others), terms, terms[1:], strict=False)
+        some = [self._compared(name, left - right, domain) for name, left, right in steps]
+        return False if False in some else None if None in some else True
+
+    def _compared(self, op: str, difference: Number, domain: Domain) -> bool | None:
+        for sign in (1, -1):
+            if self.signs.positive(sign * difference, [domain]):
+                return bool(COMPARED[op](sign, 0))
+        if not isinstance(difference, RationalFunction):
+            return bool(COMPARED[op](difference, 0))
+        if op in ("<", ">=") and self.signs.nonnegative(difference, [domain]):
+            return op == ">="
+        if op in (">", "<=") and self.signs.nonnegative(-1 * difference, [domain]):
+            return op == "<="
+        return None

@@ -1,0 +1,132 @@
+"""Certificates of programs for tests, and what they claim, from the definitions: softmax and hard attention are run by
+the judge of mutants, which reads the certificate's network alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from typing import Any
+
+from flint import arb, ctx
+
+from hardsim.checking.certificate import certificate_text
+from hardsim.checking.program_certificate import program_certificate
+from hardsim.checking.prove import prove_attention, prove_every_length
+from hardsim.verify import digests, verify
+from tests.mutants.judge import Judge
+from tests.subjects import shipped
+
+Word = tuple[str, ...]
+
+
+@cache
+def _text(name: str, max_n: int | None) -> str:
+    subject = shipped(name)
+    result = prove_every_length(subject, 0) if max_n is None else prove_attention(subject, max_n, search=0)
+    return certificate_text(program_certificate(result))
+
+
+def made(name: str, max_n: int | None = None) -> dict[str, Any]:
+    """The certificate of a shipped program or model, of lengths up to one or of every length, as it is read back."""
+    document: dict[str, Any] = json.loads(_text(name, max_n))
+    return document
+
+
+def sealed(document: dict[str, Any]) -> str | None:
+    """Why a document is rejected when its digests are made to fit; None if it is not."""
+    with suppress(KeyError, TypeError, ValueError):
+        document["digests"] |= digests(document)
+    return verify(document)
+
+
+# ---- what is claimed ----
+
+
+def network(document: dict[str, Any]) -> dict[str, Any]:
+    """The network as the judge reads it."""
+    model, layers = document["model"], list[dict[str, Any]]()
+    names = sorted({*model["embedding"], *model["encodings"], *_written(model)})
+    rows = [*model["alphabet"], *(["BOS"] if model["bos"] else [])]
+    embedding = {row: {name: values[k] for name, values in model["embedding"].items()} for k, row in enumerate(rows)}
+    for layer in model["layers"]:
+        heads = [
+            {"mask": head["mask"], "weighting": "average", "w_q": head["query"], "w_k": head["key"],
+             "w_v": head["values"]} for head in layer["heads"]
+        ]  # fmt: skip
+        w1, b1 = list[Any](), list[str]()
+        entries: dict[tuple[int, int], Fraction] = {}
+        for unit in layer["units"]:
+            for shift, sign in ((0, 1), (1, -1)) if unit["clip"] else ((0, 1),):
+                for out, weight in unit["outs"].items():
+                    entries[names.index(out), len(w1)] = sign * Fraction(weight)
+                w1.append(unit["form"])
+                b1.append(str(Fraction(unit["bias"]) - shift))
+        w2 = {"shape": [len(names), len(w1)], "entries": [[*at, str(value)] for at, value in entries.items()]}
+        b2 = [layer["biases"].get(name, "0") for name in names]
+        layers.append({"heads": heads, "ffn": {"w1": w1, "b1": b1, "b2": b2, "w2": w2}})
+    encodings = [{"coordinate": name, "value": text} for name, text in model["encodings"].items()]
+    found = {"alphabet": model["alphabet"], "bos": model["bos"], "coordinates": names, "embedding": embedding}
+    return {**found, "encodings": encodings, "layers": layers, "output": model["outputs"][0]}
+
+
+def _written(model: dict[str, Any]) -> Iterator[str]:
+    for layer in model["layers"]:
+        for part in (*(head["values"] for head in layer["heads"]), *(unit["outs"] for unit in layer["units"])):
+            yield from part
+        yield from layer["biases"]
+
+
+def lengths_of(document: dict[str, Any], most: int) -> Iterator[tuple[int, str]]:
+    """The lengths that are claimed, up to one, with their temperatures."""
+    tau = document["temperature"]
+    for place, n in enumerate(document["lengths"]):
+        if n <= most:
+            yield n, tau if isinstance(tau, str) else tau[place]
+    if document["start"] is not None:
+        yield from ((n, tau) for n in range(document["start"], most + 1))
+
+
+def wrong_word(document: dict[str, Any], most: int = 3, words: Sequence[Word] | None = None) -> Word | None:
+    """A word on which softmax certainly does not answer as hard attention, up to a length, or among some."""
+    data = network(document)
+    for n, tau in lengths_of(document, most):
+        hard, soft = Judge(data, hard=True), Judge(data, tau=tau)
+        for word in product(data["alphabet"], repeat=n) if words is None else words:
+            if _differ(document["model"], hard, soft, word):
+                return word
+    return None
+
+
+def _differ(model: dict[str, Any], hard: Judge, soft: Judge, word: Word) -> bool:
+    before, ctx.prec, n = ctx.prec, 4096, len(word)
+    try:
+        streams = [judge._run(word) for judge in (hard, soft)]
+        shift = not model["bos"]
+        read = {"every": range(1, n + 1), "first": [1], "last": [n]}[model["read"]]
+        for i, out in product(read, model["outputs"]):
+            k = soft.names.index(out)
+            exact = streams[0][i - shift][k]
+            assert not exact.terms
+            found = soft.enclose(streams[1][i - shift][k])
+            if _apart(model, exact.constant, found, n):
+                return True
+        return False
+    finally:
+        ctx.prec = before
+
+
+def _apart(model: dict[str, Any], hard: Fraction, soft: arb, n: int) -> bool:
+    """Whether an output certainly means something else than that of hard attention."""
+    if model["integers"]:
+        return bool(abs(soft * n - arb(round(hard * n))) > arb("0.5"))
+    if model["threshold"] is None:
+        return not soft.contains(arb(hard.numerator) / hard.denominator)
+    goal = Fraction(model["threshold"])
+    if hard == goal:
+        return True
+    off = soft - arb(goal.numerator) / goal.denominator
+    return bool(off < 0 if hard > goal else off > 0)
