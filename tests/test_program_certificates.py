@@ -94,8 +94,8 @@ def lie(document: dict[str, Any], random: Random) -> None:
     facts = document["facts"]
     paths = leaves(facts)
     part = random.choice(("functions", "spans", "rows", "other"))
-    some = [path for path in paths if part == (path[0] if path[0] in ("functions", "spans") else "rows" if "rows" in path
-                                               else "other")]  # fmt: skip
+    own = [path[0] if path[0] in ("functions", "spans") else "rows" if "rows" in path else "other" for path in paths]
+    some = [path for path, kind in zip(paths, own, strict=True) if kind == part]
     path = random.choice(some)
     old, texts = at(facts, path), facts["functions"]
     if part == "functions":
