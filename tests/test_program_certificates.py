@@ -94,8 +94,8 @@ def lie(document: dict[str, Any], random: Random) -> None:
     facts = document["facts"]
     paths = leaves(facts)
     part = random.choice(("functions", "spans", "rows", "other"))
-    kinds = {"functions": lambda p: p[0] == part, "spans": lambda p: p[0] == part, "rows": lambda p: "rows" in p}
-    some = [path for path in paths if kinds.get(part, lambda p: p[0] not in ("functions", "spans"))(path)]
+    own = [path[0] if path[0] in ("functions", "spans") else "rows" if "rows" in path else "other" for path in paths]
+    some = [path for path, kind in zip(paths, own, strict=True) if kind == part]
     path = random.choice(some)
     old, texts = at(facts, path), facts["functions"]
     if part == "functions":
@@ -152,7 +152,8 @@ def test_each_hint_that_is_left_out_or_of_another_kind_is_missed() -> None:
     document = made("same_ends.ahat.json", 2)
     for path in places({key: document[key] for key in CHECKED}):
         if path and path[:2] != ("model", "alphabet"):
-            for value in (None, True, 1.5, {}, "x y"):
+            values: tuple[Any, ...] = (None, True, 1.5, {}, "x y")
+            for value in values:
                 if type(value) is not type(at(document, path)):
                     changed = replaced(document, path, value)
                     told = sealed(changed)
