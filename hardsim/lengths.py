@@ -37,7 +37,7 @@ from typing import Any
 
 from hardsim import polynomials
 from hardsim.checker import CertificateChecker
-from hardsim.exact import DOWN, ONE, UP, Costs, Value, combine, exp, hold, share
+from hardsim.exact import DOWN, ONE, UP, Costs, Rejected, Value, combine, exp, hold, share
 from hardsim.expressions import PREDICATES, Tree
 from hardsim.polynomials import NAMES, VARIABLE, Number, Polynomial, RationalFunction, line, positive
 
@@ -186,9 +186,10 @@ class EveryLengthChecker(CertificateChecker):
         return tau
 
     def _number_of(self, tree: Tree, names: Mapping[str, Number], one: PositionClass) -> Number:
-        found = self._term(tree, names, one)
-        hold(not isinstance(found, tuple), f"an expression is no rational function of i and n {one}")
-        return found  # type: ignore[no-any-return]  # a tuple was refused
+        found: Number | tuple[Any, ...] = self._term(tree, names, one)
+        if isinstance(found, tuple):
+            raise Rejected(f"an expression is no rational function of i and n {one}")
+        return found
 
     def _term(self, tree: Tree, names: Mapping[str, Number], one: PositionClass) -> Any:
         """A number, or an operator and what it is about, where that is no rational function."""

@@ -20,7 +20,7 @@ from math import ceil, floor
 from typing import Any
 
 from hardsim import polynomials
-from hardsim.exact import Costs, Rational, hold
+from hardsim.exact import Costs, Rational, Rejected, hold
 from hardsim.expressions import Tree, expression
 from hardsim.polynomials import NAMES, VARIABLE, Number, Polynomial, RationalFunction
 
@@ -352,7 +352,9 @@ ZERO = exactly(0)
 def nearest(span: KnownSpan, value: Fraction) -> list[Fraction]:
     """The numbers next to a value, on both sides, of a lattice that is the same everywhere: as far as ends that are
     numbers leave any."""
-    offset, step = (Fraction(part) for part in (span.offset, span.step))  # type: ignore[arg-type]  # the caller saw it
+    if span.step is None or isinstance(span.step, RationalFunction) or isinstance(span.offset, RationalFunction):
+        raise Rejected("a lattice is not the same everywhere")
+    offset, step = Fraction(span.offset), Fraction(span.step)
     hold(step > 0, "a step of a lattice is positive")
     top = value if isinstance(span.high, RationalFunction) else min(value, span.high)
     bottom = value if isinstance(span.low, RationalFunction) else max(value, span.low)
@@ -436,9 +438,10 @@ class Functions:
             return int(bool(found))
         if op == "**":
             base, power = (self._number(part, names, domain) for part in parts)
-            hold(type(power) is int and 0 <= power <= MOST_POWER, f"an exponent is none from 0 to {MOST_POWER}")
+            if not isinstance(power, int) or not 0 <= power <= MOST_POWER:
+                raise Rejected(f"an exponent is none from 0 to {MOST_POWER}")
             total: Number = 1
-            for _ in range(int(power)):  # type: ignore[arg-type]  # it is an int
+            for _ in range(power):
                 self.signs.spend(weight(total) * weight(base))
                 total = total * base
             return total

@@ -27,7 +27,7 @@ from flint import fmpq, fmpq_mpoly
 
 from hardsim.network.numbers import Rational, plain
 from hardsim.proof import ratios
-from hardsim.proof.ratios import NAMES, ORIGIN, SLACKS, Domain, Ratio, Value, simplest
+from hardsim.proof.ratios import NAMES, Domain, Ratio, Value, simplest
 from hardsim.proof.result import NotProved
 
 Domains: TypeAlias = Sequence[Domain]
@@ -42,49 +42,12 @@ INSIDE = -HALF
 
 def nonnegative(value: Value, domains: Domains) -> bool:
     """Whether a function is at least 0 wherever its variables are in a domain, as far as its coefficients tell."""
-    return _signed(value, domains, False)
+    return all(ratios.known_sign(value, domain, False) for domain in domains)
 
 
 def positive(value: Value, domains: Domains) -> bool:
     """Whether it is above 0."""
-    return _signed(value, domains, True)
-
-
-def _signed(value: Value, domains: Domains, strictly: bool) -> bool:
-    if not isinstance(value, Ratio):
-        return value > 0 or (value == 0 and not strictly)
-    return all(_known_sign(value, _Region(domain), strictly) for domain in domains)
-
-
-class _Region:
-    """A domain that can be hashed by what it is, and substituted quickly."""
-
-    def __init__(self, domain: Domain) -> None:
-        self.domain = domain
-        self.key = tuple((name, domain[name].key) for name in sorted(domain))
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Region) and self.key == other.key
-
-
-@lru_cache(maxsize=65536)
-def _known_sign(value: Ratio, region: _Region, strictly: bool) -> bool:
-    """All coefficients of top and bottom, in numbers >= 0, have one sign, the constant term of the bottom (and of the
-    top, if it is to be `strictly` positive) is not 0."""
-    found = value.at(region.domain)
-    if not found.names <= set(SLACKS):
-        return False
-    signs = []
-    for part, need in ((found.top, strictly), (found.bottom, True)):
-        terms = {power: int(c.p) for power, c in part.to_dict().items()}
-        above = [c > 0 for c in terms.values()]
-        if (any(above) and not all(above)) or (need and not terms.get(ORIGIN)):
-            return False
-        signs.append(all(above))
-    return signs[0] == signs[1] or not found.top
+    return all(ratios.known_sign(value, domain, True) for domain in domains)
 
 
 # ---- steps ----

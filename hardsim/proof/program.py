@@ -10,7 +10,7 @@ reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -440,8 +440,8 @@ def _embedded(program: Program, letters: Sequence[Letter]) -> tuple[NumberSpan, 
     return hull([NumberSpan.exactly(plain(values[symbol])) for symbol in program.alphabet], [{}]), plain(values[BOS])
 
 
-def _pruned(values: Mapping[Value, None], best: object) -> OfN:
+def _pruned(values: Mapping[Value, None], best: Callable[[list[Rational]], Rational]) -> OfN:
     """Functions of n, with one number for all numbers."""
     numbers = [value for value in values if not isinstance(value, Ratio)]
     rest = [value for value in values if isinstance(value, Ratio)]
-    return (*([best(numbers)] if numbers else []), *rest)  # type: ignore[operator]
+    return (*([best(numbers)] if numbers else []), *rest)

@@ -227,15 +227,50 @@ def _within(value: Value, domain: Domain) -> Ratio:
 
 
 def positive(value: Value, domain: Domain) -> bool:
-    """Whether a rational function is positive at all points of a domain, as far as its coefficients tell."""
-    found = _within(value, domain)
+    """Whether a rational function is positive at all points of a domain, as far as its coefficients tell; NotProved if
+    it has a variable of which the domain says nothing."""
+    if not Ratio.of(value).names <= {*domain, *SLACKS}:
+        raise NotProved(f"nothing is known of where {value} is taken")
+    return known_sign(value, domain, True)
+
+
+def known_sign(value: Value, domain: Domain, strictly: bool) -> bool:
+    """Whether a function is at least 0 at all points of a domain, or `strictly` above it, as far as the coefficients
+    tell; not known of one that has a variable of which the domain says nothing."""
+    if not isinstance(value, Ratio):
+        return value > 0 or (value == 0 and not strictly)
+    return _known_sign(value, _Region(domain), strictly)
+
+
+class _Region:
+    """A domain that can be hashed by what it is, and substituted quickly."""
+
+    def __init__(self, domain: Domain) -> None:
+        self.domain = domain
+        self.key = tuple((name, domain[name].key) for name in sorted(domain))
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Region) and self.key == other.key
+
+
+@lru_cache(maxsize=65536)
+def _known_sign(value: Ratio, region: _Region, strictly: bool) -> bool:
+    """All coefficients of top and bottom, in numbers >= 0, have one sign, the constant term of the bottom (and of the
+    top, if it is to be `strictly` positive) is not 0."""
+    found = value.at(region.domain)
+    if not found.names <= set(SLACKS):
+        return False
     signs = []
-    for part in (_coefficients(found.top), _coefficients(found.bottom)):
-        first = part.get(ORIGIN, Fraction(0))
-        if not first or any((c > 0) != (first > 0) for c in part.values()):
+    for part, need in ((found.top, strictly), (found.bottom, True)):
+        terms = {power: int(c.p) for power, c in part.to_dict().items()}
+        above = [c > 0 for c in terms.values()]
+        if (any(above) and not all(above)) or (need and not terms.get(ORIGIN)):
             return False
-        signs.append(first > 0)
-    return signs[0] == signs[1]
+        signs.append(all(above))
+    return signs[0] == signs[1] or not found.top
 
 
 def _coefficients(poly: fmpq_mpoly) -> dict[tuple[int, ...], Fraction]:
