@@ -158,6 +158,7 @@ def test_compile_is_the_command(
 
 @pytest.mark.sweep
 @EACH
+@pytest.mark.slow
 def test_a_compiled_network_is_the_file_that_is_written(inputs: dict[str, Path], tmp_path: Path, kind: str) -> None:
     here, target = hardsim.load(inputs[kind]).compile(max_n=3), tmp_path / "there.json"
     here.save(target)

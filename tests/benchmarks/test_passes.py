@@ -23,6 +23,7 @@ words = st.lists(st.sampled_from(ALPHABET), min_size=1, max_size=7)
 @pytest.mark.sweep
 @settings(max_examples=60, deadline=None)
 @given(transformers(), words)
+@pytest.mark.slow
 def test_the_naive_pass_is_the_definition(model: Transformer, word: list[str]) -> None:
     n = len(word)
     expected = dense_forward(model, word)[model.reading_index(n)][model.output]

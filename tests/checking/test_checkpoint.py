@@ -347,6 +347,7 @@ def memory(path: str) -> checkpoint.Memory:
 
 
 @pytest.mark.usefixtures("always")
+@pytest.mark.slow
 def test_the_number_of_processes_may_change(tmp_path: Path) -> None:
     options = CheckOptions(max_n=7, exhaustive=100, samples=80, engine="ball")
     whole, path = check_subject(since(), options), str(tmp_path / "run")

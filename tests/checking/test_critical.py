@@ -97,6 +97,7 @@ def test_the_ends_are_what_they_say(since: CriticalResult) -> None:
      *(pytest.param(text, regime, 5, marks=pytest.mark.slow) for text, regime in
        [("a S b", "temperature"), ("Y a", "causal-position"), ("b U a", "position")])],
 )  # fmt: skip
+@pytest.mark.slow
 def test_brackets_contain_the_truth(text: str, regime: str, longest: int) -> None:
     subject = compiled(text, regime)
     result = critical(subject, longest)
@@ -120,6 +121,7 @@ def root(falling: Callable[[float], float]) -> float:
     return low
 
 
+@pytest.mark.slow
 def test_what_single_lengths_decide_is_closed_by_them() -> None:
     # Over {a, b} each b wins over what is before it, and an a is unselected. A b that comes first has n (1 + 1/(2n))
     # beta nats, the a at j has (j/2) beta.
@@ -134,6 +136,7 @@ def test_what_single_lengths_decide_is_closed_by_them() -> None:
     assert known(known(result.deciding).worst).n == 3
 
 
+@pytest.mark.slow
 def test_yesterday_comes_to_two_ln_two() -> None:
     # Of the positions before the winner every other one is selected: x^2 + x^4 + ... = 1/3.
     result = critical(compiled("Y a", "causal-position"), 1)
@@ -178,6 +181,7 @@ def test_far_words_come_close_where_the_rate_is_that_of_the_first_positions(monk
     assert not result.every_length.closed
 
 
+@pytest.mark.slow
 def test_bounded_encodings_have_brackets_for_each_length_only() -> None:
     # The tie-break is beta/(2n) nats a position: x = e^(-beta/(2n)).
     result = critical(compiled("a S b", "none", letters="abc"), 2)

@@ -142,6 +142,7 @@ def test_a_worker_keeps_few_jobs() -> None:
 # ---- lost workers ----
 
 
+@pytest.mark.slow
 def test_the_shards_of_a_lost_worker_are_run_again(tmp_path: Path) -> None:
     said: list[str] = []
     with LocalCrew(2, said.append) as crew:
@@ -235,6 +236,7 @@ def scheduler() -> Iterator[str]:
         yield found.scheduler_address
 
 
+@pytest.mark.slow
 def test_results_of_dask_come_in_the_order_of_the_shards(scheduler: str) -> None:
     said: list[str] = []
     with DaskCrew(scheduler, lost=said.append) as crew:

@@ -226,6 +226,7 @@ def texts(path: Path) -> list[str]:
 
 
 @pytest.mark.sweep
+@pytest.mark.slow
 def test_a_plot_names_its_series(hardsim: Any, tmp_path: Path, model: Path, since: Path) -> None:
     target = tmp_path / "one.svg"
     assert hardsim("bound", model, "--max-n", "3", "--plot", target).code == 0
@@ -241,6 +242,7 @@ def test_a_plot_names_its_series(hardsim: Any, tmp_path: Path, model: Path, sinc
     assert {"measured: model.ahat.json", "declared: since.ltl, temperature"} <= set(texts(target))
 
 
+@pytest.mark.slow
 def test_long_names_leave_room_for_the_plot(hardsim: Any, tmp_path: Path) -> None:
     """Were the panels squeezed to nothing matplotlib would warn, and a warning fails a test."""
     paths = [write(tmp_path, some_a(), f"{letter * 100}.ahat.json") for letter in "xy"]
@@ -297,13 +299,13 @@ def test_a_plot_does_not_replace_what_is_read(hardsim: Any, tmp_path: Path, mode
 
 def test_the_critical_beta_between_a_proof_and_a_word(hardsim: Any, since: Path) -> None:
     # 2 ln 3 = 2.1972 at length 2, 2 ln 4 = 2.7726 at every length.
-    hardsim("bound", since, "--critical", "--max-n", "4").clean(
+    hardsim("bound", since, "--critical", "--max-n", "2").clean(
         "2 2.197 2.198",
         "every length: right at beta 2.7726",
         "Lemma 6 needs 2 ln 7 = 3.8918",
         "the bracket is closed",
     )
-    result = report(hardsim, since, "--critical", "--max-n", "4")
+    result = report(hardsim, since, "--critical", "--max-n", "2")
     assert result["every_length"]["closed"]
     assert exact(result["every_length"]["right_at"]) == Fraction(27726, 10000)
     assert result["lemma_6"] == pytest.approx(2 * log(7))

@@ -357,7 +357,7 @@ def test_the_command_that_is_printed_runs_and_finds_the_mismatch(hardsim: Any) -
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize("width", [40, pytest.param(60, marks=pytest.mark.slow), 80, 120, 200])
+@pytest.mark.parametrize("width", [40, *(pytest.param(width, marks=pytest.mark.slow) for width in (60, 80, 120, 200))])
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -96,6 +96,7 @@ def test_what_the_public_interpreter_reads_otherwise_is_noted(hardsim: Cli, tmp_
         python.load(path)
 
 
+@pytest.mark.slow
 def test_what_is_compiled_is_read_back(hardsim: Cli, balanced: Path, tmp_path: Path) -> None:
     model, hard, proof = (tmp_path / name for name in ("balanced.model.json", "balanced.ahat.json", "proof.json"))
     assert hardsim("compile", balanced, "-o", model).code == 0

@@ -226,7 +226,9 @@ def test_what_is_shipped_under_a_name_is_no_file_of_that_name(
     assert github_lines(hardsim("check", "since", *asked).exits(1).out)[0]["file"] == "since"
 
 
-@pytest.mark.parametrize("name", ["junit", "github", "sarif"])
+@pytest.mark.parametrize(
+    "name", ["junit", *(pytest.param(name, marks=pytest.mark.slow) for name in ("github", "sarif"))]
+)
 def test_verify_and_bound_have_formats_too(hardsim: Cli, since: Path, tmp_path: Path, name: str) -> None:
     certificate = tmp_path / "since.cert.json"
     hardsim("prove", since, "--max-n", "2", "--certificate", certificate).exits(0)
@@ -445,6 +447,7 @@ def test_a_run_without_a_failure_is_not_stopped(hardsim: Cli, since: Path, futur
 # ---- quiet ----
 
 
+@pytest.mark.slow
 def test_quiet_is_verdicts_and_failures_alone(hardsim: Cli, since: Path, future: Path) -> None:
     outcome = hardsim("check", since, future, "--max-n", "2", "--quiet").clean(str(since), str(future), "PROVED")
     outcome.lacks("formula a S b", "regime temperature", "2 results", "words tried")

@@ -501,6 +501,7 @@ def test_show_of_what_is_shipped(hardsim: Any, name: str) -> None:
     assert all(f"warning {warning.splitlines()[0]}" in outcome.told for warning in result["warnings"])
 
 
+@pytest.mark.slow
 def test_examples_lists_and_prints_models_and_programs(hardsim: Any) -> None:
     listed = [result["name"] for result in hardsim("examples", "--json", "-").json["results"]]
     assert {"flipflop", "flipflop.srasp", "flipflop.ahat.json"} <= set(listed)

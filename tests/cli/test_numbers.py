@@ -7,6 +7,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.cli.conftest import Cli, written
 
 HISTOGRAM = """alphabet: a b
@@ -64,6 +66,7 @@ def depths(word: str) -> list[int]:
     return [2 * (word[:i].count("(") - word[:i].count(")")) - 1 for i in range(1, len(word) + 1)]
 
 
+@pytest.mark.slow
 def test_integer_outputs_are_checked_proved_and_printed(hardsim: Cli, tmp_path: Path) -> None:
     file = written(tmp_path / "depth.srasp", DEPTH)
     hardsim("check", file, "--max-n", "5").exits(0, "PROVED", "all 62 words up to length 5", "(() -> 1 3 1")

@@ -82,6 +82,7 @@ def test_a_closed_pipe_ends_quietly(since: Path, script: str, seen: str) -> None
     assert (done.out, done.err) == (f"{seen}141\n", "")
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_no_defect(since: Path) -> None:
     for arguments in (["words", str(since), "--max-n", "8"], ["show", str(since), "--json", "/dev/full"]):
         with Path("/dev/full").open("w") as full:
@@ -161,6 +162,7 @@ def test_ctrl_c_ends_the_formatting_of_a_long_file(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_ctrl_c_reaches_only_the_parent_of_the_processes(since: Path, tmp_path: Path) -> None:
     with long_check(since, "--workers", "2", "--engine", "float64", "--resume", str(tmp_path / "run")) as running:
         workers = awaited(lambda: two_workers(running.pid))
@@ -271,6 +273,7 @@ def test_where_no_process_can_be_started_one_does_the_work(since: Path, setting:
         ("ulimit -n 12", "Too many open files"),
     ],
 )
+@pytest.mark.slow
 def test_where_processes_cannot_be_started_the_environment_is_to_blame(since: Path, setting: str, cause: str) -> None:
     done = shell(f"{setting}; {HARDSIM} check '{since}' --max-n 3 --workers 2").exits(2)
     done.says("error: ", "worker processes cannot be started: ", "--workers 1", cause).unsaid("internal error")

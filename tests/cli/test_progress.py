@@ -129,6 +129,7 @@ def test_what_is_quick_is_not_even_timed(monkeypatch: pytest.MonkeyPatch) -> Non
             bound_cost(bound_subject(subject), CheckOptions(max_n=8), BoundOptions())
 
 
+@pytest.mark.slow
 def test_models_programs_and_bound_reports_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     """By a clock on which a word takes 3 seconds, whatever its length: every reading is so much later."""
     readings = count(step=3)
@@ -229,6 +230,7 @@ def test_a_large_network_is_timed_on_fewer_words(monkeypatch: pytest.MonkeyPatch
     assert estimate._easy(since(), options, 6 * words)  # what was compiled is small
 
 
+@pytest.mark.slow
 def test_the_search_for_temperatures_makes_few_words_long(monkeypatch: pytest.MonkeyPatch) -> None:
     readings = count(step=3)
     monkeypatch.setattr("hardsim.cli.estimate.time.perf_counter", lambda: next(readings))
@@ -305,6 +307,7 @@ def test_short_proofs_are_not_estimated(monkeypatch: pytest.MonkeyPatch, capsys:
 
 
 @pytest.mark.sweep
+@pytest.mark.slow
 def test_the_estimate_is_of_the_size_of_what_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     """By a clock of which every function that is called is a tick: what the machine does besides is no part of it."""
     calls = count()

@@ -50,7 +50,7 @@ def test_every_case_is_on_file() -> None:
     assert len(PAIRS) >= 209
 
 
-@pytest.mark.parametrize("case", some_in_test(CASES))
+@pytest.mark.parametrize("case", some_in_test(CASES, 2))
 def test_what_was_found_is_found(case: Case) -> None:
     assert list(recorded()[label(case)]) == applicable(case)
     for name, facts in recorded()[label(case)].items():

@@ -531,7 +531,6 @@ def test_any_layout_of_an_expression(text: str) -> None:
 
 
 @pytest.mark.sweep
-@settings(max_examples=60)
 @given(st.data(), st.sampled_from([".ltl", ".srasp"]))
 def test_any_layout(data: st.DataObject, suffix: str) -> None:
     plain, other = data.draw(layouts(suffix, broken=True))
@@ -543,7 +542,6 @@ def test_any_layout(data: st.DataObject, suffix: str) -> None:
 
 
 @pytest.mark.sweep
-@settings(max_examples=60)
 @given(st.data(), st.sampled_from([".ltl", ".srasp"]))
 def test_without_line_breaks_it_is_what_the_printer_writes(data: st.DataObject, suffix: str) -> None:
     """Printers of trees, which know nothing of tokens, put as few brackets and quotes."""

@@ -69,6 +69,7 @@ def test_constraints_leave_exactly_the_sets_that_fulfil_them(lines: str, allowed
 
 
 @pytest.mark.sweep
+@pytest.mark.slow
 def test_long_constraints_are_read_at_once() -> None:
     names = [f"s{k}" for k in range(2000)]
     assert len(Valuations(names, [Exclusion("one-of", tuple(names))])) == 2000

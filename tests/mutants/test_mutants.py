@@ -31,7 +31,7 @@ from tests.mutants.mutate import NETWORK_ONLY, mutant
 from tests.program_certificates import wrong_word
 
 Word = tuple[str, ...]
-FEW, MANY = 16, int(os.environ.get("MUTANTS", "500"))
+FEW, MANY = 8, int(os.environ.get("MUTANTS", "500"))
 """How many networks are changed in `make test` and in `make slow`, which takes another number as MUTANTS."""
 SHORT = 4
 """Every word up to this length is judged."""

@@ -37,7 +37,9 @@ WORDS = 70
 """How many words of a length are tried: those to length 6 over two symbols, to length 2 over five."""
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [pytest.param(path, marks=pytest.mark.slow if "hop" in path.stem else (), id=path.stem) for path in FILES]
+)
 def test_the_hard_model_of_a_formula(path: Path, tmp_path: Path) -> None:
     """In every regime that has a construction."""
     count = 0

@@ -108,6 +108,7 @@ def test_json_meets_the_schema() -> None:
 
 
 @pytest.mark.sweep
+@pytest.mark.slow
 def test_a_picture_is_the_same_each_time_and_skips_what_is_not_there() -> None:
     text = draw([RESULT])
     assert text == draw([RESULT])

@@ -81,6 +81,7 @@ def test_the_theorem_s_temperature_is_never_refuted(seed: int, tied: bool, count
     assert max(ratios) > 0.5
 
 
+@pytest.mark.slow
 def test_a_temperature_that_is_too_high_is_refuted() -> None:
     """Sixteen times the theorem's temperature is beyond what the error allows, for these models at some length."""
     refuted = 0

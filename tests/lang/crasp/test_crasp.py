@@ -94,14 +94,12 @@ def hold(text: str, answer: Tree, longest: int) -> None:
 
 
 @pytest.mark.sweep
-@settings(max_examples=150, deadline=None)
 @given(programs())
 def test_the_oracle_and_the_formula_say_what_the_definitions_do(program: tuple[str, Tree]) -> None:
     hold(*program, longest=6)
 
 
 @pytest.mark.sweep
-@settings(max_examples=100, deadline=None)
 @given(conditions())
 def test_predicates_are_taken_apart_by_distance_and_residue(condition: str) -> None:
     """The same text is a condition of Python but for `mod`."""
@@ -276,6 +274,7 @@ def test_mistakes_come_with_what_to_do(text: str, hint: str) -> None:
 
 
 @pytest.mark.sweep
+@pytest.mark.slow
 def test_the_random_programs_are_not_the_same_few() -> None:
     """Many are neither always true nor always false, and have the constructions that are their point."""
     seen: Counter[str] = Counter()

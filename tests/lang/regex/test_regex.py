@@ -176,6 +176,7 @@ def test_it_travels_as_its_tables() -> None:
     [("(" * 20_000 + "a" + ")*" * 20_000, 2), ("!(" * 2000 + "a" + ")" * 2000, 3), ("a{5000}", 5002)],
     ids=["brackets", "complements", "repetitions"],
 )
+@pytest.mark.slow
 def test_depth_and_length_are_no_limit(text: str, states: int) -> None:
     assert len(automaton(text).moves) == states
 
@@ -265,7 +266,13 @@ def test_notes() -> None:
         ("ε", "1", "is not a symbol of the alphabet", "the empty word is written ()"),
         ("(a|b)*a(a|b){20}", "1", "more than 10,000 states", "remembers less of a word"),
         ("!(.*a.{20})b", "2", "more than 10,000 states", "remembers less of a word"),
-        ("(a?){9000}", "1", "stand for more than 10,000,000 parts of it", "remembers less of a word"),
+        pytest.param(
+            "(a?){9000}",
+            "1",
+            "stand for more than 10,000,000 parts of it",
+            "remembers less of a word",
+            marks=pytest.mark.slow,
+        ),
         ("(.{99}a)* & (.{100}b)* & (.{101}c)*", "1", "more than 10,000 states", "remembers less of a word"),
         ("((a{1000}){1000}){1000}", "1", "more than 100,000 parts", "repeat less often"),
     ],
