@@ -95,23 +95,34 @@ def exp(x: Fraction) -> tuple[Decimal, Decimal]:
 
 @lru_cache(maxsize=1 << 18)
 def _exp(x: Fraction) -> tuple[Decimal, Decimal]:
-    """Numbers that enclose e^x. With r = |x| / 2^k < 1/32 the series to r^16/16! is a lower bound of e^r, and what is
-    left out is less than its last term; then it is squared k times."""
+    return exp_between(x, (DOWN, UP), 16)
+
+
+def exp_between(x: Fraction, contexts: tuple[Context, Context], terms: int) -> tuple[Decimal, Decimal]:
+    """Numbers that enclose e^x, in contexts that round down and up. With r = |x| / 2^k < 1/32 the series to r^m/m!, m
+    terms, is a lower bound of e^r, and what is left out is less than its last term; then it is squared k times."""
     k = max(0, x.numerator.bit_length() - x.denominator.bit_length() + 6)
     hold(k <= SQUARINGS, "too large: a logit")
-    low, high = (_series(abs(x) / 2**k, k, context) for context in (DOWN, UP))
-    return (DOWN.divide(ONE, high), UP.divide(ONE, low)) if x < 0 else (low, high)
+    low, high = (_series(abs(x) / 2**k, k, context, terms) for context in contexts)
+    return (contexts[0].divide(ONE, high), contexts[1].divide(ONE, low)) if x < 0 else (low, high)
 
 
-def _series(x: Fraction, squarings: int, context: Context) -> Decimal:
+def _series(x: Fraction, squarings: int, context: Context, terms: int) -> Decimal:
     r, term, total = context.divide(Decimal(x.numerator), Decimal(x.denominator)), ONE, ONE
-    for number in range(1, 17):
+    for number in range(1, terms + 1):
         term = context.divide(context.multiply(term, r), Decimal(number))
         total = context.add(total, term)
-    total = context.add(total, term) if context is UP else total
+    total = context.add(total, term) if context.rounding == ROUND_CEILING else total
     for _ in range(squarings):
         total = context.multiply(total, total)
     return total
+
+
+def exp_up_to(x: Fraction, stretch: Rational) -> tuple[Decimal, Decimal]:
+    """Numbers that enclose e^(s x) for every s from 1 to `stretch`."""
+    if stretch == 1:
+        return exp(x)
+    return exp(min(x, x * stretch))[0], exp(max(x, x * stretch))[1]
 
 
 def share(part: Decimal, whole: Decimal) -> int:
@@ -119,12 +130,13 @@ def share(part: Decimal, whole: Decimal) -> int:
     return int(UP.multiply(UP.divide(part, whole), Decimal(GRID)).to_integral_value(ROUND_CEILING))
 
 
-def distance(logits: list[int], scale: int, values: list[int], goal: int) -> int:
+def distance(logits: list[int], scale: int, values: list[int], goal: int, stretch: Rational) -> int:
     """At most how far the attended value is from `goal`: values on the two sides of it pull in opposite directions.
-    Logits are in units of 1/scale; those more than FAR nats below the largest count with a bound of e^-FAR."""
+    Logits are in units of 1/scale; those more than FAR nats below the largest count with a bound of e^-FAR. All may be
+    a number from 1 to `stretch` times as large."""
     whole, apart, top = ZERO, [ZERO, ZERO], max(logits)
     for logit, value in zip(logits, values, strict=True):
-        low, high = exp(max(Fraction(logit - top, scale), Fraction(-FAR)))
+        low, high = exp_up_to(max(Fraction(logit - top, scale), Fraction(-FAR)), stretch)
         whole = DOWN.add(whole, low if top - logit < FAR * scale else ZERO)
         apart[value > goal] = UP.add(apart[value > goal], UP.multiply(high, Decimal(abs(value - goal))))
     return share(max(apart), whole)
