@@ -16,12 +16,28 @@ from fractions import Fraction
 from itertools import chain, product
 from typing import Any
 
-from hardsim.exact import GRID, Costs, Value, bits, combine, common, distance, exp_up_to, hold, most, words, worst
+from hardsim.exact import (
+    GRID,
+    Costs,
+    Value,
+    bits,
+    combine,
+    common,
+    distance,
+    exp_up_to,
+    hold,
+    most,
+    too_large,
+    words,
+    worst,
+)
 from hardsim.expressions import Expression, evaluate, inverse_of
 from hardsim.sections import Claim
 
 WIDE = 12
 """Nodes whose truths are enumerated together; beyond it they count as independent, which is sound."""
+LARGE = Fraction(2**40)
+"""The size of logits that stand for those of which e^x is too large a number."""
 LEAVES = ("letters", "holds")
 """Operators that speak of the symbol."""
 TOGETHER = 16
@@ -292,16 +308,23 @@ class CertificateChecker(Claim, Costs):
         query, order = tuple(query.get(None, 0) for query in queries), tuple(read[::-1] if claim["backwards"] else read)
         self.spend(len(order))
         stretch = self.stretch[i - 1]
-        if (query, order, stretch) not in self.cache:
+        known = query, order, stretch
+        if known not in self.cache:
             self.spend(40 * (1 + len(query)) * sum(map(len, order)))
-            weights = [[(a, b, *exp_up_to(sum((x * y for x, y in zip(query, key, strict=True)), Fraction(0)), stretch))
-                        for a, b, *key in types] for types in order]  # fmt: skip
+            logits = [[sum((x * y for x, y in zip(query, key, strict=True)), Fraction(0)) for _, _, *key in types]
+                      for types in order]  # fmt: skip
+            far = too_large(chain(*logits), stretch)
+            if far:  # those at a temperature that is hotter
+                shrunk = min(LARGE / max(map(abs, chain(*logits))), 1)
+                logits, stretch = [[x * shrunk for x in row] for row in logits], 1
+            weights = [[(a, b, *exp_up_to(x, stretch)) for (a, b, *_), x in zip(types, row, strict=True)]
+                       for types, row in zip(order, logits, strict=True)]  # fmt: skip
             # Where none is selected, the last one wins.
             alone = [[kind for kind in types if not kind[0]] for types in weights]
             alone[-1:] = [[(1, *kind[1:]) for kind in alone[-1]]]
-            both = [[worst(case, goal) for case in ((weights, alone) if all(alone) else (weights,))] for goal in (0, 1)]
-            self.cache[query, order, stretch] = [most(found) for found in both]
-        return list(self.cache[query, order, stretch])
+            cases = (weights, alone) if all(alone) else (weights,)
+            self.cache[known] = [most(worst(case, goal, far) for case in cases) for goal in (0, 1)]
+        return list(self.cache[known])
 
     def _counted(self, name: str, claim: dict[str, Any], queries: list[Value], read: list[Any], i: int) -> list[Any]:
         """Keys and values are fixed; queries are linear in a count c, or in the number T of an `at least` node."""

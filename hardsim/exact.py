@@ -101,8 +101,8 @@ def _exp(x: Fraction) -> tuple[Decimal, Decimal]:
 def exp_between(x: Fraction, contexts: tuple[Context, Context], terms: int) -> tuple[Decimal, Decimal]:
     """Numbers that enclose e^x, in contexts that round down and up. With r = |x| / 2^k < 1/32 the series to r^m/m!, m
     terms, is a lower bound of e^r, and what is left out is less than its last term; then it is squared k times."""
+    hold(not too_large((x,), 1), "too large: a logit")
     k = max(0, x.numerator.bit_length() - x.denominator.bit_length() + 6)
-    hold(k <= SQUARINGS, "too large: a logit")
     low, high = (_series(abs(x) / 2**k, k, context, terms) for context in contexts)
     return (contexts[0].divide(ONE, high), contexts[1].divide(ONE, low)) if x < 0 else (low, high)
 
@@ -116,6 +116,12 @@ def _series(x: Fraction, squarings: int, context: Context, terms: int) -> Decima
     for _ in range(squarings):
         total = context.multiply(total, total)
     return total
+
+
+def too_large(logits: Iterable[Fraction], stretch: Rational) -> bool:
+    """Whether e^(s x) is too large a number for one of some x, and s = `stretch`."""
+    some = logits if stretch == 1 else (x * stretch for x in logits)
+    return any(x.numerator.bit_length() - x.denominator.bit_length() + 6 > SQUARINGS for x in some)
 
 
 def exp_up_to(x: Fraction, stretch: Rational) -> tuple[Decimal, Decimal]:
@@ -142,21 +148,26 @@ def distance(logits: list[int], scale: int, values: list[int], goal: int, stretc
     return share(max(apart), whole)
 
 
-def worst(weights: list[Any], goal: int) -> int | None:
+def worst(weights: list[Any], goal: int, colder: bool = False) -> int | None:
     """The largest share of wrong values, where the last position that is selected should give `goal` (None: it cannot).
     `weights` has for each position its local types: selected or not, value, bounds of the weight. Wrong values are
-    taken where there are any, else the least right weight: either choice can only increase the share."""
+    taken where there are any, else the least right weight: either choice can only increase the share.
+
+    `colder`: the weights are those at a temperature that is hotter. Beside the winner's no right weight counts then:
+    where the share is less than 1/2 no wrong weight is as large as the winner's, so all fall, relative to that, as the
+    temperature does, and the share is at most this one. Where it is not, it is rejected."""
     sums, last, found = list[list[Decimal]](), len(weights) - 1, list[int]()
     for way in (1, -1):  # before the winner there may be any type, after it none that is selected
         pools = [[kind for kind in types if way > 0 or not kind[0]] for types in weights[::way]]
         bad = [max((high for _, what, _, high in pool if what != goal), default=ZERO) for pool in pools]
         least = [min((low for *_, low, _ in pool), default=ZERO) for pool in pools]
-        good = [ZERO if b else low for b, low in zip(bad, least, strict=True)]
+        good = [ZERO if b or colder else low for b, low in zip(bad, least, strict=True)]
         sums += [[*accumulate(bad, UP.add, initial=ZERO)], [*accumulate(good, DOWN.add, initial=ZERO)]]
     for at in range(max((k for k, types in enumerate(weights) if all(kind[0] for kind in types)), default=0), last + 1):
         if wins := [low for selected, what, low, _ in weights[at] if selected and what == goal]:
             wrong, right = UP.add(sums[0][at], sums[2][last - at]), DOWN.add(sums[1][at], sums[3][last - at])
             found.append(share(wrong, DOWN.add(wrong, DOWN.add(right, min(wins)))))
+    hold(not colder or max(found, default=0) < GRID // 2, "too large: a logit")
     return max(found, default=None)
 
 
