@@ -208,7 +208,7 @@ def _twice(z: Fraction, context: Context) -> Decimal:
     z^(m + 2) (1 + 1/9 + 1/81 + ...) <= 2 z^(m + 2)."""
     power, total = context.divide(Decimal(z.numerator), Decimal(z.denominator)), ZERO
     square = context.multiply(power, power)
-    for number in range(1, 2 * context.prec + 20, 2):
+    for number in range(1, 2 * context.prec + context.prec // 4 + 20, 2):
         total = context.add(total, context.divide(power, Decimal(number)))
         power = context.multiply(power, square)
     if context.rounding == ROUND_CEILING:

@@ -1,8 +1,8 @@
 """Rational functions on both sides of a temperature with log, sqrt and exp, at all positions, for the checker.
 
 Functions grow with their arguments: where x >= a, log x >= log a, which is put in as a rational below it. Where no
-number is above, log x <= x - 1 and sqrt x <= (x + 1)/2 are. Sums keep the side, and so do products, quotients and whole
-powers of what is positive. Of other expressions no side is known.
+such number is found log x <= x - 1, sqrt x <= (x + 1)/2, and e^x >= 0. Sums keep the side, and so do products,
+quotients and whole powers of what is positive. Of other expressions no side is known.
 """
 
 from __future__ import annotations
@@ -92,10 +92,10 @@ class MonotoneBounds:
         hold(fine, f"{function} is not seen to have a value everywhere")
         if end is None and side > 0 and not everywhere:
             return above - 1 if function == "log" else (above + 1) * Fraction(1, 2)
-        told = f"no number is seen to be {'above' if side > 0 else 'below'} {function}"
-        if end is None:
-            raise Rejected(told)
-        hold(not everywhere or abs(end) <= LARGEST_EXPONENT, told)
+        if end is None and side < 0:
+            return 0
+        if end is None or (everywhere and abs(end) > LARGEST_EXPONENT):
+            raise Rejected(f"no number is seen to be {'above' if side > 0 else 'below'} {function}")
         digits = PRECISIONS[0]
         return short(ends(FUNCTIONS[function](end, digits))[side > 0], contexts(DIGITS)[side > 0])
 

@@ -1,9 +1,9 @@
 """Rational functions on one side of expressions with log, sqrt and exp, at every position and length.
 
 The functions grow with their arguments, so where an argument is at least a, log of it is at least log(a), which is put
-in as a rational just below: `log(n + 1) >= 693/1000` wherever n >= 1. Where no number is above, `log(x) <= x - 1` and
-`sqrt(x) <= (x + 1)/2` are. What is between functions keeps its side: sums, and products, quotients and powers of what
-is positive. Of other expressions no side is known.
+in as a rational just below: `log(n + 1) >= 693/1000` wherever n >= 1. Where no such number is found, `log(x) <= x - 1`,
+`sqrt(x) <= (x + 1)/2` and `exp(x) >= 0` serve. What is between functions keeps its side: sums, and products, quotients
+and powers of what is positive. Of other expressions no side is known.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class _Search:
 
     def _application(self, tree: Application, side: Side) -> Value:
         """A number on that side of a function's values, from one on that side of its arguments; above log and sqrt a
-        function if there is no number."""
+        function, and 0 below exp, if there is none."""
         everywhere = tree.function == "exp"
         least = None if everywhere and side == 1 else lower(self.side(tree.arg, -1), self.domain)
         above = self.side(tree.arg, side)
@@ -113,6 +113,8 @@ class _Search:
         has_value = everywhere or (least is not None and sign(least) >= (tree.function == "log"))
         if end is None and side == 1 and has_value and not everywhere:
             return Ratio.of(above) - 1 if tree.function == "log" else (Ratio.of(above) + 1) / 2
+        if end is None and side == -1 and everywhere:
+            return 0
         if end is None or not has_value or abs(end) > LARGEST_ARGUMENT:
             where = "above" if side == 1 else "below"
             raise NoRatio(f"no number {where} {Arith(tree)} follows from its growing with its argument")
