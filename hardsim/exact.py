@@ -1,8 +1,8 @@
 """The arithmetic of the checker of certificates: exact rationals, and bounds of e^x that are rounded outwards.
 
-Only e^x is approximated, between bounds from its series. One calculates with bounds in decimals of 34 digits, rounded
-away from what they enclose; results are in units of 10^-12, rounded up. Numbers of more than `BITS` bits are refused,
-so that no calculation takes long.
+Only e^x is approximated here, between bounds from its series (log and sqrt, in temperatures: `enclosures`). One
+calculates with bounds in decimals of 34 digits, rounded away from what they enclose; results are in units of 10^-12,
+rounded up. Numbers of more than `BITS` bits are refused, so that no calculation takes long.
 """
 
 from __future__ import annotations
