@@ -16,12 +16,28 @@ from fractions import Fraction
 from itertools import chain, product
 from typing import Any
 
-from hardsim.exact import GRID, Costs, Value, bits, combine, common, distance, exp, hold, most, words, worst
-from hardsim.expressions import Expression, evaluate
+from hardsim.exact import (
+    GRID,
+    Costs,
+    Value,
+    bits,
+    combine,
+    common,
+    distance,
+    exp_up_to,
+    hold,
+    most,
+    too_large,
+    words,
+    worst,
+)
+from hardsim.expressions import Expression, evaluate, inverse_of
 from hardsim.sections import Claim
 
 WIDE = 12
 """Nodes whose truths are enumerated together; beyond it they count as independent, which is sound."""
+LARGE = Fraction(2**40)
+"""The size of logits that stand for those of which e^x is too large a number."""
 LEAVES = ("letters", "holds")
 """Operators that speak of the symbol."""
 TOGETHER = 16
@@ -71,16 +87,26 @@ class CertificateChecker(Claim, Costs):
             self.bits.append([self._bit(k, *node, i=i) for i in self.places])
         self.known = [tuple((k, bit) for k, column in enumerate(self.bits) if (bit := column[i - 1]) is not None)
                       for i in self.places]  # fmt: skip
-        self.inverse = [1 / self._temperature(i) for i in self.places]
+        self._sharpen()
         self.unit = max(self.least, words(self.inverse))
         self._walk()
         hold(self._right(n), f"the output '{self.output}' is not the root of the formula at length {n}")
 
-    def _temperature(self, i: int) -> Any:
-        """The temperature at a position, which must be positive."""
-        tau = self.value(*self.temperature, i=i)
-        hold(tau > 0, f"model.temperature is not positive at length {self.n}")
-        return tau
+    def _sharpen(self) -> None:
+        """One over the temperature, which must be positive, by position. Where that is no rational number `inverse` is
+        a rational below it, and `stretch` is 1 + d if it is at most 1 + d times that: a logit x, a score over the
+        temperature, is between x and (1 + d) x then, all of them at one number from 1 to 1 + d times those at
+        `inverse`. The bounds take each weight between e^(least logit) and e^(largest), and are those of any choice of
+        weights between such ends: so they hold of the logits that are."""
+        what = self.temperature[1]
+        self.inverse, self.stretch, found = list[Any](), list[Any](), None
+        for i in self.places:
+            if found is None or "i" in what.names:
+                found = inverse_of(what, self.spend, n=self.n, i=i)
+            hold(found, f"model.temperature is not positive at length {self.n}")
+            assert found is not None
+            self.inverse.append(found[0])
+            self.stretch.append(found[1])
 
     def _right(self, i: int) -> bool:
         """Whether the output at a position is the root of the formula. What nothing writes is 0 everywhere."""
@@ -248,7 +274,7 @@ class CertificateChecker(Claim, Costs):
         for i in self.places:
             queries = [combine((self.inverse[i - 1], self.apply(query, i))) for query, _ in pairs]
             size = len(self.seen(claim["count"][1][0][1], i)) if "count" in claim else 0
-            same = (queries, size, self.seen(side, i), i * (kind == "sign"))
+            same = (queries, self.stretch[i - 1], size, self.seen(side, i), i * (kind == "sign"))
             again = wrong[-1:] if same == before else list[list[Any]]()
             wrong += again or [work(name, claim, queries, [read[j - 1] for j in self.seen(side, i)], i)]
             before = same
@@ -281,16 +307,24 @@ class CertificateChecker(Claim, Costs):
         hold(all({*query} <= {None} for query in queries), f"the query of head {name} depends on the word")
         query, order = tuple(query.get(None, 0) for query in queries), tuple(read[::-1] if claim["backwards"] else read)
         self.spend(len(order))
-        if (query, order) not in self.cache:
+        stretch = self.stretch[i - 1]
+        known = query, order, stretch
+        if known not in self.cache:
             self.spend(40 * (1 + len(query)) * sum(map(len, order)))
-            weights = [[(a, b, *exp(sum((x * y for x, y in zip(query, key, strict=True)), Fraction(0))))
-                        for a, b, *key in types] for types in order]  # fmt: skip
+            logits = [[sum((x * y for x, y in zip(query, key, strict=True)), Fraction(0)) for _, _, *key in types]
+                      for types in order]  # fmt: skip
+            far = too_large(chain(*logits), stretch)
+            if far:  # those at a temperature that is hotter
+                shrunk = min(LARGE / max(map(abs, chain(*logits))), 1)
+                logits, stretch = [[x * shrunk for x in row] for row in logits], 1
+            weights = [[(a, b, *exp_up_to(x, stretch)) for (a, b, *_), x in zip(types, row, strict=True)]
+                       for types, row in zip(order, logits, strict=True)]  # fmt: skip
             # Where none is selected, the last one wins.
             alone = [[kind for kind in types if not kind[0]] for types in weights]
             alone[-1:] = [[(1, *kind[1:]) for kind in alone[-1]]]
-            both = [[worst(case, goal) for case in ((weights, alone) if all(alone) else (weights,))] for goal in (0, 1)]
-            self.cache[query, order] = [most(found) for found in both]
-        return list(self.cache[query, order])
+            cases = (weights, alone) if all(alone) else (weights,)
+            self.cache[known] = [most(worst(case, goal, far) for case in cases) for goal in (0, 1)]
+        return list(self.cache[known])
 
     def _counted(self, name: str, claim: dict[str, Any], queries: list[Value], read: list[Any], i: int) -> list[Any]:
         """Keys and values are fixed; queries are linear in a count c, or in the number T of an `at least` node."""
@@ -329,7 +363,7 @@ class CertificateChecker(Claim, Costs):
             query = [a + c * b for a, b in whole]
             logits = [sum(a * b for a, b in zip(query, row, strict=True)) for row in rows]
             bit = 0 if kind == "number" else int(goal)
-            wrong[bit] = max(wrong[bit] or 0, distance(logits, below[0] * below[1], values, goal))
+            wrong[bit] = max(wrong[bit] or 0, distance(logits, below[0] * below[1], values, goal, self.stretch[i - 1]))
         return wrong
 
     def along(self, form: Value, line: Value) -> Value:

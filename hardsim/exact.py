@@ -1,8 +1,8 @@
 """The arithmetic of the checker of certificates: exact rationals, and bounds of e^x that are rounded outwards.
 
-Only e^x is approximated, between bounds from its series. One calculates with bounds in decimals of 34 digits, rounded
-away from what they enclose; results are in units of 10^-12, rounded up. Numbers of more than `BITS` bits are refused,
-so that no calculation takes long.
+Only e^x is approximated here, between bounds from its series (log and sqrt, in temperatures: `enclosures`). One
+calculates with bounds in decimals of 34 digits, rounded away from what they enclose; results are in units of 10^-12,
+rounded up. Numbers of more than `BITS` bits are refused, so that no calculation takes long.
 """
 
 from __future__ import annotations
@@ -95,23 +95,40 @@ def exp(x: Fraction) -> tuple[Decimal, Decimal]:
 
 @lru_cache(maxsize=1 << 18)
 def _exp(x: Fraction) -> tuple[Decimal, Decimal]:
-    """Numbers that enclose e^x. With r = |x| / 2^k < 1/32 the series to r^16/16! is a lower bound of e^r, and what is
-    left out is less than its last term; then it is squared k times."""
+    return exp_between(x, (DOWN, UP), 16)
+
+
+def exp_between(x: Fraction, contexts: tuple[Context, Context], terms: int) -> tuple[Decimal, Decimal]:
+    """Numbers that enclose e^x, in contexts that round down and up. With r = |x| / 2^k < 1/32 the series to r^m/m!, m
+    terms, is a lower bound of e^r, and what is left out is less than its last term; then it is squared k times."""
+    hold(not too_large((x,), 1), "too large: a logit")
     k = max(0, x.numerator.bit_length() - x.denominator.bit_length() + 6)
-    hold(k <= SQUARINGS, "too large: a logit")
-    low, high = (_series(abs(x) / 2**k, k, context) for context in (DOWN, UP))
-    return (DOWN.divide(ONE, high), UP.divide(ONE, low)) if x < 0 else (low, high)
+    low, high = (_series(abs(x) / 2**k, k, context, terms) for context in contexts)
+    return (contexts[0].divide(ONE, high), contexts[1].divide(ONE, low)) if x < 0 else (low, high)
 
 
-def _series(x: Fraction, squarings: int, context: Context) -> Decimal:
+def _series(x: Fraction, squarings: int, context: Context, terms: int) -> Decimal:
     r, term, total = context.divide(Decimal(x.numerator), Decimal(x.denominator)), ONE, ONE
-    for number in range(1, 17):
+    for number in range(1, terms + 1):
         term = context.divide(context.multiply(term, r), Decimal(number))
         total = context.add(total, term)
-    total = context.add(total, term) if context is UP else total
+    total = context.add(total, term) if context.rounding == ROUND_CEILING else total
     for _ in range(squarings):
         total = context.multiply(total, total)
     return total
+
+
+def too_large(logits: Iterable[Fraction], stretch: Rational) -> bool:
+    """Whether e^(s x) is too large a number for one of some x, and s = `stretch`."""
+    some = logits if stretch == 1 else (x * stretch for x in logits)
+    return any(x.numerator.bit_length() - x.denominator.bit_length() + 6 > SQUARINGS for x in some)
+
+
+def exp_up_to(x: Fraction, stretch: Rational) -> tuple[Decimal, Decimal]:
+    """Numbers that enclose e^(s x) for every s from 1 to `stretch`."""
+    if stretch == 1:
+        return exp(x)
+    return exp(min(x, x * stretch))[0], exp(max(x, x * stretch))[1]
 
 
 def share(part: Decimal, whole: Decimal) -> int:
@@ -119,32 +136,38 @@ def share(part: Decimal, whole: Decimal) -> int:
     return int(UP.multiply(UP.divide(part, whole), Decimal(GRID)).to_integral_value(ROUND_CEILING))
 
 
-def distance(logits: list[int], scale: int, values: list[int], goal: int) -> int:
+def distance(logits: list[int], scale: int, values: list[int], goal: int, stretch: Rational) -> int:
     """At most how far the attended value is from `goal`: values on the two sides of it pull in opposite directions.
-    Logits are in units of 1/scale; those more than FAR nats below the largest count with a bound of e^-FAR."""
+    Logits are in units of 1/scale; those more than FAR nats below the largest count with a bound of e^-FAR. All may be
+    a number from 1 to `stretch` times as large."""
     whole, apart, top = ZERO, [ZERO, ZERO], max(logits)
     for logit, value in zip(logits, values, strict=True):
-        low, high = exp(max(Fraction(logit - top, scale), Fraction(-FAR)))
+        low, high = exp_up_to(max(Fraction(logit - top, scale), Fraction(-FAR)), stretch)
         whole = DOWN.add(whole, low if top - logit < FAR * scale else ZERO)
         apart[value > goal] = UP.add(apart[value > goal], UP.multiply(high, Decimal(abs(value - goal))))
     return share(max(apart), whole)
 
 
-def worst(weights: list[Any], goal: int) -> int | None:
+def worst(weights: list[Any], goal: int, colder: bool = False) -> int | None:
     """The largest share of wrong values, where the last position that is selected should give `goal` (None: it cannot).
     `weights` has for each position its local types: selected or not, value, bounds of the weight. Wrong values are
-    taken where there are any, else the least right weight: either choice can only increase the share."""
+    taken where there are any, else the least right weight: either choice can only increase the share.
+
+    `colder`: the weights are those at a temperature that is hotter. Beside the winner's no right weight counts then:
+    where the share is less than 1/2 no wrong weight is as large as the winner's, so all fall, relative to that, as the
+    temperature does, and the share is at most this one. Where it is not, it is rejected."""
     sums, last, found = list[list[Decimal]](), len(weights) - 1, list[int]()
     for way in (1, -1):  # before the winner there may be any type, after it none that is selected
         pools = [[kind for kind in types if way > 0 or not kind[0]] for types in weights[::way]]
         bad = [max((high for _, what, _, high in pool if what != goal), default=ZERO) for pool in pools]
         least = [min((low for *_, low, _ in pool), default=ZERO) for pool in pools]
-        good = [ZERO if b else low for b, low in zip(bad, least, strict=True)]
+        good = [ZERO if b or colder else low for b, low in zip(bad, least, strict=True)]
         sums += [[*accumulate(bad, UP.add, initial=ZERO)], [*accumulate(good, DOWN.add, initial=ZERO)]]
     for at in range(max((k for k, types in enumerate(weights) if all(kind[0] for kind in types)), default=0), last + 1):
         if wins := [low for selected, what, low, _ in weights[at] if selected and what == goal]:
             wrong, right = UP.add(sums[0][at], sums[2][last - at]), DOWN.add(sums[1][at], sums[3][last - at])
             found.append(share(wrong, DOWN.add(wrong, DOWN.add(right, min(wins)))))
+    hold(not colder or max(found, default=0) < GRID // 2, "too large: a logit")
     return max(found, default=None)
 
 

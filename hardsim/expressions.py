@@ -3,9 +3,10 @@
 They are written as Python writes them, and mean what exact arithmetic makes of them; nothing of Python runs them.
 Loosest first: `or`; `and`; `not`; comparisons, which chain (`1 < i <= n`); `+ -`; `* / // %`; signs; `**`, which groups
 to the right (`-2**2` is -4). Operands are integers, the names `i`, `n`, `j` and `x`, predicates of a number, brackets,
-and conditions as numbers: `[i == 1]` is 1 where it holds, and else 0.
+and conditions as numbers: `[i == 1]` is 1 where it holds, and else 0. In temperatures alone also `log(x)`, `sqrt(x)`
+and `exp(x)`, whose values are known by rationals on both sides (`enclosures`).
 
-Numbers are exact: `/` divides, `//` and `%` round down, a power has a whole exponent. Numbers and truths are kept
+Other numbers are exact: `/` divides, `//` and `%` round down, a power has a whole exponent. Numbers and truths are kept
 apart: there is no sum of truths, and no `and` of numbers. `and`, `or` and chains look at what follows only if it
 matters. What divides by zero, asks a predicate of a fraction, or becomes too large has no value, and is rejected.
 """
@@ -21,7 +22,8 @@ from functools import lru_cache
 from math import isqrt
 from typing import Any
 
-from hardsim.exact import Rational, Rejected, bits, hold
+from hardsim.enclosures import CLOSE, FUNCTIONS, PRECISIONS, Blurred, Enclosure, RealValue, contexts, ends, short
+from hardsim.exact import Rejected, bits, hold
 
 LONGEST = 1 << 14
 """Characters of an expression."""
@@ -35,10 +37,15 @@ LARGEST_PRIME = 3_317_044_064_679_887_385_961_981
 """Below it the Miller-Rabin test with the first 13 primes as bases is exact (Sorenson and Webster 2015)."""
 BASES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41)
 
+FEW = 38
+"""Digits of one over a number; they have less than 128 bits."""
+MOST_POWER = 1000
+"""The largest exponent of what is no rational number."""
+
 Names = dict[str, int]
-"""What the names stand for; "" counts the work that large numbers make."""
+"""What the names stand for; "" counts the work that large numbers make, "digits" are those of enclosures."""
 Tree = int | str | tuple[Any, ...]
-Run = Callable[[Names], Rational]
+Run = Callable[[Names], RealValue]
 """The value, given the names; a truth is a bool."""
 
 
@@ -56,10 +63,11 @@ class Expression:
 
 
 @lru_cache(maxsize=1024)
-def expression(text: str, names: str = "inx") -> Expression:
-    """Read an expression in some of the names `i`, `n`, `x`. Raises Rejected if it is none."""
+def expression(text: str, names: str = "inx", functions: bool = False) -> Expression:
+    """Read an expression in some of the names `i`, `n`, `x`, with log, sqrt and exp if `functions` may be there. Raises
+    Rejected if it is none."""
     hold(len(text) <= LONGEST, f"too large: an expression of {len(text)} characters")
-    reader = _Reader(text, names)
+    reader = _Reader(text, names, functions)
     part = reader.expression(0)
     reader.take("")
     return Expression(part.truth, part.run, part.tree, frozenset(reader.used), len(reader.tokens))
@@ -68,13 +76,46 @@ def expression(text: str, names: str = "inx") -> Expression:
 def evaluate(what: Expression, spend: Callable[[int], None] = lambda work: None, **names: int) -> Fraction:
     """The exact value of an expression, 0 or 1 if it is a truth; `spend` is told how much work that was. Raises
     Rejected if it has none."""
-    values = {**names, "": what.size}
-    try:
-        found = Fraction(what.run(values))
-    except ZeroDivisionError:
-        raise Rejected("an expression divides by zero") from None
-    spend(values[""])
-    return found
+    low, high = enclosure(what, spend, **names)
+    hold(low == high, "an expression is no rational number")
+    return low
+
+
+def inverse_of(
+    what: Expression, spend: Callable[[int], None] = lambda work: None, **names: int
+) -> tuple[Fraction, Fraction] | None:
+    """Numbers a and s such that one over the value of an expression is between a and s a; s is 1 where that is a
+    rational, else both are short. None if the value is not seen to be positive. Raises as `enclosure`."""
+    low, high = enclosure(what, spend, **names)
+    if low <= 0:
+        return None
+    if low == high:
+        return 1 / low, Fraction(1)
+    below, above = contexts(FEW)
+    found = short(1 / high, below)
+    return found, short(1 / low / found, above)
+
+
+def enclosure(
+    what: Expression, spend: Callable[[int], None] = lambda work: None, **names: int
+) -> tuple[Fraction, Fraction]:
+    """Rationals on both sides of the value of an expression, both of them the value itself where it has no functions.
+    Raises Rejected if it has none, or that is not seen."""
+    for digits in PRECISIONS:
+        values = {**names, "": what.size, "digits": digits}
+        try:
+            low, high = map(Fraction, ends(what.run(values)))
+        except ZeroDivisionError:
+            raise Rejected("an expression divides by zero") from None
+        except Blurred:
+            if digits == PRECISIONS[-1]:
+                raise
+            continue
+        finally:
+            spend(values[""])
+        if low == high or high - low <= CLOSE * abs(low):
+            break
+    return low, high
 
 
 # ---- reading ----
@@ -88,8 +129,9 @@ _LEVELS |= {"**": _POWER} | dict.fromkeys(("<", "<=", "==", "!=", ">=", ">"), _C
 class _Reader:
     """Precedence climbing; operators of one level make one chain, so that long sums are not deep."""
 
-    def __init__(self, text: str, names: str) -> None:
+    def __init__(self, text: str, names: str, functions: bool) -> None:
         self.text, self.names, self.used, self.depth, self.next = text, names, set[str](), 0, 0
+        self.functions = functions
         self.tokens: list[str] = []
         for token, other in _TOKEN.findall(text):
             hold(not other, self.wrong())
@@ -159,12 +201,18 @@ class _Reader:
             part = self.inside(_OR)
             self.take("]")
             hold(part.truth, f"{self.wrong()}: a number is no truth")
-            return Expression(False, lambda names: int(part.run(names)), ("[", part.tree))
+            return Expression(False, lambda names: int(bool(part.run(names))), ("[", part.tree))
         if token in PREDICATES:
             self.take("(")
             asked, predicate = self.number(self.inside(_OR)), PREDICATES[token]
             self.take(")")
             return Expression(True, lambda names: predicate(_whole(asked.run(names))), (token, asked.tree))
+        if token in FUNCTIONS:
+            hold(self.functions, f"{self.wrong()}: {token} is no exact number, which only a temperature need not be")
+            self.take("(")
+            arg = self.number(self.inside(_OR))
+            self.take(")")
+            return _application(token, arg)
         if token.isdigit():
             hold(len(token) <= DIGITS, f"too large: an integer of {len(token)} digits")
             value = int(token)
@@ -190,11 +238,11 @@ class _Reader:
 
 Chain = tuple[tuple[str, Run], ...]
 
-OPERATIONS: Mapping[str, Callable[[Any, Any], Rational]] = {
+OPERATIONS: Mapping[str, Callable[[Any, Any], RealValue]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
-    "/": lambda a, b: Fraction(a, b),
+    "/": lambda a, b: (Fraction(a) if isinstance(a, int) else a) / b,
     "//": operator.floordiv,
     "%": operator.mod,
     "<": operator.lt,
@@ -206,8 +254,11 @@ OPERATIONS: Mapping[str, Callable[[Any, Any], Rational]] = {
 }
 
 
-def _fit(x: Rational, names: Names) -> Rational:
+def _fit(x: RealValue, names: Names) -> RealValue:
     """A number that is not too large; what a large one costs is noted."""
+    if isinstance(x, Enclosure):
+        names[""] += 10 + (bits(x.low) + bits(x.high) >> 6)
+        return x
     size = bits(x)
     if size > 64:
         hold(size <= POWER_BITS, f"too large: an expression with a number of more than {POWER_BITS} bits")
@@ -215,15 +266,24 @@ def _fit(x: Rational, names: Names) -> Rational:
     return x
 
 
-def _whole(x: Rational) -> int:
-    hold(x.denominator == 1, "an expression needs an integer where it has a fraction")
-    return int(x)
+def _whole(x: RealValue) -> int:
+    if isinstance(x, Enclosure) or x.denominator != 1:
+        raise Rejected("an expression needs an integer where it has a fraction")
+    return x.numerator
+
+
+def _application(function: str, arg: Expression) -> Expression:
+    def run(names: Names) -> RealValue:
+        names[""] += 4 * names["digits"]
+        return _fit(FUNCTIONS[function](arg.run(names), names["digits"]), names)
+
+    return Expression(False, run, (function, arg.tree))
 
 
 def _arithmetic(first: Run, chain: Chain) -> Run:
     steps = tuple((OPERATIONS[op], run) for op, run in chain)
 
-    def run(names: Names) -> Rational:
+    def run(names: Names) -> RealValue:
         total = first(names)
         for operation, other in steps:
             total = _fit(operation(total, other(names)), names)
@@ -254,8 +314,12 @@ def _logical(first: Run, chain: Chain) -> Run:
 
 
 def _power(base: Expression, exponent: Expression) -> Expression:
-    def run(names: Names) -> Rational:
+    def run(names: Names) -> RealValue:
         b, e = base.run(names), _whole(exponent.run(names))
+        if isinstance(b, Enclosure):
+            hold(abs(e) <= MOST_POWER, f"too large: an exponent beyond {MOST_POWER} of what is no rational number")
+            names[""] += abs(e) * (10 + (bits(b.low) + bits(b.high) >> 6))
+            return b**e
         if abs(b) == 1:
             return b if e % 2 else 1
         hold(not b or bits(b) * abs(e) <= 2 * POWER_BITS, f"too large: a power of more than {POWER_BITS} bits")

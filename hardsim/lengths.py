@@ -37,9 +37,11 @@ from typing import Any
 
 from hardsim import polynomials
 from hardsim.checker import CertificateChecker
+from hardsim.enclosures import FUNCTIONS
 from hardsim.exact import DOWN, ONE, UP, Costs, Rejected, Value, combine, exp, hold, share
 from hardsim.expressions import PREDICATES, Tree
 from hardsim.polynomials import NAMES, VARIABLE, Number, Polynomial, RationalFunction, line, positive
+from hardsim.sides import MonotoneBounds, has_function
 
 QUERY, LENGTH, OTHER, WINNER = VARIABLE
 FIRST = polynomials.ONE
@@ -114,7 +116,7 @@ class EveryLengthChecker(CertificateChecker):
         self._extend()
         self.known = [tuple((k, bit) for k, column in enumerate(self.bits) if (bit := column[i - 1]) is not None)
                       for i in self.places]  # fmt: skip
-        self.inverse = [1 / polynomials.of(self._temperature(i)) for i in self.places]
+        self._sharpen()
         self._walk()
         for i, one in enumerate(CLASSES, start=1):
             hold(not one.last or self._right(i), f"the output '{self.output}' is not the root of the formula {one}")
@@ -180,10 +182,23 @@ class EveryLengthChecker(CertificateChecker):
             return self._told(what.tree, {"i": one.known(QUERY), "n": one.known(LENGTH)}, one)
         return combine((1, {None: self._number_of(what.tree, {"i": QUERY, "n": LENGTH}, one)}))
 
-    def _temperature(self, i: int) -> Number:
-        tau = self._number_of(self.temperature[1].tree, {"i": QUERY, "n": LENGTH}, CLASSES[i - 1])
-        hold(positive(tau, CLASSES[i - 1].places), f"model.temperature is not seen to be positive {CLASSES[i - 1]}")
-        return tau
+    def _sharpen(self) -> None:
+        """One over the temperature, which must be positive, by class; with functions one over what is nowhere below it.
+        So logits are at least as far apart, for the scores of two positions are held to differ by a rate, which is
+        above 0, times a number that is not negative; and rates are all that bounds depend on."""
+        tree = self.temperature[1].tree
+        self.inverse = list[Any]()
+        for one in CLASSES:
+            found = self._one_sided(one)
+            tau = found.of(tree, 1)
+            fine = found.positive(tree) and positive(tau, one.places)
+            hold(fine, f"model.temperature is not seen to be positive {one}")
+            self.inverse.append(1 / polynomials.of(tau))
+        if has_function(tree):  # the one key of a word of one position has all weight, at any temperature
+            self.inverse[0] = self.inverse[1]
+
+    def _one_sided(self, one: PositionClass) -> MonotoneBounds:
+        return MonotoneBounds(lambda part: self._number_of(part, {"i": QUERY, "n": LENGTH}, one), one.places)
 
     def _number_of(self, tree: Tree, names: Mapping[str, Number], one: PositionClass) -> Number:
         found: Number | tuple[Any, ...] = self._term(tree, names, one)
@@ -197,6 +212,7 @@ class EveryLengthChecker(CertificateChecker):
         if isinstance(tree, int | str):
             return tree if isinstance(tree, int) else names[tree]
         op, *parts = tree
+        hold(op not in FUNCTIONS, f"nothing is known of {op!a} {one}")
         hold(op != "[", f"a condition is read as a number {one}, of which nothing is known")
         if op == "-":
             return self._joined("*", -1, self._term(parts[0], names, one), one)

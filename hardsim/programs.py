@@ -11,15 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import chain
 from typing import Any
 
-from hardsim.exact import Costs, Rational, exact, hold
-from hardsim.expressions import evaluate, expression
+from hardsim.exact import Costs, Rational, Rejected, exact, hold
+from hardsim.expressions import expression, inverse_of
 from hardsim.polynomials import Number, RationalFunction, of
 from hardsim.scores import RowFacts, RowReader, ScoreHead, as_key
 from hardsim.sections import FORMAT, ROW, Form, integer, keys, many, named, one_of, rational, row, size, text, truth
-from hardsim.softness import AtLength, Ends, FromOn, HeadShape, LayerShape, ProgramFacts, UnitShape
+from hardsim.softness import AtLength, Between, Ends, FromOn, HeadShape, LayerShape, ProgramFacts, UnitShape
 from hardsim.spans import HALF, MASKS, ZERO, Functions, KnownSpan, Signs, SiteKind, SiteKinds, VisibleKeys, has, nearest
 
 PROGRAM_CLAIM = (
@@ -120,16 +121,19 @@ class ProgramChecker(Signs):
         rest = (None if part is None else self._function(part) for part in (step, most))
         return KnownSpan(*ends, *rest)
 
-    def _inverse(self, n: int) -> Callable[[int], Fraction]:
-        """1/tau at the positions of a length."""
+    def _inverse(self, n: int) -> Callable[[int], Between]:
+        """What 1/tau is between at the positions of a length."""
         given = self.temperatures if isinstance(self.temperatures, str) else self.temperatures[n]
-        what = expression(given, "in")
+        what = expression(given, "in", functions=True)
         hold(not what.truth, "the temperature is a truth, not a number")
 
-        def inverse(i: int) -> Fraction:
-            found = evaluate(what, self.spend, i=i, n=n)
-            hold(found > 0, f"the temperature is not positive at length {n}")
-            return 1 / found
+        @cache
+        def inverse(i: int) -> Between:
+            found = inverse_of(what, self.spend, i=i, n=n)
+            if found is None:
+                raise Rejected(f"the temperature is not positive at length {n}")
+            least, stretch = found
+            return least, least * stretch
 
         if "i" in what.names:
             return inverse
@@ -199,7 +203,8 @@ class ProgramChecker(Signs):
             AtLength(self, facts, n, self._inverse(n)).run()
         if start is not None:
             assert isinstance(self.temperatures, str)
-            FromOn(self, facts, start, of(1) / self.functions.of_length(self.temperatures)).run()
+            hotter, colder = (self.functions.of_length(self.temperatures, side) for side in (1, -1))
+            FromOn(self, facts, start, of(1) / hotter, of(1) / colder).run()
 
     def _input(self, claims: Mapping[str, Sequence[int]]) -> dict[str, dict[int, KnownSpan]]:
         hold(claims.keys() == {*self.coordinates}, "facts: input needs spans of all coordinates")

@@ -258,7 +258,7 @@ class Claim:
         self.claims = {name: self.lit(lit, len(self.nodes)) for name, lit in meaning["coordinates"].items()}
         self.output, self.embedding = model["output"], exact(model["embedding"])
         self.texts = {name: (text, expression(text, "in")) for name, text in model["encodings"].items()}
-        self.temperature = model["temperature"], expression(model["temperature"], "in")
+        self.temperature = model["temperature"], expression(model["temperature"], "in", functions=True)
         hold(not self.temperature[1].truth, "model.temperature is a truth, not a number")
         self.layers = [([self._parse(head, meaning["heads"]) for head in layer["heads"]], exact(layer["clips"]))
                        for layer in model["layers"]]  # fmt: skip

@@ -18,6 +18,9 @@ half of its range, as weights sum to 1. A relu does not expand; a clip whose har
 For every n >= N0 errors are A_c n^p e^(-r n), f = 1/tau. Sizes are at most B n^b, gaps such that f g >= r n, margins at
 least M n^-m; if f eta <= 1/2 the distance is at most 2 n e^(1 - r n), without the 1 if eta = 0, plus 4 f eta (e^x - 1
 <= 2 x for x <= 1). Each inequality F n^s e^(-r n) <= L is held at N0 >= s/r, from where on its left side falls.
+
+Where 1/tau is no rational number, or function of n, it is between two: f g is at least the lower one times g, and f eta
+at most the upper one times eta, and nothing else depends on it.
 """
 
 from __future__ import annotations
@@ -44,6 +47,8 @@ COLD = Decimal(100_000)
 """Nats: e^-x of a larger x counts as that of this."""
 
 
+Between = tuple[Fraction, Fraction]
+"""Numbers on both sides of one over a temperature."""
 Ends = tuple[Mapping[int, Number], Mapping[int, Number]]
 """The least and the largest value of a form, by order of the place."""
 
@@ -114,9 +119,9 @@ def exp_above(x: Decimal) -> Decimal:
 
 
 class AtLength:
-    """The errors at one length, on words of n positions, at a temperature."""
+    """The errors at one length, on words of n positions, with 1/tau between two numbers at each."""
 
-    def __init__(self, signs: Signs, facts: ProgramFacts, n: int, inverse: Callable[[int], Fraction]) -> None:
+    def __init__(self, signs: Signs, facts: ProgramFacts, n: int, inverse: Callable[[int], Between]) -> None:
         self.signs, self.facts, self.n, self.inverse = signs, facts, n, inverse
         self.at = {place.order: self._positions(place) for place in facts.places}
         self._ends: dict[tuple[int, Number], tuple[Fraction, Fraction]] = {}
@@ -198,10 +203,10 @@ class AtLength:
                 eta = UP.add(eta, UP.multiply(one, other))
         return max((self._row(*row, eta) for row in self._worst(head)), default=NONE)
 
-    def _worst(self, head: HeadShape) -> Iterable[tuple[int, bool, Fraction, Fraction | None]]:
+    def _worst(self, head: HeadShape) -> Iterable[tuple[int, bool, Between, Fraction | None]]:
         """The rows of which one is the worst: keys that are seen, whether several may be largest, 1/tau, the gap; of
         rows that are alike otherwise only those count than which none with more keys has a smaller gap."""
-        rows: dict[tuple[bool, Fraction, bool], dict[int, Fraction]] = {}
+        rows: dict[tuple[bool, Between, bool], dict[int, Fraction]] = {}
         for order, facts in head.rows.items():
             for i in self.at[order]:
                 keys = int(self.number(facts.visible, i))
@@ -217,14 +222,14 @@ class AtLength:
                     least = some[keys]
                     yield keys, ties, inverse, None if equal else least
 
-    def _row(self, keys: int, ties: bool, inverse: Fraction, gap: Fraction | None, eta: Decimal) -> Decimal:
+    def _row(self, keys: int, ties: bool, inverse: Between, gap: Fraction | None, eta: Decimal) -> Decimal:
         self.signs.spend(40)
-        total, sharp = NONE, UP.multiply(UP.multiply(TWO, eta), up(inverse))
+        total, sharp = NONE, UP.multiply(UP.multiply(TWO, eta), up(inverse[1]))
         if gap is not None:
             left = DOWN.subtract(down(gap), UP.multiply(TWO, eta))
             if left <= 0:
                 return TWO
-            nats = DOWN.multiply(left, down(inverse))
+            nats = DOWN.multiply(left, down(inverse[0]))
             total = UP.multiply(Decimal(2 * (keys - 1)), exp_above(-nats))
         if ties and eta:
             # e^x <= 1 + x + x^2 for 0 <= x <= 1
@@ -279,12 +284,13 @@ class Falling:
 
 @dataclass
 class FromOn:
-    """The errors of every length from `start` on, at 1/tau = `sharp`, a function of n."""
+    """The errors of every length from `start` on, with 1/tau between `sharp` and `steep`, functions of n."""
 
     signs: Signs
     facts: ProgramFacts
     start: int
     sharp: Number
+    steep: Number
     _bounds: dict[Number, tuple[Fraction, int]] = field(default_factory=dict)
 
     @property
@@ -295,7 +301,8 @@ class FromOn:
     def run(self) -> None:
         """Reject unless the answers are those of hard attention."""
         hold(self.start >= 2, "start: lengths from 2 on are proved together")
-        hold(self.signs.positive(self.sharp, [self.domain]), "the temperature is not seen to be positive")
+        fine = all(self.signs.positive(end, [self.domain]) for end in (self.sharp, self.steep))
+        hold(fine, "the temperature is not seen to be positive")
         errors = Falling(dict.fromkeys(self.facts.coordinates, Fraction(0)))
         for layer in self.facts.layers:
             errors = self._layer(layer, errors)
@@ -393,8 +400,8 @@ class FromOn:
             if q and k:  # a product of errors is at most one of them
                 self._hold(f"the error of head {name}", Fraction(1), errors.power, errors.rate, Fraction(1))
         factor = rounded(factor)
-        sharp, steep = self._one_above(self.sharp)
-        over, climb = factor * sharp, errors.power + power + steep
+        steep, grows = self._one_above(self.steep)
+        over, climb = factor * steep, errors.power + power + grows
         if factor:
             self._hold(f"eta/tau of head {name}", over, climb, errors.rate, HALF)
         result = list[tuple[Fraction, int, Fraction]]()

@@ -23,6 +23,7 @@ from hardsim import polynomials
 from hardsim.exact import Costs, Rational, Rejected, hold
 from hardsim.expressions import Tree, expression
 from hardsim.polynomials import NAMES, VARIABLE, Number, Polynomial, RationalFunction
+from hardsim.sides import MonotoneBounds
 
 INDEX, LENGTH, KEY, _ = VARIABLE
 MASKS = ("none", "future", "past", "strict-future", "strict-past")
@@ -417,11 +418,12 @@ class Functions:
             return KnownSpan(0, modulus - 1, 0, 1)
         return None
 
-    def of_length(self, text: str) -> Number:
-        """A temperature of every length."""
-        what = expression(text, "n")
+    def of_length(self, text: str, side: int) -> Number:
+        """A temperature of every length from 2 on; or, where that has log, sqrt or exp, a function below it (-1), or
+        above it (1)."""
+        what, domain = expression(text, "n", functions=True), _domain(n=above(2, 0))
         hold(not what.truth, "the temperature is a truth, not a number")
-        return self._number(what.tree, {"n": LENGTH}, _domain(n=above(2, 0)))
+        return MonotoneBounds(lambda tree: self._number(tree, {"n": LENGTH}, domain), domain).of(what.tree, side)
 
     def _number(self, tree: Tree, names: Mapping[str, Number], domain: Domain | None) -> Number:
         self.signs.spend(STEP)

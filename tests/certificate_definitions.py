@@ -1,6 +1,7 @@
 """What a certificate claims, word by word, from its JSON alone; shares no code with the checker.
 
-Expressions are read by Python's own parser and evaluated in Fractions; the network runs in decimals of 60 digits.
+Expressions are read by Python's own parser and evaluated in Fractions (log, sqrt and exp to the digits of the context);
+the network runs in decimals of 60 digits.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ PREDICATES: dict[str, Callable[[int], bool]] = {
     "SQUARE": lambda x: any(k * k == x for k in range(10**3)),
     "POW2": lambda x: any(2**k == x for k in range(99)),
 }
+
+FUNCTIONS: dict[str, Callable[[Decimal], Decimal]] = {"log": Decimal.ln, "sqrt": Decimal.sqrt, "exp": Decimal.exp}
 
 
 class NoValueError(Exception):
@@ -103,6 +106,9 @@ def _value(node: ast.expr, names: dict[str, Fraction]) -> Fraction | bool:
                     return False
                 here = there
             return True
+        case ast.Call(ast.Name(name), [arg], []) if name in FUNCTIONS:
+            x = _number(arg, names)
+            return Fraction(FUNCTIONS[name](Decimal(x.numerator) / x.denominator))
         case ast.Call(ast.Name(name), [arg], []) if name in PREDICATES:
             x = _number(arg, names)
             if x.denominator != 1:

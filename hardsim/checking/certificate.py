@@ -202,13 +202,6 @@ def _node(node: Node, true: int, users: Mapping[str, UserPredicate], listed: boo
 # ---- the network ----
 
 
-def _rational(function: PositionFunction) -> str:
-    """A temperature or encoding as the checker reads it."""
-    irrational = isinstance(function, Arith) and function.irrational
-    hold(not irrational, f"{function}: log, sqrt and exp are no exact numbers, and it computes with such alone")
-    return in_python(str(function))
-
-
 def network_json(model: Transformer, users: Mapping[str, UserPredicate], listed: bool = False) -> dict[str, Any]:
     """The network by coordinate names: rows of matrices without their zeros, pairs of hidden units as clips; symbols as
     in `formula_json`."""
@@ -227,7 +220,7 @@ def network_json(model: Transformer, users: Mapping[str, UserPredicate], listed:
         **alphabet_json(model.alphabet, listed),
         "embedding": _embedding_json(model, listed),
         "encodings": {names[k]: function_text(value, users) for k, value in model.encodings},
-        "temperature": _rational(model.temperature),
+        "temperature": in_python(str(model.temperature)),
         "layers": layers,
         "output": names[model.output],
     }
@@ -258,7 +251,9 @@ def _head_json(head: AttentionHead, names: tuple[str, ...]) -> dict[str, Any]:
 def function_text(function: PositionFunction, users: Mapping[str, UserPredicate]) -> str:
     """A position encoding as an expression in i and n with Python's operators."""
     if not isinstance(function, PredicateColumn):
-        return _rational(function)
+        irrational = isinstance(function, Arith) and function.irrational
+        hold(not irrational, f"{function}: an encoding with log, sqrt or exp is no exact number")
+        return in_python(str(function))
     text = f"{function.of_i}*i + {function.of_n}*n + {function.offset}"
     simple = (function.of_i, function.of_n, function.offset) == (1, 0, 0)
     return predicate_text(function.name, function.params, "i" if simple else f"({text})", users)

@@ -55,8 +55,7 @@ def program_certificate(result: ProofResult) -> dict[str, Any]:
         elif subject.schedule is None:
             temperature = [str(tau) for tau in lengths.values()]
         else:
-            hold(isinstance(subject.schedule, Arith) and not subject.schedule.irrational,
-                 f"the temperature {subject.schedule} is no expression without log, sqrt and exp")  # fmt: skip
+            hold(isinstance(subject.schedule, Arith), f"the temperature {subject.schedule} is no expression")
             temperature = in_python(str(subject.schedule))
         any_tau = constant(Fraction(1)) if argument is None else parse_arith(argument.temperature or "1")
         model = program_json(assemble(subject.program, any_tau), subject.program)
@@ -174,7 +173,7 @@ def _embedded(model: Transformer, k: int) -> list[str]:
 def _encoding(function: PositionFunction) -> str:
     hold(isinstance(function, Arith | PredicateColumn), f"nothing is known of the encoding {function} at every length")
     irrational = isinstance(function, Arith) and function.irrational
-    hold(not irrational, f"{function}: log, sqrt and exp are no exact numbers, and it computes with such alone")
+    hold(not irrational, f"{function}: an encoding with log, sqrt or exp is no exact number")
     return in_python(str(function))
 
 

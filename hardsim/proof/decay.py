@@ -1,5 +1,5 @@
 """Every length of a hard-attention program at once: its softmax answers as hard attention does, at a temperature that
-is a rational function of the length (THEORY 10; ours).
+is a function of the length (THEORY 10; ours).
 
 The argument is the error recursion of Theorem 26 (`sharpening.recursion`, Lemmas 30 to 34) with functions for numbers.
 After each layer coordinate c is off by at most `A_c E(n)`, where `E(n) = n^p e^(-r n)` is the same for all of them. For
@@ -17,8 +17,10 @@ n from some N0 on, f = 1/tau:
 
 Terms `B n^b e^(-s n)` with b <= p and s >= r are at most `B n^p e^(-r n)`, so each layer has the largest power and the
 smallest rate of its terms. Every inequality has the form `F n^s e^(-r n) <= M`: its left side falls from n = s/r on, so
-it is checked at N0 >= s/r and holds ever after. Below N0 the recursion itself is run, length by length, at the same
-temperature. All numbers are exact rationals or rounded up; sizes, gaps and margins are those of `proof.program`.
+it is checked at N0 >= s/r and holds ever after. Of f only two bounds are used, rational functions of n: the lower one
+for `f g`, the upper one for `f eta`; where tau has log, sqrt or exp these are what `monotone` finds. Below N0 the
+recursion itself is run, length by length, at the same temperature. All numbers are exact rationals or rounded up;
+sizes, gaps and margins are those of `proof.program`.
 """
 
 from __future__ import annotations
@@ -29,9 +31,11 @@ from fractions import Fraction
 from functools import lru_cache
 
 from hardsim.lang.arith import Arith
+from hardsim.lang.reals import RealNumber
 from hardsim.network.numbers import ONE as CONSTANT
 from hardsim.program.model import Affine, Head, Program, ProgramLayer, Weighting
 from hardsim.proof.lattice import times
+from hardsim.proof.monotone import colder, hotter
 from hardsim.proof.places import A, N
 from hardsim.proof.program import HeadLaw, Law, LayerLaw, OfN, ProgramLaw, number
 from hardsim.proof.ratios import LARGEST_DEGREE, NoRatio, Ratio, Value, lower, ratio_of, simplest, upper
@@ -125,6 +129,8 @@ class ProgramArgument(Record):
     """The error after each layer."""
     checks: tuple[DecayCheck, ...] = ()
     """The inequalities that hold from the start on."""
+    inverse: tuple[str, ...] = ()
+    """Functions of n below and above one over the temperature, where that is no rational function."""
     reason: str | None = None
     """Why there is no argument; None: there is one."""
 
@@ -182,6 +188,25 @@ def _most(values: OfN) -> tuple[Fraction, int]:
     return max((factor for factor, _ in found), default=ZERO), max((power for _, power in found), default=0)
 
 
+@dataclass(frozen=True)
+class InverseTemperature:
+    """f = 1/tau: functions of n that are at most, and at least f from length 1 on; and tau itself, where these are not
+    both 1/tau."""
+
+    least: Value
+    most: Value
+    tau: Arith | None = None
+
+    def at(self, n: int) -> RealNumber:
+        """f at a length."""
+        return number(self.least, 0, n) if self.tau is None else 1 / self.tau.real(n=n)
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """The two functions, where there are two."""
+        return () if self.tau is None else (str(self.least), str(self.most))
+
+
 # ---- the induction ----
 
 
@@ -204,8 +229,7 @@ class _Induction:
 
     program: Program
     law: Law
-    sharp: Value
-    """f = 1/tau."""
+    sharp: InverseTemperature
     start: int
     heads: list[HeadDecay] = field(default_factory=list)
     layers: list[LayerDecay] = field(default_factory=list)
@@ -283,8 +307,8 @@ class _Induction:
             if q and k:
                 self.hold(f"E of head {head.name}", Fraction(1), error.power, error.rate, Fraction(1))
         factor = round_up(factor, DIGITS)
-        sharp, steep = above(self.sharp)
-        over, up = factor * sharp, error.power + power + steep
+        most, steep = above(self.sharp.most)
+        over, up = factor * most, error.power + power + steep
         if factor:
             self.hold(f"eta/tau of head {head.name}", over, up, error.rate, Fraction(1, 2))
         rate, gaps = self._rate(head, known)
@@ -305,7 +329,7 @@ class _Induction:
         for place in self.law.world.places:
             for gap in known.rows[place.order].gaps:
                 value = place.least(gap)
-                rate = rate_of(self.sharp, value, self.start)
+                rate = rate_of(self.sharp.least, value, self.start)
                 if rate is None:
                     raise NotProved(f"head {head.name}: the gap {value} over the temperature does not grow as n does")
                 found[value] = rate
@@ -338,17 +362,17 @@ class DecayClaim:
     exact: bool
     lengths: Callable[[int], Sequence[int]]
 
-    def holds(self, sharp: Value, n: int) -> bool:
+    def holds(self, sharp: InverseTemperature, n: int) -> bool:
         """Whether it is true of one length, by the recursion."""
         facts = self.law.facts(n)
         gaps = {name: head.gaps for name, head in facts.heads.items()}
-        inverse = [number(sharp, 0, n)] * (n + 1 - self.program.first)
+        inverse = [sharp.at(n)] * (n + 1 - self.program.first)
         bounds = error_bounds(self.program, facts, inverse, gaps)
         final = bounds.layers[-1].final if bounds.layers else {}
         off = max((final.get(out, ZERO) for out in self.program.answers), default=ZERO)
         return not off or (not self.exact and facts.distance is not None and off < facts.distance)
 
-    def from_on(self, sharp: Value, start: int) -> _Induction:
+    def from_on(self, sharp: InverseTemperature, start: int) -> _Induction:
         """The induction from a length on; NotProved if it does not go through."""
         found = _Induction(self.program, self.law.more, sharp, start)
         error = found.run()
@@ -362,7 +386,7 @@ class DecayClaim:
             found.hold("the error of the output against its distance", off, error.power + power, error.rate, limit)
         return found
 
-    def argument(self, sharp: Value, temperature: str) -> ProgramArgument:
+    def argument(self, sharp: InverseTemperature, temperature: str) -> ProgramArgument:
         """The argument at one temperature, or why there is none."""
         reason = ""
         for start in STARTS:
@@ -378,7 +402,7 @@ class DecayClaim:
             size, power = _most((*self.law.more.size, *(one for layer in self.law.more.layers for one in layer.size)))
             shown = f"{size} n^{power}" if power else str(size)
             return ProgramArgument(
-                temperature, start, shown, tuple(found.heads), tuple(found.layers), tuple(found.checks)
+                temperature, start, shown, tuple(found.heads), tuple(found.layers), tuple(found.checks), sharp.ends
             )
         return ProgramArgument(temperature, reason=f"at the temperature {temperature} {reason}")
 
@@ -393,10 +417,10 @@ def argue(claim: DecayClaim, tau: Arith | None = None) -> ProgramArgument:
     except NotProved as failure:
         return ProgramArgument(None, reason=failure.reason)
     if power is None:
-        return claim.argument(1, "1")
+        return claim.argument(InverseTemperature(1, 1), "1")
     found = ProgramArgument(None, reason="no temperature was tried")
     for place in range(POWERS_OF_2):
-        sharp = 2**place * _power(power + 1)
+        sharp = InverseTemperature(2**place * _power(power + 1), 2**place * _power(power + 1))
         text = f"1/({2**place}*n^{power + 1})" if place else f"1/n^{power + 1}"
         if all(claim.holds(sharp, n) for n in claim.lengths(4)):
             found = claim.argument(sharp, text)
@@ -411,11 +435,13 @@ def _given(claim: DecayClaim, tau: Arith) -> ProgramArgument:
     if "i" in tau.variables:
         return ProgramArgument(str(tau), reason=reason)
     try:
-        value = ratio_of(tau, _unsigned, _from(1))
-        sharp = simplest(Ratio.of(1) / value)
+        if tau.irrational:
+            least, most = (simplest(Ratio.of(1) / side(tau, _unsigned, _from(1))) for side in (hotter, colder))
+            return claim.argument(InverseTemperature(least, most, tau), str(tau))
+        sharp = simplest(Ratio.of(1) / ratio_of(tau, _unsigned, _from(1)))
         if below(sharp) is None:
             return ProgramArgument(str(tau), reason=f"the temperature {tau} is not known to be positive")
-        return claim.argument(sharp, str(tau))
+        return claim.argument(InverseTemperature(sharp, sharp), str(tau))
     except NoRatio as failure:
         return ProgramArgument(str(tau), reason=f"{reason}: {failure}")
     except NotProved as failure:

@@ -1,8 +1,9 @@
 """Rational functions on one side of expressions with log, sqrt and exp, at every position and length.
 
 The functions grow with their arguments, so where an argument is at least a, log of it is at least log(a), which is put
-in as a rational just below: `log(n + 1) >= 693/1000` wherever n >= 1. What is between functions keeps its side: sums,
-and products, quotients and powers of what is positive. Of other expressions no side is known.
+in as a rational just below: `log(n + 1) >= 693/1000` wherever n >= 1. Where no such number is found, `log(x) <= x - 1`,
+`sqrt(x) <= (x + 1)/2` and `exp(x) >= 0` serve. What is between functions keeps its side: sums, and products, quotients
+and powers of what is positive. Of other expressions no side is known.
 """
 
 from __future__ import annotations
@@ -43,6 +44,15 @@ def hotter(tau: Arith, sign: Callable[[LinearForm], int], domain: Domain) -> Val
     if not search.positive(tau.tree):
         raise NoRatio(f"{tau} is not known to be positive for all lengths")
     return Ratio.of(search.side(tau.tree, 1)).simplest
+
+
+def colder(tau: Arith, sign: Callable[[LinearForm], int], domain: Domain) -> Value:
+    """A rational function that is positive and at most a temperature at all points of a domain. NoRatio if none is
+    found."""
+    found = _Search(sign, domain).side(tau.tree, -1)
+    if not positive(found, domain):
+        raise NoRatio(f"{tau} is not known to be positive for all lengths")
+    return Ratio.of(found).simplest
 
 
 class _Search:
@@ -94,11 +104,17 @@ class _Search:
         return Ratio.of(found)
 
     def _application(self, tree: Application, side: Side) -> Value:
-        """A number on that side of a function's values, from one on that side of its arguments."""
+        """A number on that side of a function's values, from one on that side of its arguments; above log and sqrt a
+        function, and 0 below exp, if there is none."""
         everywhere = tree.function == "exp"
         least = None if everywhere and side == 1 else lower(self.side(tree.arg, -1), self.domain)
-        end = least if side == -1 else upper(self.side(tree.arg, 1), self.domain)
+        above = self.side(tree.arg, side)
+        end = least if side == -1 else upper(above, self.domain)
         has_value = everywhere or (least is not None and sign(least) >= (tree.function == "log"))
+        if end is None and side == 1 and has_value and not everywhere:
+            return Ratio.of(above) - 1 if tree.function == "log" else (Ratio.of(above) + 1) / 2
+        if end is None and side == -1 and everywhere:
+            return 0
         if end is None or not has_value or abs(end) > LARGEST_ARGUMENT:
             where = "above" if side == 1 else "below"
             raise NoRatio(f"no number {where} {Arith(tree)} follows from its growing with its argument")

@@ -204,6 +204,8 @@ def print_program_argument(screen: Screen, argument: ProgramArgument) -> None:
     for text in PROGRAM_METHOD:
         screen.line(f"  {text}")
     screen.line(f"  tau = {argument.temperature}; N0 = {argument.start}; sizes are at most {argument.size}")
+    if argument.inverse:
+        screen.line(f"  1/tau >= {argument.inverse[0]}, which bounds gap/tau; 1/tau <= {argument.inverse[1]}, eta/tau")
     groups: dict[tuple[object, ...], list[HeadDecay]] = {}
     for head in argument.heads:
         groups.setdefault((head.layer, head.rules, head.gap, head.rate, head.factor, head.power), []).append(head)

@@ -17,16 +17,13 @@ from hypothesis import strategies as st
 import hardsim
 from hardsim.checking.bound import BoundOptions, bound_report, bound_subject
 from hardsim.checking.campaign import CheckOptions, check_subject
-from hardsim.checking.certificate import certificate
 from hardsim.checking.critical import WIDTH, critical
 from hardsim.checking.evaluate import compiled_text
 from hardsim.checking.open import read_input
 from hardsim.checking.prove import prove_attention
 from hardsim.checking.result import Verdict
 from hardsim.checking.subject import ModelOptions, Subject
-from hardsim.errors import InputError, Undecided
-from hardsim.exact import Rejected
-from hardsim.expressions import expression
+from hardsim.errors import InputError
 from hardsim.lang.arith import parse_arith
 from hardsim.lang.reals import Real, bounds
 from hardsim.program.sharpness import Budget
@@ -217,13 +214,6 @@ def test_hard_attention_refuses_them_by_name(tmp_path: Path) -> None:
     soft["encodings"] = [{"coordinate": soft["coordinates"][0], "value": "sqrt(i+1)"}]
     path.write_text(json.dumps(soft), encoding="utf-8")
     assert "sqrt makes this no rational number" in raised(InputError, read_input, str(path)).message
-
-
-def test_certificates_are_of_rational_numbers() -> None:
-    subject = compiled("a S b", tau=parse_arith("1/(n*log(n+1))"))
-    message = str(raised(Undecided, certificate, subject, 3))
-    assert "1/(n*log(n+1)): log, sqrt and exp are no exact numbers" in message
-    raised(Rejected, expression, "1/(n*log(n+1))", match="is not understood")
 
 
 def test_the_words_are_all_answered_alike_in_every_engine() -> None:

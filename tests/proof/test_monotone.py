@@ -17,7 +17,7 @@ from hardsim.lang.reals import Real, bounds, lower
 from hardsim.network.numbers import Rational
 from hardsim.proof.arrays import next_to
 from hardsim.proof.heads import number_error, number_errors_apart, wrong_sign
-from hardsim.proof.monotone import hotter
+from hardsim.proof.monotone import colder, hotter
 from hardsim.proof.ratios import NoRatio, Ratio, chain
 from hardsim.proof.result import NotProved
 from hardsim.proof.sites import Classes
@@ -49,12 +49,20 @@ TAUS = st.sampled_from(
 @settings(deadline=None)
 def test_a_hotter_temperature_is_nowhere_colder(text: str, i: int, more: int) -> None:
     tau = parse_arith(text)
+    found, true = hotter(tau, no_sign, DOMAIN), mp_value(tau.real(i=i, n=i + more))
+    assert mp_value(at(found, i, i + more)) >= true
     try:
-        found = hotter(tau, no_sign, DOMAIN)
+        found = colder(tau, no_sign, DOMAIN)
     except NoRatio:
-        assert text == "sqrt(n)/(4*n^2)"  # sqrt(n) has no largest value
+        assert text == "exp(-n)/8"  # it comes near 0
         return
-    assert mp_value(at(found, i, i + more)) >= mp_value(tau.real(i=i, n=i + more))
+    assert 0 < mp_value(at(found, i, i + more)) <= true
+
+
+def test_above_log_and_sqrt_are_lines() -> None:
+    assert at(hotter(parse_arith("log(n+1)/n"), no_sign, DOMAIN), 1, 7) == 1
+    assert at(hotter(parse_arith("sqrt(n)/n"), no_sign, DOMAIN), 1, 7) == Fraction(4, 7)
+    assert at(colder(parse_arith("1/log(n+2)"), no_sign, DOMAIN), 1, 7) == Fraction(1, 8)
 
 
 def test_the_side_is_sharp_at_the_shortest_length() -> None:
@@ -67,7 +75,7 @@ def test_the_side_is_sharp_at_the_shortest_length() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "log(n+1)/n",  # no number is above log
+        "exp(n)/n",  # nothing is above exp
         "1/log(n)",  # log(1) = 0
         "1/(n*log(n-1/2))",  # negative at n = 1
         "5-log(2-n)",  # no value beyond n = 1
@@ -87,7 +95,7 @@ def test_what_no_side_is_known_of(text: str) -> None:
     assert "\n" not in reason
 
 
-def colder(text: str, tau: str, regime: str = "temperature", **options: Any) -> Subject:
+def at_tau(text: str, tau: str, regime: str = "temperature", **options: Any) -> Subject:
     return compiled(text, regime, tau=parse_arith(tau), **options)
 
 
@@ -97,7 +105,7 @@ FORMULAS = [("a S b", {}), ("Y a | first", {}), ("#L[a] >= #L[b]", {}), ("#L[a] 
 
 @pytest.mark.parametrize(("text", "options"), FORMULAS)
 def test_short_and_all_lengths_are_proved_and_words_agree(text: str, options: dict[str, Any]) -> None:
-    subject = colder(text, "1/(4*n*log(n+1))", **options)
+    subject = at_tau(text, "1/(4*n*log(n+1))", **options)
     assert proof_of(subject, 12).proved
     proof = general_proof(subject)
     assert proof.proved
@@ -107,7 +115,7 @@ def test_short_and_all_lengths_are_proved_and_words_agree(text: str, options: di
 
 @pytest.mark.parametrize(("text", "proved"), [("a S b", True), ("#L[a] >= #L[b]", True), ("Y a", True)])
 def test_the_causal_regime_has_temperatures_of_the_query(text: str, proved: bool) -> None:
-    subject = colder(text, "1/(i^2*log(i+2))", "causal-temperature")
+    subject = at_tau(text, "1/(i^2*log(i+2))", "causal-temperature")
     assert proof_of(subject, 8).proved is proved
     assert general_proof(subject).proved is proved
     agree(subject, [tuple(word) for n in range(1, 6) for word in product("ab", repeat=n)])
@@ -115,7 +123,7 @@ def test_the_causal_regime_has_temperatures_of_the_query(text: str, proved: bool
 
 def test_a_temperature_that_is_too_hot_is_proved_of_no_length_beyond_its_own() -> None:
     """1/tau = beta log(n + 1) with scores 1/(2n) apart a position: the logits come together as n grows."""
-    subject = colder("a S b", "1/log(n+1)", beta=Fraction(4), letters="abc")
+    subject = at_tau("a S b", "1/log(n+1)", beta=Fraction(4), letters="abc")
     proof = general_proof(subject)
     assert not proof.proved
     assert "comparing coefficients gives no positive rate" in known(proof.reason)
@@ -158,7 +166,7 @@ def test_errors_apart_at_a_rate_that_is_no_rational() -> None:
 
 def test_comparisons_of_look_ups_at_temperatures_at_which_errors_cancel() -> None:
     """At beta 1 the errors of the two look-ups are too large by themselves, also where 1/tau is no rational."""
-    subject = colder("#L[a] >= #L[b]", "1/(2*n*log(3))", beta=Fraction(1), letters="ab")
+    subject = at_tau("#L[a] >= #L[b]", "1/(2*n*log(3))", beta=Fraction(1), letters="ab")
     assert proof_of(subject, 6).proved
     agree(subject, [tuple(word) for n in range(1, 7) for word in product("ab", repeat=n)])
 

@@ -1,0 +1,111 @@
+"""Rational functions on both sides of a temperature with log, sqrt and exp, at all positions, for the checker.
+
+Functions grow with their arguments: where x >= a, log x >= log a, which is put in as a rational below it. Where no
+such number is found log x <= x - 1, sqrt x <= (x + 1)/2, and e^x >= 0. Sums keep the side, and so do products,
+quotients and whole powers of what is positive. Of other expressions no side is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+from hardsim import polynomials
+from hardsim.enclosures import FUNCTIONS, LARGEST_EXPONENT, PRECISIONS, contexts, ends, short
+from hardsim.exact import Rejected, hold
+from hardsim.expressions import Tree
+from hardsim.polynomials import Number, Polynomial, of, positive
+
+DIGITS = 12
+"""Those of the values of functions."""
+MOST_POWER = 24
+"""The largest exponent of what has a function."""
+
+
+def has_function(tree: Tree) -> bool:
+    """Whether a function occurs."""
+    if not isinstance(tree, tuple):
+        return tree in FUNCTIONS
+    return any(isinstance(part, int | str | tuple) and has_function(part) for part in tree)
+
+
+class MonotoneBounds:
+    """Rational functions below (-1) and above (1) an expression; `plain` makes one of what has no functions, and what
+    is said holds where positions are `places` (`polynomials.lower`). Raises Rejected where none is found."""
+
+    def __init__(self, plain: Callable[[Tree], Number], places: Sequence[Polynomial]) -> None:
+        self.plain, self.places = plain, places
+        self.known: dict[Any, Any] = {}
+
+    def of(self, tree: Tree, side: int) -> Number:
+        """A function on a side of an expression, which is seen to have a value everywhere."""
+        if (tree, side) not in self.known:
+            self.known[tree, side] = self._of(tree, side) if has_function(tree) else self.plain(tree)
+        found: Number = self.known[tree, side]
+        return found
+
+    def positive(self, tree: Tree) -> bool:
+        """Whether an expression, of which there is a side, is seen to be positive everywhere."""
+        parts = parted(tree) if has_function(tree) else None
+        if parts and parts[0] in ("*", "/"):
+            return self.positive(parts[1]) and self.positive(parts[2])
+        if parts and parts[0] == "**":
+            return self.positive(parts[1])
+        if parts and parts[0] == "exp":
+            return True
+        return positive(self.of(tree, -1), self.places)
+
+    def _of(self, tree: Tree, side: int) -> Number:
+        op, first, *rest = parted(tree)
+        if op == "-" and not rest:
+            return -1 * self.of(first, -side)
+        if op in FUNCTIONS:
+            return self._application(op, first, side)
+        if op in ("+", "-"):
+            left, right = self.of(first, side), self.of(rest[0], side if op == "+" else -side)
+            return left + right if op == "+" else left - right
+        if op in ("*", "/"):
+            left, right = self._above_zero(first, side), self._above_zero(rest[0], side if op == "*" else -side)
+            return left * right if op == "*" else of(left) / right
+        hold(op == "**" and not has_function(rest[0]), f"nothing is known of {op!a} of log, sqrt or exp")
+        power = self.plain(rest[0])
+        if not isinstance(power, int) or not 0 < power <= MOST_POWER:
+            raise Rejected(f"an exponent of log, sqrt or exp is none from 1 to {MOST_POWER}")
+        factor = total = self._above_zero(first, side)
+        for _ in range(power - 1):
+            total = total * factor
+        return total
+
+    def _above_zero(self, tree: Tree, side: int) -> Number:
+        found = self.of(tree, side)
+        fine = self.positive(tree) and positive(found, self.places)
+        hold(fine, "a factor beside log, sqrt or exp is not seen to be positive")
+        return found
+
+    def _application(self, function: str, arg: Tree, side: int) -> Number:
+        everywhere = function == "exp"
+        least = None if everywhere and side > 0 else polynomials.lower(self.of(arg, -1), self.places)
+        above = self.of(arg, 1) if side > 0 else 0
+        end = least if side < 0 else polynomials.upper(above, self.places)
+        fine = everywhere or (least is not None and (least > 0 if function == "log" else least >= 0))
+        hold(fine, f"{function} is not seen to have a value everywhere")
+        if end is None and side > 0 and not everywhere:
+            return above - 1 if function == "log" else (above + 1) * Fraction(1, 2)
+        if end is None and side < 0:
+            return 0
+        if end is None or (everywhere and abs(end) > LARGEST_EXPONENT):
+            raise Rejected(f"no number is seen to be {'above' if side > 0 else 'below'} {function}")
+        digits = PRECISIONS[0]
+        return short(ends(FUNCTIONS[function](end, digits))[side > 0], contexts(DIGITS)[side > 0])
+
+
+def parted(tree: Tree) -> tuple[Any, ...]:
+    """An operator and its one or two arguments; of a chain the last operator, and what is before it."""
+    hold(isinstance(tree, tuple), "nothing is known of an expression")
+    assert isinstance(tree, tuple)
+    op, first, *rest = tree
+    if op != "chain":
+        return tree
+    (last, right) = rest[-1]
+    return last, first if len(rest) == 1 else ("chain", first, *rest[:-1]), right
