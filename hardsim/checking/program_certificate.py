@@ -17,10 +17,10 @@ from hardsim.checking.subject import Subject
 from hardsim.errors import Undecided
 from hardsim.exact import Rejected, hold
 from hardsim.lang.arith import Arith, in_python, parse_arith
+from hardsim.lang.ast import BOS
 from hardsim.lang.valuations import MOST_LISTED, Valuations
 from hardsim.network.columns import PositionFunction, PredicateColumn
 from hardsim.network.model import Matrix, Transformer
-from hardsim.network.numbers import BOS
 from hardsim.program.assemble import assemble
 from hardsim.program.model import Program, ProgramLayer
 from hardsim.programs import PROGRAM_CLAIM, ProgramChecker

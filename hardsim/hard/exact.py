@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from hardsim.errors import InvariantError
 from hardsim.hard.hardmax import Rows, hardmax, uniform, visible_folds
+from hardsim.lang.ast import BOS
 from hardsim.lang.valuations import Numbering, holds_at
 from hardsim.network.columns import PositionFunction
 from hardsim.network.integers import SAFE, Exact, combination
-from hardsim.network.numbers import BOS, ONE, Rational, plain
+from hardsim.network.numbers import ONE, Rational, plain
 from hardsim.program.model import Affine, Head, Program, ProgramLayer, Weighting
 
 Word = Sequence[str]

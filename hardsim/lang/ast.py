@@ -25,6 +25,8 @@ from hardsim.lang.deep import Walk, each, walked
 from hardsim.lang.valuations import Alphabet
 
 NO_SPAN = Span(0, 0)
+BOS: Final = "BOS"
+"""The name of the beginning of the sequence, at position 0 of a program's network."""
 BLANK: Final = "#"
 """What a padded input is filled with; it is dropped from the output."""
 

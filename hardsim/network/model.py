@@ -25,10 +25,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from hardsim.errors import InputError, OutOfRange
 from hardsim.lang.arith import Arith
+from hardsim.lang.ast import BOS
 from hardsim.lang.reals import Real, RealNumber, SignUnknown, sign
 from hardsim.lang.valuations import Alphabet, Numbering, Valuations, members_of
 from hardsim.network.columns import PositionFunction, real_value
-from hardsim.network.numbers import BOS, Mask, Rational, plain
+from hardsim.network.numbers import Mask, Rational, plain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,8 +6,8 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import TypeAlias
 
-BOS, ONE = "BOS", "1"
-"""Names of the beginning of the sequence and of the coordinate that is 1 everywhere."""
+ONE = "1"
+"""The name of the coordinate that is 1 everywhere."""
 Rational: TypeAlias = int | Fraction
 
 

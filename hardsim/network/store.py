@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from hardsim.errors import HardsimError, InputError, OutOfRange
 from hardsim.lang.arith import Arith, parse_arith
+from hardsim.lang.ast import BOS
 from hardsim.lang.valuations import Alphabet, ConstraintKey, Exclusion, Valuations
 from hardsim.lang.words import check_propositions, unprintable
 from hardsim.network.columns import PositionFunction, UserPredicate, parse_column, real_value
@@ -27,7 +28,7 @@ from hardsim.network.model import (
     Transformer,
     rows_of,
 )
-from hardsim.network.numbers import BOS, Mask, Rational
+from hardsim.network.numbers import Mask, Rational
 from hardsim.network.reader import Reader
 
 LARGEST = 1_000_000

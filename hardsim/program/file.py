@@ -18,15 +18,15 @@ from typing import Any
 
 from hardsim.errors import InputError, SourceError
 from hardsim.lang.arith import Arith
-from hardsim.lang.ast import FormulaFile
+from hardsim.lang.ast import BOS, FormulaFile
 from hardsim.lang.parse import parse_text
 from hardsim.lang.predicate import user_predicates
-from hardsim.lang.valuations import Alphabet, Holding, Valuations
+from hardsim.lang.valuations import Alphabet, Holding, Valuations, everything
 from hardsim.lang.words import parse_word, written_word
 from hardsim.network import store
 from hardsim.network.columns import PredicateColumn
 from hardsim.network.model import AttentionHead, Matrix, Schedule, Transformer, rows_of
-from hardsim.network.numbers import BOS, ONE, Rational
+from hardsim.network.numbers import ONE, Rational
 from hardsim.network.reader import Decimal, Reader, Refused, shown
 from hardsim.program.model import Affine, Encoding, Head, Kind, Letter, Program, ProgramLayer, Unit, Weighting
 from hardsim.program.sharpness import Budget
@@ -541,16 +541,11 @@ def program_of(
     A coordinate called 1 that is not the constant 1 has another name in the program.
     """
     names = _names(network)
-    symbols = rows_of(network.alphabet, True)
-    held: dict[tuple[str, Rational], set[str]] = {}
-    for row, column, value in network.embedding.entries:
-        if names[column] != ONE:
-            held.setdefault((names[column], value), set()).add(symbols[row])
     told = iter(heads)
     renamed = dict(zip(network.coordinates, names, strict=True))
     return Program(
         alphabet=network.alphabet,
-        letters=tuple(Letter(name, frozenset(some), value) for (name, value), some in held.items()),
+        letters=_letters(network, names),
         encodings=tuple(Encoding(names[index], value) for index, value in network.encodings),
         layers=tuple(
             ProgramLayer(
@@ -576,6 +571,19 @@ def program_of(
     )
 
 
+def _letters(network: Transformer, names: tuple[str, ...]) -> tuple[Letter, ...]:
+    """What the word embedding writes, but for the constant 1: by value, or, of sets of propositions, whose rows add up,
+    row by row."""
+    entries = [entry for entry in network.embedding.entries if names[entry[1]] != ONE]
+    if isinstance(network.alphabet, Valuations):
+        held = [*map(network.alphabet.holding, network.alphabet.props), everything(network.alphabet)]
+        return tuple(Letter(names[column], held[row], value) for row, column, value in entries)
+    symbols, found = rows_of(network.alphabet, True), dict[tuple[str, Rational], set[str]]()
+    for row, column, value in entries:
+        found.setdefault((names[column], value), set()).add(symbols[row])
+    return tuple(Letter(name, frozenset(some), value) for (name, value), some in found.items())
+
+
 def _names(network: Transformer) -> tuple[str, ...]:
     """The coordinates, of which the constant 1 alone is called that."""
     if ONE not in network.coordinates:
@@ -585,7 +593,9 @@ def _names(network: Transformer) -> tuple[str, ...]:
     for layer in network.layers:
         written |= {row for head in layer.heads for row, _, _ in head.w_v.entries}
         written |= {row for row, _, _ in layer.ffn.w2.entries} | {i for i, bias in enumerate(layer.ffn.b2) if bias}
-    if place not in written and all(row.get(place) == 1 for row in network.embedding.rows()):
+    sets = isinstance(network.alphabet, Valuations)  # every one of which has the last row, and may have the others
+    *some, last = (row.get(place, 0) for row in network.embedding.rows())
+    if place not in written and last == 1 and all(value == (0 if sets else 1) for value in some):
         return network.coordinates
     free = next(name for k in range(2, len(network.coordinates) + 3) if (name := f"1 ({k})") not in network.coordinates)
     return tuple(free if name == ONE else name for name in network.coordinates)

@@ -439,7 +439,7 @@ def _given(claim: DecayClaim, tau: Arith) -> ProgramArgument:
             least, most = (simplest(Ratio.of(1) / side(tau, _unsigned, _from(1))) for side in (hotter, colder))
             return claim.argument(InverseTemperature(least, most, tau), str(tau))
         sharp = simplest(Ratio.of(1) / ratio_of(tau, _unsigned, _from(1)))
-        if below(sharp) is None:
+        if below(sharp) is None or not tau.evaluate(n=1) > 0:
             return ProgramArgument(str(tau), reason=f"the temperature {tau} is not known to be positive")
         return claim.argument(InverseTemperature(sharp, sharp), str(tau))
     except NoRatio as failure:

@@ -16,9 +16,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TypeAlias
 
+from hardsim.lang.ast import BOS
 from hardsim.lang.valuations import Valuations
-from hardsim.network.numbers import BOS, Rational, plain
 from hardsim.network.numbers import ONE as CONSTANT
+from hardsim.network.numbers import Rational, plain
 from hardsim.program.model import Affine, Head, Letter, Program, ProgramLayer, Weighting
 from hardsim.proof.lattice import (
     NumberSpan,
@@ -183,8 +184,15 @@ def _evaluated(value: Ratio, i: int, n: int) -> Fraction:
 
 
 def at(values: OfN, n: int) -> list[Fraction]:
-    """Functions of n at one length."""
-    return [number(value, 0, n) for value in values]
+    """Functions of n at one length. One that divides by 0 there is of the positions between the first and the last, of
+    which length 2 has none: those of a place have a value wherever there is such a place (`places`)."""
+    return [number(value, 0, n) for value in values if not (isinstance(value, Ratio) and _singular(value, n))]
+
+
+@lru_cache(maxsize=1 << 16)
+def _singular(value: Ratio, n: int) -> bool:
+    """Whether a function divides by 0 at a length."""
+    return bool(value.bottom(0, n, 0, 0, 0, 0, 0, 0) == 0)
 
 
 class _Derivation:

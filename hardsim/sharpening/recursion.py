@@ -282,22 +282,25 @@ def inverses(model: Transformer, n: int) -> Sequence[Fraction | Real]:
 
 
 RAMP = "tie: i/(2*(n+1))"
-"""The name of the key coordinate of the tie-breaking term."""
+"""The name of the key coordinate of the tie-breaking term, unless the program has one of that name."""
 
 
 def break_ties(program: Program, gaps: Mapping[str, Schedule]) -> Program:
     """The same program with tieless scores in the named heads, and a coordinate for the ramp and for each head's gap;
     `gaps` says by how much its scores differ."""
-    added = [Encoding(RAMP, parse_arith("i/(2*(n+1))")), *(Encoding(_gap_of(name), gap) for name, gap in gaps.items())]
+    taken = {ONE, *program.coordinates}
+    ramp, *rest = (_free(name, taken) for name in (RAMP, *(f"tie: gap of {head}" for head in gaps)))
+    named = dict(zip(gaps, rest, strict=True))
+    added = [Encoding(ramp, parse_arith("i/(2*(n+1))")), *(Encoding(named[name], gap) for name, gap in gaps.items())]
 
     def head(old: Head) -> Head:
         if old.name not in gaps:
             return old
         gap = gaps[old.name]
-        tie = Affine.coordinate(RAMP).scaled(-1 if old.weighting is Weighting.LEFTMOST else 1)
+        tie = Affine.coordinate(ramp).scaled(-1 if old.weighting is Weighting.LEFTMOST else 1)
         return replace(
             old,
-            score=(*old.score, (Affine.coordinate(_gap_of(old.name)), tie)),
+            score=(*old.score, (Affine.coordinate(named[old.name]), tie)),
             decay=None,
             gap=parse_arith(f"({gap})/(2*(n+1))") if isinstance(gap, Arith) else None,
         )
@@ -310,6 +313,8 @@ def break_ties(program: Program, gaps: Mapping[str, Schedule]) -> Program:
     )
 
 
-def _gap_of(head: str) -> str:
-    """The name of the query coordinate of a head's tie-breaking term."""
-    return f"tie: gap of {head}"
+def _free(name: str, taken: set[str]) -> str:
+    """A name like this one that no coordinate has."""
+    while name in taken:
+        name += "'"
+    return name

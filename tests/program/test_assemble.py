@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from hardsim.compiling.from_ltl.lower import lower
 from hardsim.errors import InputError
 from hardsim.lang.arith import parse_arith
+from hardsim.lang.ast import BOS
 from hardsim.lang.desugar import desugar
 from hardsim.lang.parse import parse_expression
 from hardsim.network.model import FeedForward, Matrix, Transformer
-from hardsim.network.numbers import BOS, ONE, Mask
+from hardsim.network.numbers import ONE, Mask
 from hardsim.network.reader import Reader
 from hardsim.program.assemble import assemble
 from hardsim.program.file import program_json, program_of, read_program

@@ -136,13 +136,15 @@ def _alphabet(
         expected = "a line with all symbols, as in alphabet: a b"
         hint = "add it at the top of the file, or declare each symbol by a line such as Q_a(i)"
         raise layout.error(layout.first or layout.end, "missing alphabet", expected, hint)
-    if padded and ast.BLANK in symbols:
-        line = layout.header("alphabet")
-        found = line and re.compile(r"(?<!\S)#(?!\S)").search(layout.source.text, line.body.start, line.body.end)
-        place = Span(*found.span()) if found else seen[ast.BLANK]
-        message = "# is not allowed in the alphabet of a program with a pad: line"
-        hint = "words are filled up with #, and # is dropped from the output"
-        raise layout.error(place, message, "another symbol", hint)
+    blank = "of a program with a pad: line", "words are filled up with #, and # is dropped from the output"
+    begin = "of a program", f"{ast.BOS} is the beginning of sequence of its network, at position 0"
+    for symbol, (where, hint) in (*([(ast.BLANK, blank)] if padded else []), (ast.BOS, begin)):
+        if symbol in symbols:
+            line = layout.header("alphabet")
+            word = re.compile(rf"(?<!\S){symbol}(?!\S)")
+            found = line and word.search(layout.source.text, line.body.start, line.body.end)
+            place = Span(*found.span()) if found else seen[symbol]
+            raise layout.error(place, f"{symbol} is not allowed in the alphabet {where}", "another symbol", hint)
     return symbols
 
 
