@@ -176,19 +176,19 @@ def _from(start: int) -> dict[str, Ratio]:
     return {"n": start + A}
 
 
-def _most(values: OfN) -> Growth:
+def _most(values: OfN) -> PowerBound:
     """B and b for the largest of several functions."""
     found = [above(value) for value in values]
-    return Growth(max((factor for factor, _ in found), default=ZERO), max((power for _, power in found), default=0))
+    return PowerBound(max((factor for factor, _ in found), default=ZERO), max((power for _, power in found), default=0))
 
 
-def least_of(values: OfN) -> Growth | None:
+def least_of(values: OfN) -> PowerBound | None:
     """M and -m for the least of several functions; None if one is not known to be positive, or there are none."""
     found = [below(value) for value in values]
     known = [one for one in found if one is not None]
     if len(known) < len(found) or not known:
         return None
-    return Growth(min(factor for factor, _ in known), -max(power for _, power in known))
+    return PowerBound(min(factor for factor, _ in known), -max(power for _, power in known))
 
 
 # ---- the induction ----
@@ -208,7 +208,7 @@ class Decay:
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
+class PowerBound:
     """`factor n^power`, which bounds the size of something at every n >= 2; of its distance from `middle n^power`."""
 
     factor: Fraction
@@ -222,9 +222,9 @@ class WeightStep:
     scores (`factor n^power` times E), of that over the temperature (`over`), what gap over temperature is at least
     `rate n` (None: there is no gap), and the terms `factor n^power e^(-rate n)` that the weights are off by."""
 
-    sizes: tuple[tuple[Growth, Growth], ...]
-    eta: Growth
-    over: Growth
+    sizes: tuple[tuple[PowerBound, PowerBound], ...]
+    eta: PowerBound
+    over: PowerBound
     rate: Fraction | None
     terms: tuple[tuple[Fraction, int, Fraction], ...]
 
@@ -239,8 +239,8 @@ class LayerStep:
     attended: Decay
     after: Decay
     weights: dict[str, WeightStep]
-    reaches: dict[tuple[str, str], Growth]
-    margins: tuple[Growth | None, ...]
+    reaches: dict[tuple[str, str], PowerBound]
+    margins: tuple[PowerBound | None, ...]
 
 
 @dataclass
@@ -256,7 +256,7 @@ class Induction:
     layers: list[LayerDecay] = field(default_factory=list)
     checks: list[DecayCheck] = field(default_factory=list)
     steps: list[LayerStep] = field(default_factory=list)
-    output: Growth | None = None
+    output: PowerBound | None = None
     """M and -m where an output that is off is at least 2 M n^-m away from where it would mean something else."""
 
     def run(self) -> Decay:
@@ -291,7 +291,7 @@ class Induction:
         own: dict[str, Fraction] = dict(error.factors)
         terms: list[tuple[str, Fraction, int, Fraction]] = []
         weights: dict[str, WeightStep] = {}
-        reaches: dict[tuple[str, str], Growth] = {}
+        reaches: dict[tuple[str, str], PowerBound] = {}
         for head in layer.heads:
             if not head.uniform:
                 weights[head.name] = self._weights(depth, head, known.heads[head.name], error)
@@ -307,7 +307,7 @@ class Induction:
         for out, factor, _, _ in terms:
             attended.factors[out] += factor
         final = dict(attended.factors)
-        margins: list[Growth | None] = []
+        margins: list[PowerBound | None] = []
         for unit, margin in zip(layer.units, known.margins, strict=True):
             moved = attended.of(unit.pre)
             found = self._forgotten(depth, unit.out, moved, attended, margin) if unit.clip and moved else None
@@ -319,7 +319,7 @@ class Induction:
         self.steps.append(LayerStep(error, attended, after, weights, reaches, tuple(margins)))
         return after
 
-    def _forgotten(self, depth: int, out: str, moved: Fraction, error: Decay, margin: OfN) -> Growth | None:
+    def _forgotten(self, depth: int, out: str, moved: Fraction, error: Decay, margin: OfN) -> PowerBound | None:
         """By how much a clip that gives the number that it gives in the hard model may be off; None of another."""
         found = least_of(margin)
         what = f"the clip of {out} in layer {depth}"
@@ -330,7 +330,7 @@ class Induction:
     def _weights(self, depth: int, head: Head, known: HeadLaw, error: Decay) -> WeightStep:
         """How far the weights of a head may be off."""
         factor, power = ZERO, 0
-        sizes: list[tuple[Growth, Growth]] = []
+        sizes: list[tuple[PowerBound, PowerBound]] = []
         for (query, key), (q_size, k_size) in zip(head.score, known.sizes, strict=True):
             q, k = error.of(query), error.of(key)
             large, wide = _most(q_size), _most(k_size)
@@ -354,7 +354,7 @@ class Induction:
         if not unique and factor:
             assert error.rate is not None
             result.append((4 * over, up, error.rate))
-        return WeightStep(tuple(sizes), Growth(factor, power), Growth(over, up), rate, tuple(result))
+        return WeightStep(tuple(sizes), PowerBound(factor, power), PowerBound(over, up), rate, tuple(result))
 
     def _rate(self, head: Head, known: HeadLaw) -> tuple[Fraction | None, tuple[str, ...]]:
         """At most the gap over the temperature and n, and the functions that are at most the gap."""
@@ -372,7 +372,7 @@ class Induction:
         return rate, tuple(str(value) for value, own in found.items() if own == rate)
 
 
-def _reach(low: OfN, high: OfN) -> Growth:
+def _reach(low: OfN, high: OfN) -> PowerBound:
     """S and s such that numbers between two functions are at most S n^s in size; or from the middle of the two."""
     under, over = _most(tuple(times(value, -1) for value in low)), _most(high)
     size, power = max(under.factor, over.factor), max(under.power, over.power)
@@ -380,7 +380,7 @@ def _reach(low: OfN, high: OfN) -> Growth:
     tops, bottoms = sides[: len(high)], sides[len(high) :]
     top, bottom = max(t for t in tops if t is not None), max(b for b in bottoms if b is not None)
     half = (top + bottom) / 2
-    return Growth(half, power, (top - bottom) / 2) if half < size else Growth(size, power)
+    return PowerBound(half, power, (top - bottom) / 2) if half < size else PowerBound(size, power)
 
 
 # ---- the temperature ----
@@ -415,7 +415,7 @@ class DecayClaim:
             known = least_of(self.law.more.distance or ())
             if self.exact or known is None:
                 raise NotProved("an output is off by an error that nothing rounds")
-            found.output = Growth(known.factor / 2, known.power)
+            found.output = PowerBound(known.factor / 2, known.power)
             power = error.power - known.power
             found.hold("the error of the output against its distance", off, power, error.rate, known.factor / 2)
         return found

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import product as combinations
 
 from hardsim.lang.arith import Arith
@@ -38,32 +38,35 @@ from hardsim.proof.decay import (
     EULER,
     Decay,
     DecayClaim,
-    Growth,
     Induction,
     LayerStep,
+    PowerBound,
     ProgramArgument,
     sharpness,
 )
 from hardsim.proof.lattice import NumberSpan, linear, plus
 from hardsim.proof.lattice import times as product
-from hardsim.proof.places import J, Place, World
+from hardsim.proof.places import MIDDLE, J, Place, World
 from hardsim.proof.program import Law, LayerLaw, ProgramLaw, Spans
 from hardsim.proof.ratios import Ratio, Value, simplest
 from hardsim.proof.result import NotProved
-from hardsim.proof.rows import Row
+from hardsim.proof.rows import Columns, Row
 from hardsim.proof.smt import Query, both, either, expression, number, ratio, small, text_of, times, total
 from hardsim.proof.smt_rows import (
-    Columns,
-    Quotient,
+    FractionTerm,
     RowQueries,
     added,
     differ,
     key_at,
     length_lines,
+    less,
     query_lines,
     whole,
 )
 
+ZERO: Value = 0
+LAST = MIDDLE + 1
+"""The order of the last position."""
 MOST_CASES = 4096
 """Values of one coordinate at the input that are listed."""
 Part = tuple[Rational, NumberSpan]
@@ -79,26 +82,27 @@ def power(name: str, exponent: int) -> str:
     return "1.0" if not exponent else name if exponent == 1 else f"(* {' '.join([name] * exponent)})"
 
 
-def grown(growth: Growth) -> str:
+def grown(growth: PowerBound) -> str:
     """`factor n^power`."""
     return times(growth.factor, power("n", growth.power))
 
 
-def ends(parts: Iterable[Part], bias: Rational = 0) -> tuple[str, str]:
+def ends(parts: Iterable[Part], bias: Rational = 0) -> tuple[FractionTerm, FractionTerm]:
     """The least and the largest that a linear form can be."""
-    low, high = [number(bias)] if bias else [], [number(bias)] if bias else []
+    low, high = [FractionTerm.of(bias)], [FractionTerm.of(bias)]
     for c, span in parts:
         below, above = (span.low, span.high) if c > 0 else (span.high, span.low)
-        low += [times(c, ratio(below))] if below != 0 else []
-        high += [times(c, ratio(above))] if above != 0 else []
-    return total(low), total(high)
+        low.append(FractionTerm.of(c) * FractionTerm.of(below))
+        high.append(FractionTerm.of(c) * FractionTerm.of(above))
+    return added(low), added(high)
 
 
 def beyond(span: NumberSpan, parts: Sequence[Part], bias: Rational = 0) -> list[str]:
     """How a linear form may leave the ends of a span."""
     low, high = ends(parts, bias)
-    found = [f"(< {low} {ratio(span.low)})"] if low != ratio(span.low) else []
-    return found + ([f"(> {high} {ratio(span.high)})"] if high != ratio(span.high) else [])
+    least, largest = FractionTerm.of(span.low), FractionTerm.of(span.high)
+    found = [] if low == least else less(low, least).below_0
+    return found + ([] if high == largest else less(largest, high).below_0)
 
 
 def off_lattice(span: NumberSpan, parts: Sequence[Part], bias: Rational = 0) -> list[str]:
@@ -107,15 +111,15 @@ def off_lattice(span: NumberSpan, parts: Sequence[Part], bias: Rational = 0) -> 
         return []
     wrong = ["true" for c, part in parts if c and part.step is None]
     offset: Value = bias
-    texts = [Quotient.of(bias)]
+    texts = [FractionTerm.of(bias)]
     for c, part in parts:
         offset = plus(offset, product(part.offset, c))
-        texts.append(Quotient.of(c) * Quotient.of(part.offset))
+        texts.append(FractionTerm.of(c) * FractionTerm.of(part.offset))
         if part.step is not None and part.step != 0:
             text, none = whole(product(part.step, c), span.step)
-            wrong += [*none, *differ([(Quotient.of(c) * Quotient.of(part.step), text)])]
+            wrong += [*none, *differ([(FractionTerm.of(c) * FractionTerm.of(part.step), text)])]
     text, none = whole(plus(offset, product(span.offset, -1)), span.step)
-    return [*wrong, *none, *differ([(added(texts), added([Quotient.of(span.offset), text]))])]
+    return [*wrong, *none, *differ([(added(texts), added([FractionTerm.of(span.offset), text]))])]
 
 
 def outside(span: NumberSpan, parts: Sequence[Part], bias: Rational = 0) -> list[str]:
@@ -175,11 +179,11 @@ class ProgramWriter:
         lines = ("(declare-const n Real)", "(assert (<= 1.0 n))", f"(assert (<= {self.tau} 0.0))")
         yield Query("temperature", "temperature", "it is positive", lines)
         for law in (self.law.one, self.law.more):
-            facts = Facts(self, law)
+            facts = SpanQueries(self, law)
             yield from facts.input()
             for depth in range(len(law.layers)):
                 yield from facts.layer(depth)
-        yield from Errors(self, self.law.more).steps()
+        yield from ErrorQueries(self, self.law.more).steps()
 
     def parts(self, terms: Terms, columns: Columns, order: int, key: Place | None = None) -> list[Part]:
         """A form at one kind of position; as a key, with j."""
@@ -193,7 +197,7 @@ class ProgramWriter:
 
 
 @dataclass
-class Facts:
+class SpanQueries:
     """The queries of what is known at length 1, or from 2 on."""
 
     writer: ProgramWriter
@@ -225,9 +229,14 @@ class Facts:
     def _entering(self, k: int, place: Place, span: NumberSpan, encoded: Sequence[object]) -> Iterator[Query]:
         """One coordinate at one place."""
         fixed: Value = 0
-        texts, varying = list[str](), [self._embedded(k, bool(place.order))]
+        texts = list[str]()
+        varying: list[Sequence[Value]] = [self._embedded(k, bool(place.order))]
         lines = ["(declare-const si Real)", "(declare-const sn Real)"]
         lines += [f"(assert (or (= {sign} 1.0) (= {sign} (- 1.0))))" for sign in ("si", "sn")]
+        if not place.several:
+            lines.append(f"(assert (= si {('1.0', '(- 1.0)')[place.order] if place.order < LAST else 'sn'}))")
+        if not isinstance(self.world.n, Ratio):
+            lines.append("(assert (= sn (- 1.0)))")
         name = self.writer.model.coordinates[k]
         for value in encoded:
             if not isinstance(value, Arith | PredicateColumn):
@@ -241,19 +250,18 @@ class Facts:
             varying.append(values)
             if isinstance(value, Arith):
                 written = expression(value)
-                wrong = [both(f"(not (= {written} {number(one)}))" for one in values)]
+                wrong = [both(f"(not (= {written} {ratio(one)}))" for one in values)]
                 claim = f"{value} is one of {len(values)} numbers"
                 yield from self.query(f"encoding {name}", place, "input", claim, wrong, lines)
         wrong, cases = list[str](), [*combinations(*varying)]
         if len(cases) > MOST_CASES:
             raise NotProved(f"{name} is one of {len(cases)} numbers in the beginning")
-        sums = (sum(map(Fraction, case), Fraction(0)) for case in cases)
-        for word in dict.fromkeys(sums):
-            text = total([*texts, *([number(word)] if word else [])])
+        for word in dict.fromkeys(reduce(plus, case, ZERO) for case in cases):
+            text = total([*texts, *([ratio(word)] if word != 0 else [])])
             wrong += [f"(< {text} {ratio(span.low)})", f"(> {text} {ratio(span.high)})"]
             if span.step is not None:
                 more, none = whole(plus(plus(fixed, word), product(span.offset, -1)), span.step)
-                wrong += [*none, *differ([(Quotient(text), added([Quotient.of(span.offset), more]))])]
+                wrong += [*none, *differ([(FractionTerm(text), added([FractionTerm.of(span.offset), more]))])]
         some = [one for one in dict.fromkeys(wrong) if one not in ("(< 0.0 0.0)", "(> 0.0 0.0)")]
         yield from self.query(f"coordinate '{name}'", place, "input", f"it is {told(span)}", some, lines)
 
@@ -283,7 +291,7 @@ class Facts:
                 reads.setdefault(name, []).append(law.reads[head.name, name])
                 for place in self.world.places:
                     read = law.reads[head.name, name][place.order]
-                    reading = Reading(self, plan, head, terms, place, rows.get(place.order))
+                    reading = ReadQueries(self, plan, head, terms, place, rows.get(place.order))
                     yield from reading.steps(read, law)
             for order, row in rows.items():
                 place = next(place for place in self.world.places if place.order == order)
@@ -357,25 +365,22 @@ def told(span: NumberSpan) -> str:
     return f"from {span.low} to {span.high}{lattice}{'' if span.most is None else f', 1/m for m up to {span.most}'}"
 
 
-def listed(span: NumberSpan) -> list[Rational]:
-    """The numbers of a span that has few."""
-    low, high, offset, step = span.low, span.high, span.offset, span.step
-    if isinstance(low, Ratio) or isinstance(high, Ratio) or isinstance(offset, Ratio) or isinstance(step, Ratio):
-        raise NotProved(f"an encoding is {told(span)}, which are not a few numbers")
-    if not step:
-        raise NotProved(f"an encoding is {told(span)}, which are not a few numbers")
-    first = offset + step * -((offset - Fraction(low)) // step)
-    count = (Fraction(high) - first) // step + 1
-    if count > MOST_CASES:
-        raise NotProved(f"an encoding is one of {count} numbers")
-    return [first + step * k for k in range(count)]
+def listed(span: NumberSpan) -> list[Value]:
+    """The numbers of a span that has few, as functions."""
+    if span.step:
+        count, before = (simplest(Ratio.of(plus(span.high if end else span.offset, product(span.low, -1))) / span.step)
+                         for end in (True, False))  # fmt: skip
+        known = not isinstance(count, Ratio) and not isinstance(before, Ratio)
+        if known and Fraction(before).denominator == 1 and 0 <= count <= MOST_CASES:
+            return [plus(span.low, product(span.step, k)) for k in range(int(count) + 1)]
+    raise NotProved(f"an encoding is {told(span)}, which are not a few numbers")
 
 
 @dataclass
-class Reading:
+class ReadQueries:
     """What a head adds to a coordinate at one kind of position."""
 
-    facts: Facts
+    facts: SpanQueries
     plan: AttentionHead
     head: Head
     terms: Terms
@@ -422,7 +427,7 @@ class Reading:
             wrong = outside(exact, values[key.order])
             yield from self.query("read", f"what it reads at {key.name} is {told(exact)}", wrong, lines)
             if key.order:
-                yield from rows.order(0, key.order, False)
+                yield from rows.order(0, key.order, 0)
         seen = self.facts.world.count(self.place, self.plan.mask)
         wrong = [f"(< {ratio(read.most)} {ratio(seen)})", f"(> (* {ratio(seen)} {ratio(read.low)}) 1.0)",
                  f"(< {ratio(read.high)} 1.0)"]  # fmt: skip
@@ -438,7 +443,7 @@ class Reading:
     def counted(self, keys: Sequence[Place]) -> Iterator[Query]:
         """How many positions are visible."""
         count = self.facts.world.count(self.place, self.plan.mask)
-        wrong = differ([(added(Quotient.of(self.many(key)) for key in keys), Quotient.of(count))])
+        wrong = differ([(added(FractionTerm.of(self.many(key)) for key in keys), FractionTerm.of(count))])
         yield from self.query("count", f"{count} positions are visible", wrong)
 
     def mean(self, read: NumberSpan, keys: Sequence[Place], values: dict[int, list[Part]]) -> Iterator[Query]:
@@ -451,9 +456,10 @@ class Reading:
         if varies:
             yield from self.anywhere(read, keys, values, only_ends=True)
         else:
-            sums = [[f"(* {ratio(self.many(key))} {ends(values[key.order])[side]})" for key in keys] for side in (0, 1)]
-            bounds = [f"(* {ratio(count)} {ratio(end)})" for end in (read.low, read.high)]
-            wrong = [f"(< {total(sums[0])} {bounds[0]})", f"(> {total(sums[1])} {bounds[1]})"]
+            sums = [added(FractionTerm.of(self.many(key)) * ends(values[key.order])[side] for key in keys)
+                    for side in (0, 1)]  # fmt: skip
+            bounds = [FractionTerm.of(count) * FractionTerm.of(end) for end in (read.low, read.high)]
+            wrong = less(sums[0], bounds[0]).below_0 + less(bounds[1], sums[1]).below_0
             yield from self.query("read", f"the mean that it reads is {told(read)}", wrong)
         if read.step is not None:
             yield from self.lattice(read, keys, values)
@@ -462,7 +468,7 @@ class Reading:
         """The sum is that of the offsets that are the same at all keys of a place, plus multiples of a step."""
         count = self.facts.world.count(self.place, self.plan.mask)
         step = product(read.step or 0, count)
-        offsets, parts = list[Quotient](), list[Value]()
+        offsets, parts = list[FractionTerm](), list[Value]()
         for key in keys:
             span = linear([(part, c) for c, part in values[key.order]])
             varying = isinstance(span.offset, Ratio) and "j" in span.offset.names
@@ -471,13 +477,13 @@ class Reading:
             claim = f"what it reads at {key.name} is in {each.offset} + {step} Z"
             yield from self.query("read", claim, off_lattice(each, values[key.order]), lines)
             if not varying and span.offset != 0:
-                offsets.append(Quotient.of(self.many(key)) * Quotient.of(span.offset))
+                offsets.append(FractionTerm.of(self.many(key)) * FractionTerm.of(span.offset))
                 parts.append(product(span.offset, self.many(key)))
         rest = product(product(read.offset, count), -1)
         for part in parts:
             rest = plus(rest, part)
         text, wrong = whole(rest, step)
-        wrong += differ([(added(offsets), added([Quotient.of(count) * Quotient.of(read.offset), text]))])
+        wrong += differ([(added(offsets), added([FractionTerm.of(count) * FractionTerm.of(read.offset), text]))])
         yield from self.query("read", f"the mean that it reads is {told(read)}", wrong)
 
 
@@ -485,7 +491,7 @@ class Reading:
 
 
 @dataclass
-class Errors:
+class ErrorQueries:
     """The queries of the induction over layers, from N0 on."""
 
     writer: ProgramWriter
@@ -531,19 +537,20 @@ class Errors:
         """By how much a form is off, over n^p e^(-r n)."""
         return total(times(abs(Fraction(c)), number(error.factors[self.name(k)])) for k, c in terms)
 
-    def sized(self, about: str, terms: Terms, size: Growth, law: LayerLaw) -> Iterator[Query]:
+    def sized(self, about: str, terms: Terms, size: PowerBound, law: LayerLaw) -> Iterator[Query]:
         """A form is at most so large, from a middle."""
 
         def wrong(place: Place) -> list[str]:
             low, high = ends(self.writer.parts(terms, law.entering, place.order))
             middle, bound = times(size.middle, power("n", size.power)), grown(size)
-            return [f"(< {low} (- {middle} {bound}))", f"(> {high} (+ {middle} {bound}))"]
+            sides = FractionTerm(f"(- {middle} {bound})"), FractionTerm(f"(+ {middle} {bound})")
+            return less(low, sides[0]).below_0 + less(sides[1], high).below_0
 
         size_told = f"{size.factor} n^{size.power}" + (f" from {size.middle} n^{size.power}" if size.middle else "")
         claim = f"its size is at most {size_told}"
         yield from self.everywhere(about, "size", claim, ((place, wrong(place)) for place in self.law.world.places))
 
-    def reach(self, head: Head, terms: Terms, size: Growth, law: LayerLaw) -> Iterator[Query]:
+    def reach(self, head: Head, terms: Terms, size: PowerBound, law: LayerLaw) -> Iterator[Query]:
         """What a head reads."""
         if not head.uniform:
             yield from self.sized(f"value of head {head.name}", terms, size, law)
@@ -558,7 +565,9 @@ class Errors:
             q, k = self.off(left, error), self.off(right, error)
             parts.append(total([f"(* {number(large.factor)} {k})", f"(* {number(wide.factor)} {q})", f"(* {q} {k})"]))
             at, one = (error.power, error.rate), f"(ite (< 0.0 (* {q} {k})) 1.0 0.0)"
-            yield from self.decay_of(f"head {head.name}", one, at, Growth(Fraction(1), 0), "n^p e^(-r n) is at most 1")
+            yield from self.decay_of(
+                f"head {head.name}", one, at, PowerBound(Fraction(1), 0), "n^p e^(-r n) is at most 1"
+            )
             wrong += [f"(and (< 0.0 {part}) (< {found.eta.power}.0 {size.power}.0))"
                       for part, size in ((k, large), (q, wide))]  # fmt: skip
         wrong.append(f"(< {number(found.eta.factor)} {total(parts)})")
@@ -573,11 +582,11 @@ class Errors:
         """The error of the scores over the temperature."""
         found = step.weights[head.name]
         eta, own = found.eta, found.over
-        scaled = Growth(eta.factor, eta.power + step.before.power)
+        scaled = PowerBound(eta.factor, eta.power + step.before.power)
         lines = (*length_lines(self.law.world), f"(assert (< (* {grown(own)} {self.writer.tau}) {grown(scaled)}))")
         claim = f"eta/tau is at most {own.factor} n^{own.power} e^(-{step.before.rate} n)"
         yield Query(f"head {head.name}", "error", claim, lines)
-        at, half = (own.power, step.before.rate), Growth(Fraction(1, 2), 0)
+        at, half = (own.power, step.before.rate), PowerBound(Fraction(1, 2), 0)
         yield from self.decay_of(f"head {head.name}", number(own.factor), at, half, "eta/tau is at most 1/2")
 
     def rate(self, head: Head, rate: Fraction, law: LayerLaw) -> Iterator[Query]:
@@ -650,7 +659,7 @@ class Errors:
                 off, error = self.off(unit.form, step.attended), step.attended
                 yield from self.decay_of(about, off, (error.power, error.rate), margin, "its input is off by less")
 
-    def decay_of(self, about: str, off: str, at: tuple[int, Fraction | None], limit: Growth,
+    def decay_of(self, about: str, off: str, at: tuple[int, Fraction | None], limit: PowerBound,
                  claim: str) -> Iterator[Query]:  # fmt: skip
         """That `off n^p e^(-r n)` is at most a limit from N0 on, by one of the inequalities that are claimed."""
         power, rate = at[0] - limit.power, at[1] or Fraction(0)
@@ -681,7 +690,7 @@ class Errors:
             off, at = number(last.factors[name]), (last.power, last.rate)
             yield from self.decay_of("output", off, at, limit, "it is off by less than half of its distance")
 
-    def distance(self, place: Place, span: NumberSpan, limit: Growth) -> Iterator[Query]:
+    def distance(self, place: Place, span: NumberSpan, limit: PowerBound) -> Iterator[Query]:
         """How far an output is from where it would mean something else."""
         twice = times(2, grown(limit))
         lines = list(query_lines(self.law.world, place))

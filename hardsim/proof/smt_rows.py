@@ -25,16 +25,17 @@ from functools import cached_property
 from hardsim.network.model import AttentionHead, Terms
 from hardsim.network.numbers import Mask
 from hardsim.program.model import Head
-from hardsim.proof.lattice import NumberSpan, multiple, plus
+from hardsim.proof.lattice import multiple, plus
 from hardsim.proof.lattice import times as product
 from hardsim.proof.places import J, Place, World
 from hardsim.proof.ratios import Ratio, Value, simplest
 from hardsim.proof.result import NotProved
-from hardsim.proof.rows import Difference, Group, Pieces, Row, ScoreRows, powers
+from hardsim.proof.rows import Columns, Difference, Group, Pieces, Row, ScoreRows, powers
 from hardsim.proof.smt import Query, both, either, number, ratio, times, total
 
 W = Ratio.variable("w")
-Columns = Mapping[str, Mapping[int, NumberSpan]]
+LATTICE = "lattice"
+"""The rule that two scores differ by a multiple of a step."""
 BOTH_STEPS = 2
 """What two neighbours j - 1 and j, j + 1 move V/W by: a step of a look-up divides it."""
 
@@ -50,42 +51,57 @@ def moved(value: Value, place: Place, name: Ratio = J) -> Value:
 
 
 @dataclass(frozen=True)
-class Quotient:
+class FractionTerm:
     """A numerator as it is written, over a polynomial: identities without divisions are what solvers decide at once."""
 
     top: str
     bottom: Value = 1
 
     @staticmethod
-    def of(value: Value) -> Quotient:
+    def of(value: Value) -> FractionTerm:
         """A function."""
         if not isinstance(value, Ratio):
-            return Quotient(number(value))
-        return Quotient(ratio(value * Ratio.of(_bottom(value))), _bottom(value))
+            return FractionTerm(number(value))
+        return FractionTerm(ratio(value * Ratio.of(_bottom(value))), _bottom(value))
 
     def over(self, bottom: Value) -> str:
         """The numerator over a multiple of the divisor."""
         factor = simplest(Ratio.of(bottom) / self.bottom)
         return self.top if factor == 1 or self.top == "0.0" else f"(* {self.top} {ratio(factor)})"
 
-    def __mul__(self, other: Quotient) -> Quotient:
+    @property
+    def text(self) -> str:
+        """With its divisor."""
+        return self.top if self.bottom == 1 else f"(/ {self.top} {ratio(self.bottom)})"
+
+    @property
+    def below_0(self) -> list[str]:
+        """How it may be negative, or its divisor 0."""
+        if self.bottom == 1:
+            return [] if self.top == "0.0" else [f"(< {self.top} 0.0)"]
+        bottom = ratio(self.bottom)
+        # a divisor of positive coefficients is not negative, as i, j and n are not
+        positive = all(c.p > 0 for c in Ratio.of(self.bottom).top.to_dict().values())
+        return [f"(< {self.top if positive else f'(* {self.top} {bottom})'} 0.0)", f"(= {bottom} 0.0)"]
+
+    def __mul__(self, other: FractionTerm) -> FractionTerm:
         if "0.0" in (self.top, other.top):
             return NONE
         if "1.0" in (self.top, other.top):
             top = other.top if self.top == "1.0" else self.top
         else:
             top = f"(* {self.top} {other.top})"
-        return Quotient(top, product(self.bottom, other.bottom))
+        return FractionTerm(top, product(self.bottom, other.bottom))
 
 
-NONE = Quotient("0.0")
+NONE = FractionTerm("0.0")
 
 
 def _bottom(value: Ratio) -> Value:
     return value.denominator.simplest
 
 
-def common_bottom(parts: Iterable[Quotient]) -> Value:
+def common_bottom(parts: Iterable[FractionTerm]) -> Value:
     """The least common multiple of divisors."""
     found: Value = 1
     for part in parts:
@@ -93,37 +109,37 @@ def common_bottom(parts: Iterable[Quotient]) -> Value:
     return found
 
 
-def added(parts: Iterable[Quotient]) -> Quotient:
+def added(parts: Iterable[FractionTerm]) -> FractionTerm:
     """A sum."""
     some = [part for part in parts if part.top != "0.0"]
     bottom = common_bottom(some)
-    return Quotient(total(part.over(bottom) for part in some), bottom) if some else NONE
+    return FractionTerm(total(part.over(bottom) for part in some), bottom) if some else NONE
 
 
-def less(left: Quotient, right: Quotient) -> Quotient:
+def less(left: FractionTerm, right: FractionTerm) -> FractionTerm:
     """A difference."""
-    return added([left, right * Quotient.of(-1)])
+    return added([left, right * FractionTerm.of(-1)])
 
 
-def whole(value: Value, step: Value) -> tuple[Quotient, list[str]]:
+def whole(value: Value, step: Value) -> tuple[FractionTerm, list[str]]:
     """An integer times a step that is claimed to be a function: the step times a polynomial with integer coefficients,
     and what is wrong with it if it is none."""
     if value == 0:
         return NONE, []
     if step == 0:
         return NONE, ["true"]
-    found = Quotient.of(step) * Quotient.of(simplest(Ratio.of(value) / step))
+    found = FractionTerm.of(step) * FractionTerm.of(simplest(Ratio.of(value) / step))
     return found, [] if multiple(value, step) else ["true"]
 
 
-def differ(equations: Iterable[tuple[Quotient, Quotient]]) -> list[str]:
-    """How equations may be wrong, or their divisors not positive."""
+def differ(equations: Iterable[tuple[FractionTerm, FractionTerm]]) -> list[str]:
+    """How equations may be wrong, or their divisors 0."""
     wrong = list[str]()
     for pair in equations:
         bottom = common_bottom(pair)
         left, right = (part.over(bottom) for part in pair)
         wrong += [f"(not (= {left} {right}))"] if left != right else []
-        wrong += [f"(<= {ratio(bottom)} 0.0)"] if isinstance(bottom, Ratio) else []
+        wrong += [f"(= {ratio(bottom)} 0.0)"] if isinstance(bottom, Ratio) else []
     return list(dict.fromkeys(wrong))
 
 
@@ -175,14 +191,14 @@ def key_at(key: Place, mask: Mask, name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Scores:
+class ScoreTerms:
     """A score as it is written in the matrices, at one place of keys: a function, and what is multiplied by the
     integers of the query's coordinates, of the key's, and of both."""
 
-    known: Quotient
-    query: Mapping[str, Quotient]
-    key: Mapping[str, Quotient]
-    both: Mapping[tuple[str, str], Quotient]
+    known: FractionTerm
+    query: Mapping[str, FractionTerm]
+    key: Mapping[str, FractionTerm]
+    both: Mapping[tuple[str, str], FractionTerm]
 
 
 @dataclass(frozen=True)
@@ -221,7 +237,7 @@ class RowQueries:
             yield from self.pair(groups[a], groups[b], found)
         if self.row.winner is not None:
             yield from (one for key in self.rows.apart if key.places != (self.row.winner,)
-                        for one in self.order(self.row.winner, key.places[0], True))  # fmt: skip
+                        for one in self.order(self.row.winner, key.places[0], 1))  # fmt: skip
 
     def query(self, kind: str, claim: str, lines: Iterable[str], wrong: Sequence[str]) -> Iterator[Query]:
         """One that denies what can be wrong."""
@@ -231,37 +247,39 @@ class RowQueries:
 
     # ---- from the matrices ----
 
-    def offset(self, form: Terms, key: Place | None) -> Quotient:
+    def offset(self, form: Terms, key: Place | None) -> FractionTerm:
         """What is known of a form of the query, or of the key at a place."""
         place = self.place if key is None else key
         spans = [(c, self.columns[self.names[k]][place.order]) for k, c in form]
         known = [(c, span.offset) for c, span in spans if span.step is not None]
-        return added(Quotient.of(c) * Quotient.of(value if key is None else moved(value, key)) for c, value in known)
+        return added(
+            FractionTerm.of(c) * FractionTerm.of(value if key is None else moved(value, key)) for c, value in known
+        )
 
-    def scores(self, key: Place) -> Scores:
+    def scores(self, key: Place) -> ScoreTerms:
         """The score of a key at a place, at j."""
-        known: list[Quotient] = []
-        query: dict[str, list[Quotient]] = {}
-        keys: dict[str, list[Quotient]] = {}
-        pairs: dict[tuple[str, str], list[Quotient]] = {}
+        known: list[FractionTerm] = []
+        query: dict[str, list[FractionTerm]] = {}
+        keys: dict[str, list[FractionTerm]] = {}
+        pairs: dict[tuple[str, str], list[FractionTerm]] = {}
         for left, right in self.plan.scores:
             q, k = self.offset(left, None), self.offset(right, key)
             known.append(q * k)
             some = [(self.names[x], c) for x, c in left if not self.columns[self.names[x]][self.place.order].exact]
             others = [(self.names[y], c) for y, c in right if not self.columns[self.names[y]][key.order].exact]
             for x, c in some:
-                query.setdefault(x, []).append(Quotient.of(c) * k)
+                query.setdefault(x, []).append(FractionTerm.of(c) * k)
             for y, c in others:
-                keys.setdefault(y, []).append(Quotient.of(c) * q)
+                keys.setdefault(y, []).append(FractionTerm.of(c) * q)
             for x, c in some:
                 for y, d in others:
-                    pairs.setdefault((x, y), []).append(Quotient.of(c) * Quotient.of(d))
+                    pairs.setdefault((x, y), []).append(FractionTerm.of(c) * FractionTerm.of(d))
         found = {name: added(parts) for name, parts in query.items()}
         written = added(known)
         inverse = self.rows.inverse
         if inverse is not None:  # the row times m: what 1/m was multiplied by is known, and m multiplies the rest
             written, found[inverse] = found.get(inverse, NONE), written
-        return Scores(
+        return ScoreTerms(
             written,
             found,
             {name: added(parts) for name, parts in keys.items()},
@@ -287,12 +305,12 @@ class RowQueries:
             wrong += self._multiple(text, pieces.of_both.get((x, y), 0), size, step)
         return wrong
 
-    def _multiple(self, text: Quotient, value: Value, own: Value | None, step: Value) -> list[str]:
+    def _multiple(self, text: FractionTerm, value: Value, own: Value | None, step: Value) -> list[str]:
         """How a factor of an integer times a step (None: of any number) may be no multiple of another step."""
         if own is None:
             return differ([(text, NONE)])
         found, wrong = whole(product(value, own), step)
-        return [*wrong, *differ([(Quotient.of(own) * text, found)])]
+        return [*wrong, *differ([(FractionTerm.of(own) * text, found)])]
 
     # ---- keys of one form ----
 
@@ -305,11 +323,11 @@ class RowQueries:
             key, scores, pieces = self.places[order], self.scores(self.places[order]), self.pieces(order)
             rest = found.rest if key.several else reach.at(found.rest, key.i)
             more, wrong = whole(plus(plus(pieces.known, product(base, -1)), product(rest, -1)), step)
-            wrong += differ([(scores.known, added([Quotient.of(base), Quotient.of(rest), more]))])
+            wrong += differ([(scores.known, added([FractionTerm.of(base), FractionTerm.of(rest), more]))])
             for x, text in scores.query.items():
                 own, same = self.rows.step(x), reach.at(group.of_query.get(x, 0), low)
                 apart = plus(pieces.of_query.get(x, 0), product(same, -1))
-                wrong += self._multiple(less(text, Quotient.of(same)), apart, own, step)
+                wrong += self._multiple(less(text, FractionTerm.of(same)), apart, own, step)
             wrong += self.of_keys(order, step)
             claim = f"scores of keys at {key.name} are the same for the row, plus {rest}, plus multiples of {step}"
             yield from self.query("scores", claim, [*self.declared("j"), self.reached(order)], wrong)
@@ -355,11 +373,13 @@ class RowQueries:
         same, slope, width = known[0], known[1], product(known[2], -1)
         for order in group.places:
             key, scores = self.places[order], self.scores(self.places[order])
-            concave = added([Quotient.of(same), Quotient.of(product(slope, J)), Quotient.of(product(known[2], J * J))])
+            concave = added(
+                [FractionTerm.of(same), FractionTerm.of(product(slope, J)), FractionTerm.of(product(known[2], J * J))]
+            )
             lines = [(scores.known, concave)]
             for x, text in scores.query.items():
                 part = [*parts.get(x, []), 0, 0]
-                lines.append((text, added([Quotient.of(part[0]), Quotient.of(product(part[1], J))])))
+                lines.append((text, added([FractionTerm.of(part[0]), FractionTerm.of(product(part[1], J))])))
             claim = f"scores of keys at {key.name} are V j - W j^2 plus what is the same for the row, W = {width}"
             wrong = [*differ(lines), *self.of_keys(order, 0)]
             yield from self.query("scores", claim, [*self.declared("j"), self.reached(order)], wrong)
@@ -367,16 +387,16 @@ class RowQueries:
         over = simplest(Ratio.of(slope) / width)
         more, wrong = whole(plus(plus(over, -1), product(found.rest, -1)), found.step)
         wrong += whole(BOTH_STEPS, found.step)[1]
-        one_more = added([Quotient.of(1), Quotient.of(found.rest), more])
-        wrong += differ([(Quotient.of(slope), Quotient.of(width) * one_more)])
+        one_more = added([FractionTerm.of(1), FractionTerm.of(found.rest), more])
+        wrong += differ([(FractionTerm.of(slope), FractionTerm.of(width) * one_more)])
         for x, part in parts.items():
             own = self.rows.step(x)
             value = [*part, 0, 0][1]
             if own is None:
-                wrong += differ([(Quotient.of(value), NONE)])
+                wrong += differ([(FractionTerm.of(value), NONE)])
                 continue
             text, none = whole(simplest(Ratio.of(product(value, own)) / width), found.step)
-            wrong += [*none, *differ([(Quotient.of(product(own, value)), Quotient.of(width) * text)])]
+            wrong += [*none, *differ([(FractionTerm.of(product(own, value)), FractionTerm.of(width) * text)])]
         claim = f"V/W - 1 is {found.rest} plus a multiple of {found.step}, of which 2 is one"
         yield from self.query("look-up", claim, [], wrong)
         yield from self.nearest(found, width)
@@ -401,7 +421,7 @@ class RowQueries:
             key, others, pieces = self.places[order], self.scores(self.places[order]), self.pieces(order)
             rest = found.rest if key.several else other.reach.at(found.rest, key.i)
             more, wrong = whole(plus(plus(first.known, product(pieces.known, -1)), product(rest, -1)), step)
-            wrong += differ([(less(scores.known, others.known), added([Quotient.of(rest), more]))])
+            wrong += differ([(less(scores.known, others.known), added([FractionTerm.of(rest), more]))])
             for x in dict.fromkeys((*scores.query, *others.query)):
                 text = less(scores.query.get(x, NONE), others.query.get(x, NONE))
                 apart = plus(first.of_query.get(x, 0), product(pieces.of_query.get(x, 0), -1))
@@ -412,10 +432,15 @@ class RowQueries:
             yield from self.query("scores", claim, [*self.declared("j"), self.reached(order)], wrong)
         reach = either(key_at(self.places[order], self.head.mask, "j") for order in other.places)
         lines = [*self.declared("j"), f"(assert {reach})"]
-        yield from self.gap(found, not self.row.unique, f"(+ {ratio(found.rest)} v)", lines)
+        ends = found.sign is not None and found.sign != 0 and found.rule == LATTICE
+        if ends and self.row.unique:  # that they differ follows from their ends
+            for order in other.places:
+                yield from self.order(alone, order, found.sign or 0)
+        tie = not self.row.unique or ends
+        yield from self.gap(found, tie, f"(+ {ratio(found.rest)} v)", lines)
 
-    def order(self, alone: int, other: int, above: bool) -> Iterator[Query]:
-        """That a single key's score is no less than those at another place, or is `above` them."""
+    def order(self, alone: int, other: int, sign: int) -> Iterator[Query]:
+        """That a single key's score is larger than those at another place (1), less (-1), or no less (0)."""
         key = self.places[other]
         declared: dict[str, tuple[str, str]] = {}
 
@@ -436,8 +461,8 @@ class RowQueries:
         for left, right in self.plan.scores:
             mine, theirs = form(right, self.places[alone], "a"), form(right, key, "b")
             parts.append(f"(* {form(left, self.place, 'q')} (- {mine} {theirs}))")
-        wrong = f"({'<=' if above else '<'} {total(parts)} 0.0)"
-        than = "larger than" if above else "no less than"
+        wrong = {1: "(<= {} 0.0)", -1: "(>= {} 0.0)", 0: "(< {} 0.0)"}[sign].format(total(parts))
+        than = {1: "larger than", -1: "less than", 0: "no less than"}[sign]
         lines = [*self.declared("j"), self.reached(other), *(line for pair in declared.values() for line in pair)]
         claim = f"the score at {self.places[alone].name} is {than} that at {key.name}"
         yield from self.query("order", claim, lines, [wrong])
@@ -448,7 +473,7 @@ class RowQueries:
         higher = next((a for (a, b), found in self.row.pairs.items() if b == place and found.sign == 1), None)
         if higher is not None:
             for order in group.places:
-                yield from self.order(groups[higher].places[0], order, True)
+                yield from self.order(groups[higher].places[0], order, 1)
             return
         for (a, b), found in self.row.pairs.items():
             pair = groups[a], groups[b]
@@ -469,7 +494,7 @@ class RowQueries:
             scores = self.scores(self.places[order])
             every = [*some, scores]
             names = dict.fromkeys(name for one in every for name in one.query)
-            two = Quotient.of(2)
+            two = FractionTerm.of(2)
             lines = [(added([one.known for one in some]), two * scores.known)]
             lines += [(added([one.query.get(x, NONE) for one in some]), two * scores.query.get(x, NONE)) for x in names]
             lines += [(text, NONE) for one in every for text in (*one.key.values(), *one.both.values())]
