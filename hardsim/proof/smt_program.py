@@ -15,9 +15,10 @@ lattice: an offset plus an integer times a step) follows from what those of the 
    `decay` has it (coordinates by their absolute weights, attention by the distance of the weights, clips that forget);
  - *decay*: F n^p e^(-r n) <= M at N0, e^x being at least the beginning of its series, and from there on it falls.
 
-Not asked: the recursion itself (that weights are off by at most 2 e n e^(-r n)), lengths below N0, which are looked at
-one by one (what is known of their coordinates and scores is asked), integrality of positions, and identities that hold
-by the form of the terms.
+What is no such step is not asked: the recursion itself, by which weights are off by at most 2 e n e^(-r n) where scores
+are off by eta with eta/tau <= 1/2, and that e is below 87/32; the errors at lengths below N0, which are looked at one
+by one (what is known of their coordinates and scores is asked); that positions, and polynomials in them with integer
+coefficients, are integers; that a mean lies between its values. Encodings with `mod` have no queries.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ from hardsim.proof.smt_rows import (
     differ,
     key_at,
     length_lines,
+    length_told,
     less,
     query_lines,
     whole,
@@ -213,8 +215,7 @@ class SpanQueries:
         """One that denies what may be wrong of queries at one kind of position."""
         if wrong:
             own = (*query_lines(self.world, place), *lines, f"(assert {either(dict.fromkeys(wrong))})")
-            length = "" if isinstance(self.world.n, Ratio) else ", n = 1"
-            yield Query(f"{about} at {place.name}{length}", kind, claim, own)
+            yield Query(f"{about} at {place.name}{length_told(self.world)}", kind, claim, own)
 
     def input(self) -> Iterator[Query]:
         """Embedding and encodings."""

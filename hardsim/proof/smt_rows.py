@@ -160,6 +160,11 @@ def length_lines(world: World) -> tuple[str, ...]:
     return (f"(define-fun n () Real {number(world.n)})",)
 
 
+def length_told(world: World) -> str:
+    """The length, where it is known."""
+    return "" if isinstance(world.n, Ratio) else f", n = {world.n}"
+
+
 def position(place: Place) -> str:
     """That of a place that is one position."""
     return ratio(place.i)
@@ -243,7 +248,8 @@ class RowQueries:
         """One that denies what can be wrong."""
         if wrong:
             own = (*query_lines(self.world, self.place), *lines, f"(assert {either(wrong)})")
-            yield Query(f"head {self.head.name}, query at {self.place.name}", kind, claim, own)
+            about = f"head {self.head.name}, query at {self.place.name}{length_told(self.world)}"
+            yield Query(about, kind, claim, own)
 
     # ---- from the matrices ----
 
