@@ -5,6 +5,7 @@ its own. So a score, stated from the rows of W_Q and W_K, is a function of i, j 
 is multiplied by m where a coordinate of the query is 1/m. These are the steps, of groups of keys and of single keys
 against others (`rows` has the rules):
 
+ - *groups*: every two visible keys are of one group of neighbours, or a single key and another;
  - *scores*: two scores differ by t(j) - t(w) (by t(j), if one is of a single key) plus an integer times the step s,
    coefficient by coefficient: what integers are multiplied by is s times a polynomial with integer coefficients, which
    is written out, so that no solver has to look for integers;
@@ -21,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, combinations
 
 from hardsim.network.model import AttentionHead, Terms
 from hardsim.network.numbers import Mask
@@ -230,9 +232,12 @@ class RowQueries:
 
     def steps(self) -> Iterator[Query]:
         """All queries."""
-        if not self.row.inner:
+        first, *others = self.rows.apart
+        if not others and first.single:
             return  # one key alone is visible
         groups = self.rows.groups
+        claim = "every two keys are of one group of neighbours, or a single one and another"
+        yield from self.query("groups", claim, [], [] if self.complete else ["true"])
         for group, found in zip(groups, self.row.inner, strict=True):
             if found is not None:
                 yield from self.look_up(group, found) if found.rule == "look-up" else self.inner(group, found)
@@ -243,6 +248,18 @@ class RowQueries:
         if self.row.winner is not None:
             yield from (one for key in self.rows.apart if key.places != (self.row.winner,)
                         for one in self.order(self.row.winner, key.places[0], 1))  # fmt: skip
+
+    @property
+    def complete(self) -> bool:
+        """Whether there are rules for every two visible keys, groups being of neighbours."""
+        groups = self.row.groups
+        visible = [key.order for key in self.world.places if self.world.sees(self.place, key, self.plan.mask)]
+        neighbours = all(max(places) - min(places) == len(places) - 1 for places in groups)
+        alone = [len(places) == 1 and not self.places[places[0]].several for places in groups]
+        pairs = {frozenset(pair) for pair in combinations(range(len(groups)), 2)}
+        told = {frozenset(pair) for pair in self.row.pairs if alone[pair[0]]}
+        inner = all(single or rule is not None for single, rule in zip(alone, self.row.inner, strict=True))
+        return neighbours and inner and sorted(chain.from_iterable(groups)) == visible and told == pairs
 
     def query(self, kind: str, claim: str, lines: Iterable[str], wrong: Sequence[str]) -> Iterator[Query]:
         """One that denies what can be wrong."""

@@ -84,7 +84,7 @@ def test_every_step_of_every_shipped_program_holds(name: str, tmp_path: Path) ->
     assert set.union(*solved(writer(name), tmp_path).values()) == {"unsat"}
 
 
-@pytest.mark.parametrize("seeds", [range(12), pytest.param(range(12, 300), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seeds", [range(12), pytest.param(range(12, 80), marks=pytest.mark.slow)])
 def test_every_step_of_random_models_holds(seeds: range, tmp_path: Path) -> None:
     """Of those that have a proof; with averages over ties and alternating encodings."""
     some = [made for seed in seeds if (made := of_program(random_model(Random(seed), tied=not seed % 2))) is not None]
@@ -237,6 +237,8 @@ WRONG: list[tuple[str, str, Change]] = [
     (SMALL, "scores", heads(lambda head: replace(head, w_q=scaled(head.w_q, Fraction(1, 10))))),
     ("ab_plus.srasp", "order", heads(lambda head: replace(head, w_q=scaled(head.w_q, Fraction(-1))))),
     ("dyck1.srasp", "twice", heads(lambda head: replace(head, w_k=scaled(head.w_k, TWO, 1)))),
+    (SMALL, "groups", rows(lambda row: replace(row, inner=(None,) * len(row.inner)))),
+    ("ab_plus.srasp", "groups", rows(lambda row: replace(row, pairs={}))),
     ("dyck1.srasp", "read", heads(lambda head: replace(head, w_v=scaled(head.w_v, TWO)))),
     (SMALL, "gap", rows(lambda row: replace(row, gaps=tuple(times(gap, 2) for gap in row.gaps)))),
     ("reverse.srasp", "gap", rows(lambda row: replace(row, gaps=tuple(times(gap, 2) for gap in row.gaps)))),
