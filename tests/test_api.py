@@ -881,6 +881,7 @@ def test_no_certificate_of_what_is_no_formula(since: Model, tmp_path: Path, caps
     error = raised(InputError, hard.prove, certificate=tmp_path / "c.json", max_n=2, match="is no formula")
     assert run(["prove", str(path), "--certificate", str(tmp_path / "c.json"), "--max-n", "2"]) == error.exit_code
     assert "is no formula, and certificates of proofs by heads say that a network is one" in capsys.readouterr().err
+    raised(InputError, hard.prove, smt=tmp_path / "q.smt2", all_n=True, match="is no formula, and queries of proofs")
     assert [found.name for found in tmp_path.iterdir()] == ["hard.ahat.json"]
 
 

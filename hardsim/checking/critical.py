@@ -133,6 +133,8 @@ class CriticalResult(Record):
     title: Title
     model: ModelFacts
     """The network at the beta that it was compiled with."""
+    schedule: str | None
+    """The temperature that is divided by beta; None for a formula, of whose heads W_Q is multiplied by it."""
     lengths: tuple[Bracket, ...]
     """Each length by itself."""
     every_length: Bracket
@@ -197,8 +199,9 @@ def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | 
     A KeyboardInterrupt ends the search early; what was found is kept and marked partial.
 
     Raises:
-        InputError: if it is no formula and has no schedule, the temperature is not positive somewhere, or a formula's
-            network is another one than the specification makes.
+        InputError: if it is no formula and has no temperature of its own that is a function of the length, none was
+            given, the temperature is not positive somewhere, or a formula's network is another one than the
+            specification makes.
     """
     search = _search(subject)
     lengths = search.lengths(max_n)
@@ -221,6 +224,7 @@ def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | 
             formula=subject.formula_text,
             title=subject.file_title,
             model=subject.facts,
+            schedule=search.scaled,
             lengths=tuple(rows),
             every_length=found.bracket,
             deciding=found.deciding,
@@ -240,11 +244,13 @@ def _search(subject: Subject) -> _Search:
     if subject.formula is not None:
         subject.hold_specified("a critical beta")
         return _FormulaSearch(subject)
-    plain = without_budget(subject)
-    if not isinstance(plain.schedule, Arith):
-        told = f"{subject.name} is no formula: --critical brackets the beta of a schedule, and it has none of its own"
+    plain = replace(without_budget(subject), epsilon=None)
+    schedule = plain.temperature
+    if not isinstance(schedule, Arith):
+        why = f"it has a {schedule}" if schedule is not None else f"it has none of its own: {plain.argument.reason}"
+        told = f"{subject.name} is no formula: --critical brackets the beta of a function of the length, and {why}"
         raise InputError(told, "Give a temperature with --tau, such as --tau '1/(64*n^3*log(n+1))': it is over beta.")
-    return _ProgramSearch(plain, plain.schedule)
+    return _ProgramSearch(plain, schedule)
 
 
 NOTHING_KNOWN = Bracket(None, None, None, None, 0, False)
@@ -296,6 +302,11 @@ class _Search(ABC):
         self.hard = HardRunner(subject)
         self.engines: dict[tuple[Fraction, bool], SoftEngine] = {}
         self.best: Word = ()
+
+    @property
+    def scaled(self) -> str | None:
+        """The temperature that is divided by beta, if one is."""
+        return None
 
     @abstractmethod
     def lengths(self, max_n: int) -> list[int]:
@@ -522,6 +533,11 @@ class _ProgramSearch(_Search):
         super().__init__(subject)
         self.schedule = schedule
         self.program: Program = subject.program
+
+    @property
+    def scaled(self) -> str | None:
+        """The schedule."""
+        return str(self.schedule)
 
     def lengths(self, max_n: int) -> list[int]:
         """No others."""

@@ -245,8 +245,8 @@ def plan_proof(subject: Subject, request: Request) -> ProofPlan:
     if request.certificate is not None and not formula and subject.sharpness is not None and subject.structural:
         told = f"{subject.name} is no formula, and certificates of proofs by heads say that a network is one"
         raise InputError(told, "Leave out --certificate.")
-    if request.smt is not None and not formula:
-        told = f"{subject.name} is no formula, and queries are of the proofs of formulas for every length"
+    if request.smt is not None and not formula and subject.sharpness is not None and subject.structural:
+        told = f"{subject.name} is no formula, and queries of proofs by heads are of those for every length of formulas"
         raise InputError(told, "Leave out --smt.")
     if subject.sharpness is not None and (formula or subject.structural):
         asked = subject, max_n, request.heads_only or not formula, request.search, request.all_n

@@ -8,8 +8,11 @@ from hardsim.checking.program_certificate import program_certificate
 from hardsim.checking.prove import ProofResult
 from hardsim.checking.subject import Subject
 from hardsim.errors import Undecided
+from hardsim.lang.arith import parse_arith
+from hardsim.program.assemble import assemble
 from hardsim.proof.result import NotProved
 from hardsim.proof.smt import smt_text, writer
+from hardsim.proof.smt_program import program_text, program_writer
 
 WRITTEN = {"certificate": "one certificate", "smt": "one file of queries"}
 """The options that name a file, and what stands in it."""
@@ -33,7 +36,19 @@ def written_down(option: str, subject: Subject, request: Request, result: ProofR
     if not result.every_length:
         raise Undecided(f"{subject.name}: not proved for every length, so there are no queries of its steps")
     try:
-        text = smt_text(writer(subject.model, subject.program), subject.name)
+        text = (
+            smt_text(writer(subject.model, subject.program), subject.name) if subject.formula else _of_program(result)
+        )
     except NotProved as failure:
         raise Undecided(f"{subject.name}: proved, but its steps are no queries: {failure.reason}") from None
     return text, f"{text.count('(check-sat)')} queries, none of which has a solution if the proof is right: {{}}"
+
+
+def _of_program(result: ProofResult) -> str:
+    """The queries of a program or hard-attention model."""
+    subject, argument = result.subject, result.argument
+    if argument is None or argument.temperature is None or isinstance(subject.law, str):
+        raise NotProved("it is not proved by structure")
+    model = assemble(subject.program, parse_arith(argument.temperature))
+    made = program_writer(model, subject.program, subject.law, argument, subject.exact)
+    return program_text(made, subject.name)

@@ -347,8 +347,8 @@ head, and the growth with n beside the theorem's.
 With --critical instead: how small beta, the inverse-temperature constant of every head, may be for all words of each
 length, and for every length, between two ends. At the upper end all words are proved right (see `prove`), at the lower
 one a word is wrong; both are rigorous, and next to each other where the bracket is closed. What lies between, or below
-the lower end, is not claimed: rightness need not be monotone. Of programs and hard-attention models it is asked with a
-schedule, --tau, which is divided by beta, and length by length.
+the lower end, is not claimed: rightness need not be monotone. Of programs and hard-attention models it is asked length
+by length, and what is divided by beta is the temperature at which every length is proved, or that of --tau.
 
 \b
 Examples:

@@ -82,8 +82,7 @@ plot         --plot OUT.svg              Draw gap, error and temperature against
 certificate  --certificate PATH          Write the proof for `hardsim verify`. '-' is standard output. It is checked
                                          first.
 smt          --smt OUT.smt2              Write the steps of --all-n for an SMT solver. Each query denies one of them, so
-                                         every answer must be unsat; for formulas, and with --all-n. '-' is standard
-                                         output.
+                                         every answer must be unsat; with --all-n. '-' is standard output.
 output       -o --output PATH            The file to write; '-' is standard output.
 formula      --formula FILE              Is it about the formula of this .ltl file?
 model        --model FILE                Is it about the network of this compiled model?

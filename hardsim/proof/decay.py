@@ -182,10 +182,19 @@ def _from(start: int) -> dict[str, Ratio]:
     return {"n": start + A}
 
 
-def _most(values: OfN) -> tuple[Fraction, int]:
+def _most(values: OfN) -> PowerBound:
     """B and b for the largest of several functions."""
     found = [above(value) for value in values]
-    return max((factor for factor, _ in found), default=ZERO), max((power for _, power in found), default=0)
+    return PowerBound(max((factor for factor, _ in found), default=ZERO), max((power for _, power in found), default=0))
+
+
+def least_of(values: OfN) -> PowerBound | None:
+    """M and -m for the least of several functions; None if one is not known to be positive, or there are none."""
+    found = [below(value) for value in values]
+    known = [one for one in found if one is not None]
+    if len(known) < len(found) or not known:
+        return None
+    return PowerBound(min(factor for factor, _ in known), -max(power for _, power in known))
 
 
 @dataclass(frozen=True)
@@ -210,7 +219,7 @@ class InverseTemperature:
 # ---- the induction ----
 
 
-@dataclass
+@dataclass(frozen=True)
 class Decay:
     """`A_c n^power e^(-rate n)` by coordinate c; without a rate all are 0."""
 
@@ -223,8 +232,44 @@ class Decay:
         return sum((abs(Fraction(value)) * self.factors[name] for name, value in form.terms), ZERO)
 
 
+@dataclass(frozen=True, slots=True)
+class PowerBound:
+    """`factor n^power`, which bounds the size of something at every n >= 2; of its distance from `middle n^power`."""
+
+    factor: Fraction
+    power: int
+    middle: Fraction = ZERO
+
+
+@dataclass(frozen=True, slots=True)
+class WeightStep:
+    """What is known of the weights of a head: by row of W_Q and W_K the sizes of query and key, the error of its
+    scores (`factor n^power` times E), of that over the temperature (`over`), what gap over temperature is at least
+    `rate n` (None: there is no gap), and the terms `factor n^power e^(-rate n)` that the weights are off by."""
+
+    sizes: tuple[tuple[PowerBound, PowerBound], ...]
+    eta: PowerBound
+    over: PowerBound
+    rate: Fraction | None
+    terms: tuple[tuple[Fraction, int, Fraction], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LayerStep:
+    """One layer: the errors before it, after its attention and after it, by head (those that are not uniform) and by
+    what a head reads; `margins` has for each clip that gives the number that it gives in the hard model M and -m where
+    the hard input is at least M n^-m away from where it is not constant, None for other hidden units."""
+
+    before: Decay
+    attended: Decay
+    after: Decay
+    weights: dict[str, WeightStep]
+    reaches: dict[tuple[str, str], PowerBound]
+    margins: tuple[PowerBound | None, ...]
+
+
 @dataclass
-class _Induction:
+class Induction:
     """One temperature, from one length on."""
 
     program: Program
@@ -234,6 +279,9 @@ class _Induction:
     heads: list[HeadDecay] = field(default_factory=list)
     layers: list[LayerDecay] = field(default_factory=list)
     checks: list[DecayCheck] = field(default_factory=list)
+    steps: list[LayerStep] = field(default_factory=list)
+    output: PowerBound | None = None
+    """M and -m where an output that is off is at least 2 M n^-m away from where it would mean something else."""
 
     def run(self) -> Decay:
         """The errors at the end; NotProved if the induction does not go through."""
@@ -266,44 +314,53 @@ class _Induction:
     def _layer(self, depth: int, layer: ProgramLayer, known: LayerLaw, error: Decay) -> Decay:
         own: dict[str, Fraction] = dict(error.factors)
         terms: list[tuple[str, Fraction, int, Fraction]] = []
+        weights: dict[str, WeightStep] = {}
+        reaches: dict[tuple[str, str], PowerBound] = {}
         for head in layer.heads:
-            off = [] if head.uniform else self._weights(depth, head, known.heads[head.name], error)
+            if not head.uniform:
+                weights[head.name] = self._weights(depth, head, known.heads[head.name], error)
+            off = () if head.uniform else weights[head.name].terms
             for out, form in head.values:
                 own[out] += error.of(form)
-                size, power = _reach(*known.values[head.name, out])
-                terms += [(out, factor * size, add + power, rate) for factor, add, rate in off if factor * size]
+                size = reaches[head.name, out] = _reach(*known.values[head.name, out])
+                terms += [(out, factor * size.factor, add + size.power, rate)
+                          for factor, add, rate in off if factor * size.factor]  # fmt: skip
         rates = [rate for _, _, _, rate in terms] + ([] if error.rate is None else [error.rate])
         power = max([power for _, _, power, _ in terms] + ([] if error.rate is None else [error.power]), default=0)
         attended = Decay(own, power, min(rates, default=None))
         for out, factor, _, _ in terms:
             attended.factors[out] += factor
         final = dict(attended.factors)
+        margins: list[PowerBound | None] = []
         for unit, margin in zip(layer.units, known.margins, strict=True):
             moved = attended.of(unit.pre)
-            if unit.clip and moved and self._forgotten(depth, unit.out, moved, attended, margin):
-                moved = ZERO
+            found = self._forgotten(depth, unit.out, moved, attended, margin) if unit.clip and moved else None
+            margins.append(found)
             for out, weight in unit.outs:
-                final[out] += abs(Fraction(weight)) * moved
+                final[out] += abs(Fraction(weight)) * (moved if found is None else ZERO)
         final = {name: round_up(factor, DIGITS) for name, factor in final.items()}
-        return Decay(final, attended.power, attended.rate if any(final.values()) else None)
+        after = Decay(final, attended.power, attended.rate if any(final.values()) else None)
+        self.steps.append(LayerStep(error, attended, after, weights, reaches, tuple(margins)))
+        return after
 
-    def _forgotten(self, depth: int, out: str, moved: Fraction, error: Decay, margin: OfN) -> bool:
-        """Whether a clip gives the number that it gives in the hard model."""
-        found = [below(value) for value in margin]
-        known = [one for one in found if one is not None]
-        if len(known) < len(found):
-            return False
-        limit, power = min(factor for factor, _ in known), max(power for _, power in known)
-        return self.falls(f"the clip of {out} in layer {depth}", moved, error.power + power, error.rate, limit)
+    def _forgotten(self, depth: int, out: str, moved: Fraction, error: Decay, margin: OfN) -> PowerBound | None:
+        """By how much a clip that gives the number that it gives in the hard model may be off; None of another."""
+        found = least_of(margin)
+        what = f"the clip of {out} in layer {depth}"
+        if found is None or not self.falls(what, moved, error.power - found.power, error.rate, found.factor):
+            return None
+        return found
 
-    def _weights(self, depth: int, head: Head, known: HeadLaw, error: Decay) -> list[tuple[Fraction, int, Fraction]]:
-        """How far the weights of a head may be off: a sum of terms `factor n^power e^(-rate n)`."""
+    def _weights(self, depth: int, head: Head, known: HeadLaw, error: Decay) -> WeightStep:
+        """How far the weights of a head may be off."""
         factor, power = ZERO, 0
+        sizes: list[tuple[PowerBound, PowerBound]] = []
         for (query, key), (q_size, k_size) in zip(head.score, known.sizes, strict=True):
             q, k = error.of(query), error.of(key)
-            (large, a), (wide, b) = _most(q_size), _most(k_size)
-            factor += large * k + wide * q + q * k
-            power = max([power, *([a] if k else []), *([b] if q else [])])
+            large, wide = _most(q_size), _most(k_size)
+            sizes.append((large, wide))
+            factor += large.factor * k + wide.factor * q + q * k
+            power = max([power, *([large.power] if k else []), *([wide.power] if q else [])])
             if q and k:
                 self.hold(f"E of head {head.name}", Fraction(1), error.power, error.rate, Fraction(1))
         factor = round_up(factor, DIGITS)
@@ -321,7 +378,7 @@ class _Induction:
         if not unique and factor:
             assert error.rate is not None
             result.append((4 * over, up, error.rate))
-        return result
+        return WeightStep(tuple(sizes), PowerBound(factor, power), PowerBound(over, up), rate, tuple(result))
 
     def _rate(self, head: Head, known: HeadLaw) -> tuple[Fraction | None, tuple[str, ...]]:
         """At most the gap over the temperature and n, and the functions that are at most the gap."""
@@ -339,14 +396,15 @@ class _Induction:
         return rate, tuple(str(value) for value, own in found.items() if own == rate)
 
 
-def _reach(low: OfN, high: OfN) -> tuple[Fraction, int]:
+def _reach(low: OfN, high: OfN) -> PowerBound:
     """S and s such that numbers between two functions are at most S n^s in size; or from the middle of the two."""
-    (below_0, a), (above_0, b) = _most(tuple(times(value, -1) for value in low)), _most(high)
-    size, power = max(below_0, above_0), max(a, b)
+    under, over = _most(tuple(times(value, -1) for value in low)), _most(high)
+    size, power = max(under.factor, over.factor), max(under.power, over.power)
     sides = [upper(Ratio.of(value) / _power(power), _from(2)) for value in (*high, *(times(v, -1) for v in low))]
     tops, bottoms = sides[: len(high)], sides[len(high) :]
-    half = (max(top for top in tops if top is not None) + max(b for b in bottoms if b is not None)) / 2
-    return min(size, half), power
+    top, bottom = max(t for t in tops if t is not None), max(b for b in bottoms if b is not None)
+    half = (top + bottom) / 2
+    return PowerBound(half, power, (top - bottom) / 2) if half < size else PowerBound(size, power)
 
 
 # ---- the temperature ----
@@ -372,18 +430,18 @@ class DecayClaim:
         off = max((final.get(out, ZERO) for out in self.program.answers), default=ZERO)
         return not off or (not self.exact and facts.distance is not None and off < facts.distance)
 
-    def from_on(self, sharp: InverseTemperature, start: int) -> _Induction:
+    def from_on(self, sharp: InverseTemperature, start: int) -> Induction:
         """The induction from a length on; NotProved if it does not go through."""
-        found = _Induction(self.program, self.law.more, sharp, start)
+        found = Induction(self.program, self.law.more, sharp, start)
         error = found.run()
         off = max((error.factors[out] for out in self.program.answers), default=ZERO)
         if off:
-            some = [below(value) for value in self.law.more.distance or ()]
-            known = [one for one in some if one is not None]
-            if self.exact or not known or len(known) < len(some):
+            known = least_of(self.law.more.distance or ())
+            if self.exact or known is None:
                 raise NotProved("an output is off by an error that nothing rounds")
-            limit, power = min(factor for factor, _ in known) / 2, max(power for _, power in known)
-            found.hold("the error of the output against its distance", off, error.power + power, error.rate, limit)
+            found.output = PowerBound(known.factor / 2, known.power)
+            power = error.power - known.power
+            found.hold("the error of the output against its distance", off, power, error.rate, known.factor / 2)
         return found
 
     def argument(self, sharp: InverseTemperature, temperature: str) -> ProgramArgument:
@@ -399,8 +457,8 @@ class DecayClaim:
             if wrong is not None:
                 reason = f"the bound of the output's error at length {wrong} is not below its distance"
                 break
-            size, power = _most((*self.law.more.size, *(one for layer in self.law.more.layers for one in layer.size)))
-            shown = f"{size} n^{power}" if power else str(size)
+            size = _most((*self.law.more.size, *(one for layer in self.law.more.layers for one in layer.size)))
+            shown = f"{size.factor} n^{size.power}" if size.power else str(size.factor)
             return ProgramArgument(
                 temperature, start, shown, tuple(found.heads), tuple(found.layers), tuple(found.checks), sharp.ends
             )
@@ -435,17 +493,23 @@ def _given(claim: DecayClaim, tau: Arith) -> ProgramArgument:
     if "i" in tau.variables:
         return ProgramArgument(str(tau), reason=reason)
     try:
-        if tau.irrational:
-            least, most = (simplest(Ratio.of(1) / side(tau, _unsigned, _from(1))) for side in (hotter, colder))
-            return claim.argument(InverseTemperature(least, most, tau), str(tau))
-        sharp = simplest(Ratio.of(1) / ratio_of(tau, _unsigned, _from(1)))
-        if below(sharp) is None or not tau.evaluate(n=1) > 0:
+        sharp = sharpness(tau)
+        if not tau.irrational and (below(sharp.least) is None or tau.evaluate(n=1) <= 0):
             return ProgramArgument(str(tau), reason=f"the temperature {tau} is not known to be positive")
-        return claim.argument(InverseTemperature(sharp, sharp), str(tau))
+        return claim.argument(sharp, str(tau))
     except NoRatio as failure:
         return ProgramArgument(str(tau), reason=f"{reason}: {failure}")
     except NotProved as failure:
         return ProgramArgument(str(tau), reason=failure.reason)
+
+
+def sharpness(tau: Arith) -> InverseTemperature:
+    """f = 1/tau; NoRatio where there is no rational function of n, or none on either side of it."""
+    if tau.irrational:
+        least, most = (simplest(Ratio.of(1) / side(tau, _unsigned, _from(1))) for side in (hotter, colder))
+        return InverseTemperature(least, most, tau)
+    found = simplest(Ratio.of(1) / ratio_of(tau, _unsigned, _from(1)))
+    return InverseTemperature(found, found)
 
 
 def _unsigned(form: object) -> int:

@@ -143,6 +143,15 @@ class Ratio:
         constant = self.top.is_constant() and self.bottom.is_constant()
         return plain(_coefficients(self.top).get(ORIGIN, Fraction(0))) if constant else self
 
+    @property
+    def denominator(self) -> Ratio:
+        """The divisor."""
+        return Ratio(self.bottom, _constant(1))
+
+    def common_multiple(self, other: Ratio) -> Ratio:
+        """The least common multiple of two polynomials."""
+        return Ratio(self.top * other.top / self.top.gcd(other.top), _constant(1))
+
     def at(self, places: Mapping[str, Value]) -> Ratio:
         """With variables replaced by polynomials or numbers; NotProved for other quotients."""
         put = {name: Ratio.of(place) for name, place in places.items()}

@@ -21,7 +21,17 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from hardsim.lang.arith import Arith, Constant, Expression, Negation, Operation, Variable, linear_form
+from hardsim.lang.arith import (
+    Arith,
+    Complement,
+    Constant,
+    Expression,
+    Indicator,
+    Negation,
+    Operation,
+    Variable,
+    linear_form,
+)
 from hardsim.lang.valuations import Valuations
 from hardsim.network.model import AttentionHead, HiddenUnit, Terms, Transformer
 from hardsim.network.numbers import Mask, Rational
@@ -42,7 +52,7 @@ from hardsim.proof.general import (
 )
 from hardsim.proof.heads import SIDES, multiple, reading_of, separate, sharpness
 from hardsim.proof.network import by_coordinate, walk
-from hardsim.proof.ratios import Ratio, common, line
+from hardsim.proof.ratios import NAMES, Ratio, common, line
 from hardsim.proof.result import HeadArgument, NotProved
 from hardsim.proof.sites import Classes
 from hardsim.proof.state import BooleanHead, Counted, CountHead, HeadTask, State
@@ -111,7 +121,7 @@ def either(parts: Iterable[str]) -> str:
 
 
 def ratio(value: Any) -> str:
-    """A rational function in i and n."""
+    """A rational function of positions and the length, by their names."""
     if not isinstance(value, Ratio):
         return number(value)
     top, bottom = (_polynomial(part) for part in (value.top, value.bottom))
@@ -121,7 +131,7 @@ def ratio(value: Any) -> str:
 def _polynomial(poly: Any) -> str:
     parts = []
     for powers, c in poly.to_dict().items():
-        factors = [name for name, power in zip(("i", "n"), powers, strict=False) for _ in range(power)]
+        factors = [name for name, power in zip(NAMES, powers, strict=True) for _ in range(power)]
         coefficient = number(Fraction(int(c.p), int(c.q)))
         parts.append(f"(* {coefficient} {' '.join(factors)})" if factors else coefficient)
     return total(parts)
@@ -154,8 +164,23 @@ def expression(function: Arith) -> str:
                 return power(left, right)
             case Operation("+" | "-" | "*" | "/" as op, left, right):
                 return f"({op} {spelled(left)} {spelled(right)})"
+            case Indicator(condition):
+                return f"(ite {held(condition)} 1.0 0.0)"
             case _:
                 raise NotProved(f"{function} is no rational function of i, n and powers of -1")
+
+    def held(tree: Expression) -> str:
+        match tree:
+            case Complement(arg):
+                return f"(not {held(arg)})"
+            case Operation("and" | "or" as op, left, right):
+                return f"({op} {held(left)} {held(right)})"
+            case Operation("!=", left, right):
+                return f"(not (= {spelled(left)} {spelled(right)}))"
+            case Operation("<" | "<=" | "=" | ">=" | ">" as op, left, right):
+                return f"({op} {spelled(left)} {spelled(right)})"
+            case _:
+                raise NotProved(f"{function} has a condition that compares no numbers")
 
     return spelled(function.tree)
 
@@ -598,12 +623,17 @@ def writer(model: Transformer, program: Program) -> Writer:
 
 def smt_text(made: Writer, title: str) -> str:
     """All queries of a network as one file."""
-    queries = list(made.steps())
+    queries, names = list(made.steps()), made.state.model.coordinates
+    told = [f"; c{k} is the coordinate {visible(name)}" for k, name in enumerate(names)]
+    return text_of(queries, title, [*told, *made.defined.values()])
+
+
+def text_of(queries: Sequence[Query], title: str, defined: Iterable[str]) -> str:
+    """Queries as one file, after what they share."""
     head = [
         f"; {visible(title)}: the numerical steps of the proof for every length.",
         f"; {len(queries)} queries. Each denies one step, which holds if the answer is unsat; what it says is echoed.",
         "(set-logic ALL)",
-        *(f"; c{k} is the coordinate {visible(name)}" for k, name in enumerate(made.state.model.coordinates)),
-        *made.defined.values(),
+        *defined,
     ]
     return "\n".join([*head, "", *(query.text for query in queries)])

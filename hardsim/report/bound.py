@@ -202,7 +202,8 @@ def conclusions(result: CriticalResult) -> list[str]:
             )
             lines.append("  and is rounded once more by what reads it, so that the output is right on words tried")
     paper = f"; Lemma 6 needs 2 ln 7 = {result.lemma_6:.4f}" if result.lemma_6 else ""
-    lines.append(f"beta in use: {beta_text(result.beta_used)}{paper}")
+    over = "" if result.schedule is None else f", of the temperature {result.schedule} over beta"
+    lines.append(f"beta in use: {beta_text(result.beta_used)}{over}{paper}")
     if result.partial:
         lines.append("interrupted: not all lengths were done")
     return lines

@@ -101,8 +101,19 @@ def test_brackets_of_models_and_programs(tmp_path: Path) -> None:
     assert result.every_length.right_at is None
     assert "each length is asked by itself" in known(result.reason)
     assert result.beta_used == 1
+    assert result.schedule == "1/log(n+1)"
+
+
+def test_the_temperature_of_a_program_is_its_own_or_there_is_none(tmp_path: Path) -> None:
+    subject = read_input(str(FORMULAS / "flipflop.ahat.json")).compile(ModelOptions())
+    own = critical(subject, 3)
+    assert own.schedule == subject.argument.temperature == subject.facts.temperature
+    assert own.lengths == critical(at_temperature(subject, known(own.schedule)), 3).lengths
+    # It is a proven one: right at beta 1.
+    assert all(known(row.right_at) <= 1 for row in own.lengths)
+    assert critical(replace(subject, epsilon=Fraction(1, 100)), 1).schedule == own.schedule
     error = raised(InputError, critical, subject_of(tmp_path, some_a()), 3)
-    assert "it has none of its own" in error.message
+    assert "it has none of its own: an output may lie on the threshold" in error.message
     assert "--tau" in (error.hint or "")
 
 

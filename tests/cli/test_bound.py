@@ -324,5 +324,6 @@ def test_critical_refuses_what_does_not_go_with_it(hardsim: Any, since: Path, op
     hardsim("bound", since, "--critical", *option).exits(2).says(f"so {option[0]} does not apply")
 
 
-def test_critical_takes_formulas_only(hardsim: Any, model: Path) -> None:
-    hardsim("bound", model, "--critical").exits(2).says("is no formula")
+def test_critical_needs_a_temperature_of_the_length(hardsim: Any, tmp_path: Path) -> None:
+    model = write(tmp_path, majority())
+    hardsim("bound", model, "--critical").exits(2).says("is no formula", "it has none of its own")

@@ -24,6 +24,7 @@ from tests.attention_models import HEAD, majority, some_a, with_head, write
 from tests.cli.conftest import interrupt, written
 from tests.cli.test_models import REVERSE, SOME_A, TWICE, program
 from tests.documents import exact
+from tests.solver import answers
 
 
 def test_prove_proves_every_word(hardsim: Any, since: Path) -> None:
@@ -555,12 +556,27 @@ def test_queries_are_written_for_every_length(hardsim: Any, since: Path, tmp_pat
     assert piped.out == target.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("options", [(), ("--tau", "1/(20*n^4+n)")])
+def test_queries_are_written_of_programs(hardsim: Any, tmp_path: Path, options: tuple[str, ...]) -> None:
+    target = tmp_path / "reverse.smt2"
+    asked = "prove", "reverse.srasp", "--all-n", "--max-n", "2", *options
+    hardsim(*asked, "--smt", target).clean("queries, none of which has a solution if the proof is right")
+    assert set(answers(target.read_text(encoding="utf-8"), tmp_path)) == {"unsat"}
+
+
+def test_programs_that_are_not_proved_have_no_queries(hardsim: Any, tmp_path: Path) -> None:
+    target = tmp_path / "ties.smt2"
+    outcome = hardsim("prove", "ties.ahat.json", "--all-n", "--max-n", "2", "--smt", target)
+    assert outcome.code == 3
+    outcome.says("not proved for every length, so there are no queries")
+    assert not target.exists()
+
+
 def test_queries_are_of_one_proof_for_every_length(hardsim: Any, since: Path, tmp_path: Path) -> None:
     target = tmp_path / "since.smt2"
     hardsim("prove", since, "--smt", target).refused("--all-n, which asks for it, was not given")
     hardsim("prove", since, "--all-n", "--regime", "all", "--smt", target).refused("is of one network")
     hardsim("prove", since, since, "--all-n", "--smt", target).refused("is of one input")
-    hardsim("prove", "reverse.srasp", "--all-n", "--smt", target).refused("is no formula")
     both = ("--smt", target, "--certificate", target)
     hardsim("prove", since, "--all-n", "--max-n", "3", *both).refused("both write")
     assert hardsim("prove", since, "--all-n", "--tau", "2^(-n)", "--smt", target).code == 3

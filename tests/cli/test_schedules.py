@@ -37,9 +37,8 @@ def test_the_bracket_of_a_program(hardsim: Any) -> None:
     assert result["kind"] == "srasp"
     assert [row["right_at"] is not None for row in result["lengths"]] == [True, True]
     assert result["every_length"]["right_at"] is None
-    refused = hardsim(*asked).exits(2)
-    assert "it has none of its own" in refused.err
-    assert "--tau" in refused.err
+    assert result["schedule"] == "1/n^2"
+    hardsim(*asked, "--max-n", "1").exits(0).clean("beta in use: 1, of the temperature 1/(8*n^4) over beta")
 
 
 @pytest.mark.parametrize(

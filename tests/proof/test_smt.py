@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -28,10 +26,9 @@ from hardsim.proof.ratios import Ratio
 from hardsim.proof.result import NotProved
 from hardsim.proof.smt import Writer, smt_text, writer
 from hardsim.proof.state import BooleanHead
+from tests.solver import answers, by_kind
 
 FORMULAS = Path(__file__).resolve().parents[2] / "formulas"
-Z3 = Path(sys.executable).with_name("z3")
-"""What z3-solver installs beside Python."""
 
 
 def network(name: str, regime: str, beta: Fraction | None = None) -> Writer:
@@ -40,22 +37,9 @@ def network(name: str, regime: str, beta: Fraction | None = None) -> Writer:
     return writer(subject.model, subject.program)
 
 
-def answers(text: str, directory: Path) -> list[str]:
-    """What z3 says to each query."""
-    file = directory / "queries.smt2"
-    file.write_text(text, encoding="utf-8")
-    done = subprocess.run([Z3, "-T:600", file], capture_output=True, text=True, check=False)
-    return [line for line in done.stdout.splitlines() if line in ("sat", "unsat", "unknown", "timeout")]
-
-
 def solved(made: Writer, directory: Path) -> dict[str, set[str]]:
     """What z3 says to the queries of each kind."""
-    steps, found = list(made.steps()), dict[str, set[str]]()
-    told = answers(smt_text(made, "test"), directory)
-    assert len(told) == len(steps)
-    for step, answer in zip(steps, told, strict=True):
-        found.setdefault(step.kind, set()).add(answer)
-    return found
+    return by_kind(list(made.steps()), smt_text(made, "test"), directory)
 
 
 CASES = [("majority", "causal-position"), ("equal", "temperature"), ("since", "causal-temperature")]

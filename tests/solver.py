@@ -1,0 +1,31 @@
+"""An SMT solver for tests: what z3 says to queries."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from hardsim.proof.smt import Query
+
+Z3 = Path(sys.executable).with_name("z3")
+"""What z3-solver installs beside Python."""
+
+
+def answers(text: str, directory: Path) -> list[str]:
+    """What z3 says to each query."""
+    file = directory / "queries.smt2"
+    file.write_text(text, encoding="utf-8")
+    done = subprocess.run([Z3, "-T:600", file], capture_output=True, text=True, check=False)
+    return [line for line in done.stdout.splitlines() if line in ("sat", "unsat", "unknown", "timeout")]
+
+
+def by_kind(steps: Sequence[Query], text: str, directory: Path) -> dict[str, set[str]]:
+    """What z3 says to the queries of each kind."""
+    found: dict[str, set[str]] = {}
+    told = answers(text, directory)
+    assert len(told) == len(steps)
+    for step, answer in zip(steps, told, strict=True):
+        found.setdefault(step.kind, set()).add(answer)
+    return found
