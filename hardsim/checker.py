@@ -16,7 +16,7 @@ from fractions import Fraction
 from itertools import chain, product
 from typing import Any
 
-from hardsim.exact import GRID, Costs, Value, bits, combine, common, distance, exp, hold, most, words, worst
+from hardsim.exact import GRID, Costs, Value, above, bits, combine, common, distance, exp, hold, most, words, worst
 from hardsim.expressions import Expression, evaluate
 from hardsim.sections import Claim
 
@@ -37,6 +37,7 @@ class CertificateChecker(Claim, Costs):
         self.values: dict[tuple[Any, ...], Fraction] = {}
         self.bounds: dict[str, list[Any]] = {name: [] for heads, _ in self.layers for name, *_ in heads}
         self.cache: dict[Any, Any] = {}
+        self.numbers: dict[str, Any] = {}
         self.prove(told)
 
     def prove(self, told: dict[str, list[Any]] | None) -> None:
@@ -244,6 +245,8 @@ class CertificateChecker(Claim, Costs):
         work, wrong = (self._nearest if kind == "nearest" else self._counted), list[list[Any]]()
         read = [self._types(name, claim, values[j - 1], keys[j - 1], j) if kind == "nearest" else
                 (values[j - 1].get(None, Fraction(0)), keys[j - 1]) for j in self.places]  # fmt: skip
+        if kind == "number":
+            self.numbers[name] = pairs, read
         before: Any = None
         for i in self.places:
             queries = [combine((self.inverse[i - 1], self.apply(query, i))) for query, _ in pairs]
@@ -411,7 +414,7 @@ class CertificateChecker(Claim, Costs):
             if op == "at least":
                 ends[""] = None if any(truth[name] != goal for name in lemmas) else self._reach(line, sizes, goal, i)
             if all(ends.values()):
-                total = bias + sum(a * self._clip(k, form, ends, i) for a, form in forms)
+                total = bias + sum(a * self._clip(k, form, ends, line, i) for a, form in forms)
                 hold(total == ((goal and not edge) != negated), told)
 
     def about(self, i: int) -> tuple[Any, ...]:
@@ -463,10 +466,70 @@ class CertificateChecker(Claim, Costs):
             return (-Fraction(wrong[i - 1][0], GRID), Fraction(wrong[i - 1][0], GRID))
         return None if off is None else (1 - Fraction(off, GRID), 1) if bit else (0, Fraction(off, GRID))
 
-    def _clip(self, k: str, form: Value, ends: dict[Any, Any], i: int) -> Any:
-        low, high = (sum(pick(a * end for end in ends[key]) for key, a in form.items()) for pick in (min, max))
+    def _clip(self, k: str, form: Value, ends: dict[Any, Any], line: Value, i: int) -> Any:
+        low, high = between(form, ends)
+        if not (high <= 0 or low >= 1 or low == high):
+            low, high = self._together(form, ends, line, i) or (low, high)
         hold(high <= 0 or low >= 1 or low == high, f"the bounds do not settle a clip of '{k}' at {i} of {self.n}")
         return min(max(low, 0), 1)
+
+    def _together(self, form: Value, ends: dict[Any, Any], line: Value, i: int) -> tuple[Any, Any] | None:
+        """Between what a clip's input is that reads the difference of two numbers, looked up alike for the counts that
+        T compares: the T next to the threshold says how far apart these are, and so how far off the difference is."""
+        names = [name for name in form if name in self.numbers]
+        if len(names) != 2 or sum(form[name] for name in names) or "" not in form:
+            return None
+        (one, alike), (other, otherwise) = (self._looked_up(name, i) for name in names)
+        step = line.get(one, 0)
+        if (
+            one is None
+            or alike != otherwise
+            or not step
+            or line.keys() - {None} != {one, other}
+            or line[other] != -step
+        ):
+            return None
+        low, high = ends[""]
+        near, far = (low, (low + 1, high)) if low >= 0 else (high, (low, high - 1))
+        apart, off = Fraction(near - line.get(None, 0)) / step, self._offsets(alike)
+        pairs = [(c, c - int(apart)) for c in range(len(off)) if 0 <= c - apart < len(off) and apart.denominator == 1]
+        # Equal counts are looked up by equal queries.
+        found = [(0, 0) if c == d else (off[c][0] - off[d][1], off[c][1] - off[d][0]) for c, d in pairs]
+        cases = [ends | {"": far}] if far[0] <= far[1] else []
+        if found:
+            ranges = min(low for low, _ in found), max(high for _, high in found)
+            apart_by = tuple(Fraction(end, GRID) for end in ranges)
+            cases.append(ends | {"": (near, near), names[0]: apart_by, names[1]: (0, 0)})
+        inputs = [between(form, case) for case in cases]
+        return min(low for low, _ in inputs), max(high for _, high in inputs)
+
+    def _looked_up(self, name: str, i: int) -> tuple[Any, tuple[Any, ...]]:
+        """The count that a head looks up at a position, and how: its queries, how far counts go, what it sees."""
+        (side, claim, *_), (pairs, read) = self.heads[name], self.numbers[name]
+        args, terms = claim["count"]
+        symbol = next((key for key in self.linear(args, terms, 0, i) if key is not None), None)
+        queries = [combine((self.inverse[i - 1], self.apply(query, i))) for query, _ in pairs]
+        asked = tuple((query.get(None, 0), query.get(symbol, 0)) for query in queries)
+        seen = tuple((int(value), *(key.get(None, 0) for key in keys))
+                     for value, keys in (read[j - 1] for j in self.seen(side, i)))  # fmt: skip
+        return symbol, (asked, len(self.seen(terms[0][1], i)), seen)
+
+    def _offsets(self, look_up: tuple[Any, ...]) -> list[tuple[int, int]]:
+        """For each count between what the number that is looked up is, less the one that should be."""
+        if ("offsets", look_up) not in self.cache:
+            queries, size, seen = look_up
+            values, keys = [value for value, *_ in seen], [key for _, *key in seen]
+            scale = common(chain(*queries)) * common(chain(*keys))
+            self.spend((size + 1) * len(seen) * (8 + len(queries)) * (1 + (bits(scale) >> 8)))
+            found = list[tuple[int, int]]()
+            for c in range(size + 1):
+                query = [scale * (a + c * b) for a, b in queries]
+                logits = [int(sum(a * b for a, b in zip(query, key, strict=True))) for key in keys]
+                low = -above(logits, scale, [-value for value in values], -max(c, 1))
+                found.append((low, above(logits, scale, values, max(c, 1))))
+            self.keep(2 * len(found) + len(seen) * (1 + len(queries)))
+            self.cache["offsets", look_up] = found
+        return list(self.cache["offsets", look_up])
 
     def _lemma(self, node: int, name: str, i: int) -> bool:
         """Whether what a head should find at i is the truth of a node there.
@@ -509,3 +572,9 @@ class CertificateChecker(Claim, Costs):
         column = self.bits[where[0]]
         order = [j for j in self.seen(side, i) if column[j - 1] != where[1]]
         return None not in column and (order[::-1] if backwards else order)[-1:] == [i + step]
+
+
+def between(form: Value, ends: dict[Any, Any]) -> tuple[Any, Any]:
+    """Between what numbers a linear form is."""
+    low, high = (sum(pick(a * end for end in ends[key]) for key, a in form.items()) for pick in (min, max))
+    return low, high

@@ -130,6 +130,20 @@ def distance(logits: list[int], scale: int, values: list[int], goal: int) -> int
     return share(max(apart), whole)
 
 
+def above(logits: list[int], scale: int, values: list[int], goal: int) -> int:
+    """At most how far the attended value is above `goal`, below which it is if that is negative; logits as there."""
+    least = most = gain = loss = ZERO
+    top = max(logits)
+    for logit, value in zip(logits, values, strict=True):
+        low, high = exp(max(Fraction(logit - top, scale), Fraction(-FAR)))
+        low = low if top - logit < FAR * scale else ZERO
+        least, most = DOWN.add(least, low), UP.add(most, high)
+        gain = UP.add(gain, UP.multiply(high, Decimal(max(value - goal, 0))))
+        loss = DOWN.add(loss, DOWN.multiply(low, Decimal(max(goal - value, 0))))
+    total = UP.subtract(gain, loss)
+    return share(total, least if total > 0 else most)
+
+
 def worst(weights: list[Any], goal: int) -> int | None:
     """The largest share of wrong values, where the last position that is selected should give `goal` (None: it cannot).
     `weights` has for each position its local types: selected or not, value, bounds of the weight. Wrong values are

@@ -514,7 +514,7 @@ class EveryLengthChecker(CertificateChecker):
         end = self.lower(low, i)
         return None if end is not None and end > -1 else (low, -1)
 
-    def _clip(self, k: str, form: Value, ends: dict[Any, Any], i: int) -> Any:
+    def _clip(self, k: str, form: Value, ends: dict[Any, Any], line: Value, i: int) -> Any:
         low: Any = Fraction(0)
         high: Any = Fraction(0)
         for key, a in form.items():
