@@ -162,6 +162,31 @@ def worst(weights: list[Any], goal: int) -> int | None:
     return max(found, default=None)
 
 
+def worst_of_all(weights: list[Any], goal: int) -> int | None:
+    """At least `worst` of the first one, two, ... or all of the positions: what may be wrong is counted on both sides
+    of a winner wherever it is, and what must be right not at all."""
+    bad, behind = ([max((high for selected, what, _, high in types if what != goal and not (last and selected)),
+                        default=ZERO) for types in weights] for last in (False, True))  # fmt: skip
+    before, alone = ([*accumulate(part, UP.add, initial=ZERO)] for part in (bad, behind))
+    after, found = [*accumulate(behind[::-1], UP.add, initial=ZERO)][::-1], list[int]()
+    for at, types in enumerate(weights):
+        # Where none is selected the last one wins.
+        for wins, wrong in ((True, UP.add(before[at], after[at + 1])), (False, alone[at])):
+            own = [low for selected, what, low, _ in types if what == goal and bool(selected) is wins]
+            if own:
+                found.append(share(wrong, DOWN.add(wrong, min(own))))
+    return max(found, default=None)
+
+
+def falls(fixed: list[int], slope: list[int]) -> int:
+    """Twice the k > 0 for which `fixed + c slope` is -k (j - c)^2 at j = 1, 2, ... for every c, up to what does not
+    depend on j; 0 if there is none."""
+    twice = slope[1] - slope[0] if len(slope) > 1 else 0
+    fine = all(a - slope[0] == twice * j for j, a in enumerate(slope))
+    fine = fine and all(2 * (a - fixed[0]) == twice * (1 - (j + 1) ** 2) for j, a in enumerate(fixed))
+    return twice if fine and twice > 0 else 0
+
+
 def most(found: Iterable[int | None]) -> int | None:
     """The largest that there is."""
     return max((bound for bound in found if bound is not None), default=None)
