@@ -99,10 +99,10 @@ def test_a_certificate_does_not_speak_of_other_lengths(hardsim: Any, since: Path
         ({"min_n": 1}, "bounds of head"),
         ({"min_n": 5}, "bounds of head"),
         ({"max_n": 6}, "bounds of head"),
-        ({"min_n": 6}, "lengths from 1 to 256 can be checked, in this order"),
-        ({"min_n": 0}, "lengths from 1 to 256"),
+        ({"min_n": 6}, "lengths from 1 to 1024 can be checked, in this order"),
+        ({"min_n": 0}, "lengths from 1 to 1024"),
         ({"min_n": True}, "min_n: this should be an integer"),
-        ({"max_n": 257}, "lengths from 1 to 256"),
+        ({"max_n": 1025}, "lengths from 1 to 1024"),
     ):
         target.write_text(text, encoding="utf-8")
         altered(target, lambda document, changes=changes: document.update(changes), resealed=False)
