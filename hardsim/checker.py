@@ -7,6 +7,9 @@ to, each within a bound of what it should be: the worst case over all words, in 
 local type that the nodes it reads allow, for every position that should win. Clips must turn whatever lies within the
 bounds into exactly the truth of the node claimed; `_lemma` says why what a head should find is that truth.
 
+Where all positions of a length ask alike one bound is tried for all (`worst_of_all`), and one for each if that is not
+enough; where nothing depends on the length the longest stands for all (`_looks_back`).
+
 The bounds that are claimed must be exactly those found here, so nothing but the true ones is accepted.
 """
 
