@@ -91,14 +91,15 @@ class CertificateChecker(Claim, Costs):
         live = {lit[0] for lit in (self.root, *self.claims.values())}
         heads = [head for heads, _ in self.layers for head in heads]
         live |= {part[0] for _, _, claim, *_ in heads for part in claim.values() if isinstance(part, tuple)}
-        live |= {claim["count"][0][0][0] for _, _, claim, *_ in heads if "count" in claim}
+        counts = [claim["count"] for _, _, claim, *_ in heads if "count" in claim]
+        sides = {side for _, side, *_ in heads} | {side for _, ((_, side),) in counts}
+        live |= {k for ((k, _),), _ in counts}
         for k in range(len(self.nodes) - 1, -1, -1):
             live |= {a for a, _ in self.lits[k]} if k in live else set()
-        sides = {side for _, side, *_ in heads}
         for k in live:
             op, _, *rest = self.nodes[k]
-            counts = rest[-2] if op in ("at least", "predicate") else [[1, "R"]] if op in ("X", "U") else []
-            sides |= {side for _, side in counts}
+            seen = rest[-2] if op in ("at least", "predicate") else [[1, "R"]] if op in ("X", "U") else []
+            sides |= {side for _, side in seen}
         told = [*self.texts.values(), self.temperature, *(self.conditions[k] for k in live if k in self.conditions)]
         return sides <= {"L"} and not any("n" in what.names for _, what in told)
 

@@ -26,7 +26,6 @@ from hardsim.checking.written import written_down
 from hardsim.errors import InputError, SourceError, Undecided
 from hardsim.exact import GRID, ONE, Rejected, above, falls, worst, worst_of_all
 from hardsim.program.regimes import REGIMES
-from hardsim.sections import LARGEST
 from hardsim.verify import digests, verify
 from tests.certificate_definitions import false_on
 from tests.hostile_certificates import sealed
@@ -226,7 +225,7 @@ def cases() -> Iterator[tuple[Model, dict[str, Any], Subject]]:
 def test_whatever_is_proved_has_a_certificate(request_: Request) -> None:
     proved = 0
     for number, (given, options, subject) in enumerate(cases()):
-        if number % 4:
+        if number % 12:
             continue
         result = plan_proof(subject, request_).prove(None)
         if result.verdict is not Verdict.PROVED or any(one.proved_by == "every word" for one in result.lengths):
@@ -235,4 +234,4 @@ def test_whatever_is_proved_has_a_certificate(request_: Request) -> None:
         text, _ = written_down("certificate", subject, request_, result)
         assert verify(json.loads(text)) is None, (given.name, options)
         assert len(text) < 5_000_000
-    assert proved > 50
+    assert proved > 20
