@@ -7,6 +7,9 @@ to, each within a bound of what it should be: the worst case over all words, in 
 local type that the nodes it reads allow, for every position that should win. Clips must turn whatever lies within the
 bounds into exactly the truth of the node claimed; `_lemma` says why what a head should find is that truth.
 
+Where all positions of a length ask alike one bound is tried for all (`worst_of_all`), and one for each if that is not
+enough; where nothing depends on the length the longest stands for all (`_looks_back`).
+
 The bounds that are claimed must be exactly those found here, so nothing but the true ones is accepted.
 """
 
@@ -14,25 +17,31 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import chain, product
+from math import isqrt
 from typing import Any
 
 from hardsim.exact import (
+    FAR,
     GRID,
     Costs,
+    Rejected,
     Value,
+    above,
     bits,
     combine,
     common,
     distance,
     exp_up_to,
+    falls,
     hold,
     most,
     too_large,
     words,
     worst,
+    worst_of_all,
 )
 from hardsim.expressions import Expression, evaluate, inverse_of
-from hardsim.sections import Claim
+from hardsim.sections import SCHEMA_VERSION, Claim
 
 WIDE = 12
 """Nodes whose truths are enumerated together; beyond it they count as independent, which is sound."""
@@ -53,14 +62,49 @@ class CertificateChecker(Claim, Costs):
         self.values: dict[tuple[Any, ...], Fraction] = {}
         self.bounds: dict[str, list[Any]] = {name: [] for heads, _ in self.layers for name, *_ in heads}
         self.cache: dict[Any, Any] = {}
+        self.numbers: dict[str, Any] = {}
+        # Bounds of version 2 are those of each position.
+        self.old = document.get("schema_version", SCHEMA_VERSION) < SCHEMA_VERSION
+        self.together, self.joined, self.apart = not self.old, False, False
         self.prove(told)
 
     def prove(self, told: dict[str, list[Any]] | None) -> None:
-        """One length after the other."""
-        for n in self.lengths:
+        """One length after the other, or where nothing depends on the length the longest one."""
+        prefix = not self.old and self._looks_back()
+        for done, n in enumerate(self.lengths[-1:] if prefix else self.lengths):
             self._compare(told)
-            self._length(n)
+            self.joined = False
+            try:
+                self._length(n)
+            except Rejected:
+                if not self.joined:
+                    raise
+                self.together = False  # with bounds for each position by itself
+                self.cache = {}
+                for rows in self.bounds.values():
+                    del rows[done:]
+                self._length(n)
+            for i in range(self.lengths[0] if prefix else n, n + 1):
+                hold(self._right(i), f"the output '{self.output}' is not the root of the formula at length {i}")
         self._compare(told, whole=True)
+
+    def _looks_back(self) -> bool:
+        """Whether nothing depends on what follows a position, or on the length: then what holds at a position of a word
+        holds at the end of the word up to there."""
+        live = {lit[0] for lit in (self.root, *self.claims.values())}
+        heads = [head for heads, _ in self.layers for head in heads]
+        live |= {part[0] for _, _, claim, *_ in heads for part in claim.values() if isinstance(part, tuple)}
+        counts = [claim["count"] for _, _, claim, *_ in heads if "count" in claim]
+        sides = {side for _, side, *_ in heads} | {side for _, ((_, side),) in counts}
+        live |= {k for ((k, _),), _ in counts}
+        for k in range(len(self.nodes) - 1, -1, -1):
+            live |= {a for a, _ in self.lits[k]} if k in live else set()
+        for k in live:
+            op, _, *rest = self.nodes[k]
+            seen = rest[-2] if op in ("at least", "predicate") else [[1, "R"]] if op in ("X", "U") else []
+            sides |= {side for _, side in seen}
+        told = [*self.texts.values(), self.temperature, *(self.conditions[k] for k in live if k in self.conditions)]
+        return sides <= {"L"} and not any("n" in what.names for _, what in told)
 
     def _compare(self, told: dict[str, list[Any]] | None, whole: bool = False) -> None:
         """Hold bounds that are claimed against those found up to now: what is wrong shows at the first length."""
@@ -90,7 +134,6 @@ class CertificateChecker(Claim, Costs):
         self._sharpen()
         self.unit = max(self.least, words(self.inverse))
         self._walk()
-        hold(self._right(n), f"the output '{self.output}' is not the root of the formula at length {n}")
 
     def _sharpen(self) -> None:
         """One over the temperature, which must be positive, by position. Where that is no rational number `inverse` is
@@ -110,8 +153,12 @@ class CertificateChecker(Claim, Costs):
 
     def _right(self, i: int) -> bool:
         """Whether the output at a position is the root of the formula. What nothing writes is 0 everywhere."""
-        return self.x[self.output][i - 1] == self.truth(self.root, i) if self.output in self.x else not self.truth(
-            self.root, i)  # fmt: skip
+        off = combine((1, self.truth(self.root, i)), (-1, self.x[self.output][i - 1] if self.output in self.x else {}))
+        nodes = tuple(sorted(off.keys() - {None}, key=str))
+        if not off or not all(isinstance(k, int) for k in nodes):
+            return not off
+        rows = (dict(zip(nodes, told, strict=True)) | {None: 1} for told in self.possible(nodes, i))
+        return not any(sum(a * row[k] for k, a in off.items()) for row in rows)
 
     def _walk(self) -> None:
         """What all coordinates are, layer by layer."""
@@ -155,7 +202,9 @@ class CertificateChecker(Claim, Costs):
         self.spend(1 + len(args))
         if op == "letters":
             return int(bool(rest)) if len(rest) in (0, len(self.alphabet)) else None
-        if op in ("Y", "X", "S", "U", "holds"):
+        if op in ("Y", "X", "S", "U"):
+            return self._near(op, args, i)
+        if op == "holds":
             return None
         if op == "true":
             return 1
@@ -164,6 +213,16 @@ class CertificateChecker(Claim, Costs):
             return None if None in known else self.join(op, [bool(self.truth(lit, i)) for lit in args])
         total = self.linear(args, rest[-2], rest[-1], i)
         return self._decided(k, op, total.get(None, 0), i) if total.keys() <= {None} else None
+
+    def _near(self, op: str, args: list[Any], i: int) -> int | None:
+        """The truth of an operator that looks to one side, if no word changes it: what it is about is known at all
+        positions; or nothing is on that side; or (S, U) it holds here."""
+        column = self.bits[args[-1][0]]
+        known = {None if bit is None else int(bit != args[-1][1]) for bit in column}
+        here = None if column[i - 1] is None else int(column[i - 1] != args[-1][1])
+        if self._edge("Y" if op in ("Y", "S") else "X", i):
+            return here if op in ("S", "U") else 0
+        return known.pop() if len(known) == 1 else 1 if here and op in ("S", "U") else None
 
     def _decided(self, k: int, op: str, total: Any, i: int) -> int | None:
         """The truth of a comparison, or of a predicate, of a number."""
@@ -270,9 +329,14 @@ class CertificateChecker(Claim, Costs):
         work, wrong = (self._nearest if kind == "nearest" else self._counted), list[list[Any]]()
         read = [self._types(name, claim, values[j - 1], keys[j - 1], j) if kind == "nearest" else
                 (values[j - 1].get(None, Fraction(0)), keys[j - 1]) for j in self.places]  # fmt: skip
+        if kind == "number":
+            self.numbers[name] = pairs, read
+        asked = [[combine((self.inverse[i - 1], self.apply(query, i))) for query, _ in pairs] for i in self.places]
+        if kind == "nearest" and (found := self._at_once(name, (side, claim["backwards"]), asked, read)) is not None:
+            self.bounds[name].append(found)
+            return [found] * self.n
         before: Any = None
-        for i in self.places:
-            queries = [combine((self.inverse[i - 1], self.apply(query, i))) for query, _ in pairs]
+        for i, queries in enumerate(asked, start=1):
             size = len(self.seen(claim["count"][1][0][1], i)) if "count" in claim else 0
             same = (queries, self.stretch[i - 1], size, self.seen(side, i), i * (kind == "sign"))
             again = wrong[-1:] if same == before else list[list[Any]]()
@@ -303,22 +367,42 @@ class CertificateChecker(Claim, Costs):
         self.keep(len(found) * (1 + len(keys)))
         return frozenset(found)
 
-    def _nearest(self, name: str, claim: dict[str, Any], queries: list[Value], read: list[Any], i: int) -> list[Any]:
+    def _at_once(self, name: str, way: tuple[str, bool], asked: list[Any], read: list[Any]) -> list[Any] | None:
+        """A bound for all positions that see those up to them, or from them on, and ask alike; None for others."""
+        if not self.together or way not in (("L", False), ("R", True)) or any(query != asked[0] for query in asked):
+            return None
+        if len({*self.stretch}) > 1:
+            return None
+        weights, far = self._weights(self._query(name, asked[0]), read[::-1] if way[1] else read, self.stretch[0])
+        if far:
+            return None
+        self.joined = True
+        return [worst_of_all(weights, goal) for goal in (0, 1)]
+
+    def _query(self, name: str, queries: list[Value]) -> tuple[Any, ...]:
+        """A query that no word changes."""
         hold(all({*query} <= {None} for query in queries), f"the query of head {name} depends on the word")
-        query, order = tuple(query.get(None, 0) for query in queries), tuple(read[::-1] if claim["backwards"] else read)
+        return tuple(query.get(None, 0) for query in queries)
+
+    def _weights(self, query: tuple[Any, ...], order: Any, stretch: Any) -> tuple[list[Any], bool]:
+        """By position its local types: selected or not, value, bounds of the weight; and whether logits are too large
+        for these, which are of a hotter temperature then."""
+        self.spend(40 * (1 + len(query)) * sum(map(len, order)))
+        logits = [[sum((x * y for x, y in zip(query, key, strict=True)), Fraction(0)) for _, _, *key in types]
+                  for types in order]  # fmt: skip
+        far = too_large(chain(*logits), stretch)
+        if far:
+            shrunk = min(LARGE / max(map(abs, chain(*logits))), 1)
+            logits, stretch = [[x * shrunk for x in row] for row in logits], 1
+        return [[(a, b, *exp_up_to(x, stretch)) for (a, b, *_), x in zip(types, row, strict=True)]
+                for types, row in zip(order, logits, strict=True)], far  # fmt: skip
+
+    def _nearest(self, name: str, claim: dict[str, Any], queries: list[Value], read: list[Any], i: int) -> list[Any]:
+        query, order = self._query(name, queries), tuple(read[::-1] if claim["backwards"] else read)
         self.spend(len(order))
-        stretch = self.stretch[i - 1]
-        known = query, order, stretch
+        known = query, order, self.stretch[i - 1]
         if known not in self.cache:
-            self.spend(40 * (1 + len(query)) * sum(map(len, order)))
-            logits = [[sum((x * y for x, y in zip(query, key, strict=True)), Fraction(0)) for _, _, *key in types]
-                      for types in order]  # fmt: skip
-            far = too_large(chain(*logits), stretch)
-            if far:  # those at a temperature that is hotter
-                shrunk = min(LARGE / max(map(abs, chain(*logits))), 1)
-                logits, stretch = [[x * shrunk for x in row] for row in logits], 1
-            weights = [[(a, b, *exp_up_to(x, stretch)) for (a, b, *_), x in zip(types, row, strict=True)]
-                       for types, row in zip(order, logits, strict=True)]  # fmt: skip
+            weights, far = self._weights(query, order, self.stretch[i - 1])
             # Where none is selected, the last one wins.
             alone = [[kind for kind in types if not kind[0]] for types in weights]
             alone[-1:] = [[(1, *kind[1:]) for kind in alone[-1]]]
@@ -358,12 +442,20 @@ class CertificateChecker(Claim, Costs):
         below = [common(chain(*pairs)), common(chain(*keys))]
         whole = [(int(a * below[0]), int(b * below[0])) for a, b in pairs]
         rows = [[int(b * below[1]) for b in row] for row in keys]
-        self.spend(len(points) * len(rows) * (4 + len(queries)) * (1 + (bits(below[0]) + bits(below[1]) >> 8)))
+        fixed, slope = ([sum(pair[k] * b for pair, b in zip(whole, row, strict=True)) for row in rows] for k in (0, 1))
+        scale, reach = below[0] * below[1], len(rows)
+        if symbol and kind != "sign" and not self.old and (twice := falls(fixed, slope)):
+            # Beyond its reach all weights together are less than a unit of a bound. A number is farthest off at an end.
+            reach = isqrt(2 * FAR * scale // twice) + 1
+            points = points[:2] if kind == "number" else points
+        self.spend((len(points) * min(len(rows), 2 * reach + 1) * 6 + len(rows) * len(queries))
+                   * (1 + (bits(below[0]) + bits(below[1]) >> 8)))  # fmt: skip
         for c, goal in points:
-            query = [a + c * b for a, b in whole]
-            logits = [sum(a * b for a, b in zip(query, row, strict=True)) for row in rows]
+            near = slice(max(0, c - 1 - reach), max(c, 1) + reach)
+            logits = [a + c * b for a, b in zip(fixed[near], slope[near], strict=True)]
             bit = 0 if kind == "number" else int(goal)
-            wrong[bit] = max(wrong[bit] or 0, distance(logits, below[0] * below[1], values, goal, self.stretch[i - 1]))
+            off = distance(logits, scale, values[near], goal, self.stretch[i - 1])
+            wrong[bit] = max(wrong[bit] or 0, off + (len(logits) < len(rows)))
         return wrong
 
     def along(self, form: Value, line: Value) -> Value:
@@ -427,7 +519,7 @@ class CertificateChecker(Claim, Costs):
         self.spend(len(known) + sum(map(len, (forms, line, found))))
         if key in self.cache:
             return
-        self.cache[key] = True
+        self.apart = False
         ways = len(free) + len(heads) + (op == "at least")
         self.spend(2 * (2 + len(known) + sum(1 + len(form) for _, form in forms)) << ways)
         for chosen in product((0, 1), repeat=ways):
@@ -445,8 +537,10 @@ class CertificateChecker(Claim, Costs):
             if op == "at least":
                 ends[""] = None if any(truth[name] != goal for name in lemmas) else self._reach(line, sizes, goal, i)
             if all(ends.values()):
-                total = bias + sum(a * self._clip(k, form, ends, i) for a, form in forms)
+                total = bias + sum(a * self._clip(k, form, ends, line, i) for a, form in forms)
                 hold(total == ((goal and not edge) != negated), told)
+        if not self.apart:  # which goes by more than bounds
+            self.cache[key] = True
 
     def about(self, i: int) -> tuple[Any, ...]:
         """What else truths at a position depend on."""
@@ -497,10 +591,70 @@ class CertificateChecker(Claim, Costs):
             return (-Fraction(wrong[i - 1][0], GRID), Fraction(wrong[i - 1][0], GRID))
         return None if off is None else (1 - Fraction(off, GRID), 1) if bit else (0, Fraction(off, GRID))
 
-    def _clip(self, k: str, form: Value, ends: dict[Any, Any], i: int) -> Any:
-        low, high = (sum(pick(a * end for end in ends[key]) for key, a in form.items()) for pick in (min, max))
+    def _clip(self, k: str, form: Value, ends: dict[Any, Any], line: Value, i: int) -> Any:
+        low, high = between(form, ends)
+        if not (high <= 0 or low >= 1 or low == high):
+            low, high = self._together(form, ends, line, i) or (low, high)
         hold(high <= 0 or low >= 1 or low == high, f"the bounds do not settle a clip of '{k}' at {i} of {self.n}")
         return min(max(low, 0), 1)
+
+    def _together(self, form: Value, ends: dict[Any, Any], line: Value, i: int) -> tuple[Any, Any] | None:
+        """Between what a clip's input is that reads the difference of two numbers, looked up alike for the counts that
+        T compares: the T next to the threshold says how far apart these are, and so how far off the difference is."""
+        names = [name for name in form if name in self.numbers]
+        if len(names) != 2 or sum(form[name] for name in names) or "" not in form:
+            return None
+        (one, alike), (other, otherwise) = (self._looked_up(name, i) for name in names)
+        step = line.get(one, 0)
+        if (
+            one is None
+            or alike != otherwise
+            or not step
+            or line.keys() - {None} != {one, other}
+            or line[other] != -step
+        ):
+            return None
+        low, high = ends[""]
+        near, far = (low, (low + 1, high)) if low >= 0 else (high, (low, high - 1))
+        apart, off = Fraction(near - line.get(None, 0)) / step, self._offsets(alike)
+        pairs = [(c, c - int(apart)) for c in range(len(off)) if 0 <= c - apart < len(off) and apart.denominator == 1]
+        # Equal counts are looked up by equal queries.
+        found = [(0, 0) if c == d else (off[c][0] - off[d][1], off[c][1] - off[d][0]) for c, d in pairs]
+        cases = [ends | {"": far}] if far[0] <= far[1] else []
+        if found:
+            ranges = min(low for low, _ in found), max(high for _, high in found)
+            apart_by = tuple(Fraction(end, GRID) for end in ranges)
+            cases.append(ends | {"": (near, near), names[0]: apart_by, names[1]: (0, 0)})
+        self.apart, inputs = True, [between(form, case) for case in cases]
+        return min(low for low, _ in inputs), max(high for _, high in inputs)
+
+    def _looked_up(self, name: str, i: int) -> tuple[Any, tuple[Any, ...]]:
+        """The count that a head looks up at a position, and how: its queries, how far counts go, what it sees."""
+        (side, claim, *_), (pairs, read) = self.heads[name], self.numbers[name]
+        args, terms = claim["count"]
+        symbol = next((key for key in self.linear(args, terms, 0, i) if key is not None), None)
+        queries = [combine((self.inverse[i - 1], self.apply(query, i))) for query, _ in pairs]
+        asked = tuple((query.get(None, 0), query.get(symbol, 0)) for query in queries)
+        seen = tuple((int(value), *(key.get(None, 0) for key in keys))
+                     for value, keys in (read[j - 1] for j in self.seen(side, i)))  # fmt: skip
+        return symbol, (asked, len(self.seen(terms[0][1], i)), seen, self.stretch[i - 1])
+
+    def _offsets(self, look_up: tuple[Any, ...]) -> list[tuple[int, int]]:
+        """For each count between what the number that is looked up is, less the one that should be."""
+        if ("offsets", look_up) not in self.cache:
+            queries, size, seen, stretch = look_up
+            values, keys = [value for value, *_ in seen], [key for _, *key in seen]
+            scale = common(chain(*queries)) * common(chain(*keys))
+            self.spend((size + 1) * len(seen) * (8 + len(queries)) * (1 + (bits(scale) >> 8)))
+            found = list[tuple[int, int]]()
+            for c in range(size + 1):
+                query = [scale * (a + c * b) for a, b in queries]
+                logits = [int(sum(a * b for a, b in zip(query, key, strict=True))) for key in keys]
+                low = -above(logits, scale, [-value for value in values], -max(c, 1), stretch)
+                found.append((low, above(logits, scale, values, max(c, 1), stretch)))
+            self.keep(2 * len(found) + len(seen) * (1 + len(queries)))
+            self.cache["offsets", look_up] = found
+        return list(self.cache["offsets", look_up])
 
     def _lemma(self, node: int, name: str, i: int) -> bool:
         """Whether what a head should find at i is the truth of a node there.
@@ -543,3 +697,9 @@ class CertificateChecker(Claim, Costs):
         column = self.bits[where[0]]
         order = [j for j in self.seen(side, i) if column[j - 1] != where[1]]
         return None not in column and (order[::-1] if backwards else order)[-1:] == [i + step]
+
+
+def between(form: Value, ends: dict[Any, Any]) -> tuple[Any, Any]:
+    """Between what numbers a linear form is."""
+    low, high = (sum(pick(a * end for end in ends[key]) for key, a in form.items()) for pick in (min, max))
+    return low, high

@@ -148,6 +148,20 @@ def distance(logits: list[int], scale: int, values: list[int], goal: int, stretc
     return share(max(apart), whole)
 
 
+def above(logits: list[int], scale: int, values: list[int], goal: int, stretch: Rational) -> int:
+    """At most how far the attended value is above `goal`, below which it is if that is negative; logits as there."""
+    least = most = gain = loss = ZERO
+    top = max(logits)
+    for logit, value in zip(logits, values, strict=True):
+        low, high = exp_up_to(max(Fraction(logit - top, scale), Fraction(-FAR)), stretch)
+        low = low if top - logit < FAR * scale else ZERO
+        least, most = DOWN.add(least, low), UP.add(most, high)
+        gain = UP.add(gain, UP.multiply(high, Decimal(max(value - goal, 0))))
+        loss = DOWN.add(loss, DOWN.multiply(low, Decimal(max(goal - value, 0))))
+    total = UP.subtract(gain, loss)
+    return share(total, least if total > 0 else most)
+
+
 def worst(weights: list[Any], goal: int, colder: bool = False) -> int | None:
     """The largest share of wrong values, where the last position that is selected should give `goal` (None: it cannot).
     `weights` has for each position its local types: selected or not, value, bounds of the weight. Wrong values are
@@ -169,6 +183,31 @@ def worst(weights: list[Any], goal: int, colder: bool = False) -> int | None:
             found.append(share(wrong, DOWN.add(wrong, DOWN.add(right, min(wins)))))
     hold(not colder or max(found, default=0) < GRID // 2, "too large: a logit")
     return max(found, default=None)
+
+
+def worst_of_all(weights: list[Any], goal: int) -> int | None:
+    """At least `worst` of the first one, two, ... or all of the positions: what may be wrong is counted on both sides
+    of a winner wherever it is, and what must be right not at all."""
+    bad, behind = ([max((high for selected, what, _, high in types if what != goal and not (last and selected)),
+                        default=ZERO) for types in weights] for last in (False, True))  # fmt: skip
+    before, alone = ([*accumulate(part, UP.add, initial=ZERO)] for part in (bad, behind))
+    after, found = [*accumulate(behind[::-1], UP.add, initial=ZERO)][::-1], list[int]()
+    for at, types in enumerate(weights):
+        # Where none is selected the last one wins.
+        for wins, wrong in ((True, UP.add(before[at], after[at + 1])), (False, alone[at])):
+            own = [low for selected, what, low, _ in types if what == goal and bool(selected) is wins]
+            if own:
+                found.append(share(wrong, DOWN.add(wrong, min(own))))
+    return max(found, default=None)
+
+
+def falls(fixed: list[int], slope: list[int]) -> int:
+    """Twice the k > 0 for which `fixed + c slope` is -k (j - c)^2 at j = 1, 2, ... for every c, up to what does not
+    depend on j; 0 if there is none."""
+    twice = slope[1] - slope[0] if len(slope) > 1 else 0
+    fine = all(a - slope[0] == twice * j for j, a in enumerate(slope))
+    fine = fine and all(2 * (a - fixed[0]) == twice * (1 - (j + 1) ** 2) for j, a in enumerate(fixed))
+    return twice if fine and twice > 0 else 0
 
 
 def most(found: Iterable[int | None]) -> int | None:

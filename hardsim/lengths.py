@@ -11,10 +11,13 @@ x + x^2 + ... = x/(1 - x). Those beyond the winner are not selected.
  - `2x/(1 + x)`: they lose g nats a position too, so the weight off the winner is at most 2x/(1 - x) of it.
  - `x`: they lose g (j - 1) (a head that looks backwards: g (n - j)), as much as if they stood before the first
    position: x^w/(1 - x), while the w - 1 positions before the winner weigh at most (x - x^w)/(1 - x).
-Look-up: the logits are -k (j - c)^2 with k >= g. Since m^2 >= 3m - 2 for m >= 1 the weights at distance m are at most
-x^(3m - 2), so that with t = x/(1 - x^3) a truth is off by at most `2t/(1 + 2t)`, and a number, whose two sides pull in
-opposite directions, by the sum of m x^(3m - 2), `x/(1 - x^3)^2`; for the count 0, which finds position 1, the weights
-x^(m^2 + 2m) are smaller still.
+Look-up: the logits are -k (j - c)^2 with k >= g. The weights at distance m are at most x^(m^2), and since
+m^2 - 9 >= 7 (m - 3) for m >= 3 those of one side add up to at most t = x + x^4 + x^9/(1 - x^7): a truth is off by at
+most `2t/(1 + 2t)`, where even and odd positions differ in it without x^4. The two sides of a number pull in opposite
+directions: it is off by at most the mean distance on one of them, the winner's being 0. Positions that are farther off
+than that mean would increase it, as would a smaller k, so it is at most `(x + 2x^4 + 3x^9/(1 - x^7)^2)/(1 + x + x^4)`.
+For the count 0, which finds position 1, the weights are x^(m^2 + 2m), and m^2 + 2m >= 5m - 2: at most
+`x^3/(1 - x^5)^2`.
 Sign: the number y tested is s T + r with r > 0 and s - r > 0, so |y| >= min(r, s - r) whether T >= 0 or T <= -1. Keys
 are k at even positions and -k at odd ones: the wrong ones lose g = 2 |y| k, and of two or more neighbours there are at
 most twice as many of them: `2x/(1 + 2x)`. With keys k j^2 and query i the best right position has at least
@@ -31,14 +34,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
-from itertools import chain, product
+from itertools import accumulate, chain, product, repeat
 from math import ceil, gcd
 from typing import Any
 
 from hardsim import polynomials
 from hardsim.checker import CertificateChecker
 from hardsim.enclosures import FUNCTIONS
-from hardsim.exact import DOWN, ONE, UP, Costs, Rejected, Value, combine, exp, hold, share
+from hardsim.exact import DOWN, ONE, UP, ZERO, Costs, Rejected, Value, combine, exp, hold, share
 from hardsim.expressions import PREDICATES, Tree
 from hardsim.polynomials import NAMES, VARIABLE, Number, Polynomial, RationalFunction, line, positive
 from hardsim.sides import MonotoneBounds, has_function
@@ -439,7 +442,8 @@ class EveryLengthChecker(CertificateChecker):
             rates.append(self.lower(k, i) or Fraction(0))
         rate = min(rates)
         hold(rate > 0, f"head {name}: what is not looked up is not seen to fall behind")
-        series = "x/(1 - x^3)^2" if number else "2t/(1 + 2t), t = x/(1 - x^3)"
+        turns = [[{None: 1} if one.even_i is even else {} for one in CLASSES] for even in (True, False)]
+        series = NUMBER if number else ALTERNATING if values in turns else TABLE
         error = share(of_x(rate, series), ONE)
         return self._found(name, rate, series, [[error, None] if number else [error, error]] * len(CLASSES))
 
@@ -526,7 +530,7 @@ class EveryLengthChecker(CertificateChecker):
         end = self.lower(low, i)
         return None if end is not None and end > -1 else (low, -1)
 
-    def _clip(self, k: str, form: Value, ends: dict[Any, Any], i: int) -> Any:
+    def _clip(self, k: str, form: Value, ends: dict[Any, Any], line: Value, i: int) -> Any:
         low: Any = Fraction(0)
         high: Any = Fraction(0)
         for key, a in form.items():
@@ -561,6 +565,8 @@ class EveryLengthChecker(CertificateChecker):
 
 SIDES = (("L", False), ("", False), ("R", True), ("", True))
 """The sides on which a head can look, and whether backwards."""
+NUMBER = "max((x + 2x^4 + 3x^9/(1 - x^7)^2)/(1 + x + x^4), x^3/(1 - x^5)^2)"
+TABLE, ALTERNATING = "2t/(1 + 2t), t = x + x^4 + x^9/(1 - x^7)", "2t/(1 + 2t), t = x + x^9/(1 - x^7)"
 MOST_RATE = Fraction(64)
 """A rate that is large enough for every purpose."""
 COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
@@ -621,19 +627,23 @@ def quadratic(column: list[Number], name: str) -> tuple[Number, Number]:
 
 
 def of_x(rate: Fraction, series: str) -> Decimal:
-    """An upper bound of a series at x = e^-rate: each grows with x."""
-    x = exp(-rate)[1]
+    """An upper bound of a series at x = e^-rate."""
+    low, x = exp(-rate)
     if series == "x":
         return x
     if series in ("2x/(1 + x)", "2x/(1 + 2x)"):
         twice = UP.multiply(Decimal(2), x)
         return UP.divide(twice, DOWN.add(ONE, x if series == "2x/(1 + x)" else DOWN.multiply(Decimal(2), x)))
-    rest = DOWN.subtract(ONE, UP.multiply(x, UP.multiply(x, x)))
-    hold(rest > 0, "a rate is too small")
-    t = UP.divide(x, rest)
-    if series == "x/(1 - x^3)^2":
-        return UP.divide(t, rest)
-    return UP.divide(UP.multiply(Decimal(2), t), DOWN.add(ONE, DOWN.multiply(Decimal(2), t)))
+    power = [ONE, *accumulate(repeat(x, 9), UP.multiply)]
+    rest, more = (DOWN.subtract(ONE, power[k]) for k in (7, 5))
+    hold(rest > 0 and more > 0, "a rate is too small")
+    tail, two = UP.divide(power[9], rest), Decimal(2)
+    if series == NUMBER:
+        least = DOWN.add(DOWN.add(ONE, low), DOWN.multiply(*[DOWN.multiply(low, low)] * 2))
+        top = UP.add(UP.add(x, UP.multiply(two, power[4])), UP.divide(UP.multiply(Decimal(3), tail), rest))
+        return max(UP.divide(top, least), UP.divide(UP.divide(power[3], more), more))
+    t = UP.add(UP.add(x, tail), power[4] if series == TABLE else ZERO)
+    return UP.divide(UP.multiply(two, t), DOWN.add(ONE, DOWN.multiply(two, t)))
 
 
 def ramp(rate: Fraction) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 from hardsim.exact import RATIONAL, exact, hold
 from hardsim.expressions import Expression, expression
 
-FORMAT, SCHEMA_VERSION, LARGEST = "hardsim-certificate", 3, 256
+FORMAT, SCHEMA_VERSION, LARGEST = "hardsim-certificate", 3, 1024
 VERSIONS = (2, SCHEMA_VERSION)
 """Of certificates that are read. Those of version 2 have no propositions."""
 EVERY_LENGTH = (

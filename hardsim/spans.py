@@ -477,16 +477,36 @@ class Functions:
             found = self._truth(parts[0], names, domain)
             return None if found is None else not found
         if op != "chain":
+            self._integer(parts[0], names, domain)
             return None
         first, *others = parts
         if others[0][0] in ("and", "or"):
             decides = others[0][0] == "or"
             some = [self._truth(part, names, domain) for part in (first, *(part for _, part in others))]
             return decides if decides in some else None if None in some else not decides
-        terms = [self._number(part, names, domain) for part in (first, *(part for _, part in others))]
-        steps = zip((name for name, _ in others), terms, terms[1:], strict=False)
-        some = [self._compared(name, left - right, domain) for name, left, right in steps]
+        terms = [self._term(part, names, domain) for part in (first, *(part for _, part in others))]
+        some = [None if left is None or right is None else self._compared(name, left - right, domain)
+                for (name, _), left, right in zip(others, terms, terms[1:], strict=False)]  # fmt: skip
         return False if False in some else None if None in some else True
+
+    def _term(self, tree: Tree, names: Mapping[str, Number], domain: Domain) -> Number | None:
+        """A number that is compared; None of one that has a value, with remainders in it, of which nothing is known."""
+        if isinstance(tree, int | str) or tree[0] not in ("chain", "-"):
+            return self._number(tree, names, domain)
+        op, first, *rest = tree
+        if op == "-":
+            inner = self._term(first, names, domain)
+            return None if inner is None else -1 * inner
+        terms = [self._term(part, names, domain) for part in (first, *(part for _, part in rest))]
+        for (name, _), by in zip(rest, terms[1:], strict=True):
+            fine = name not in ("/", "//", "%") or (by is not None and self._apart(by, domain))
+            hold(fine, "what an expression divides by may be 0")
+        known = None not in terms and not any(name in ("//", "%") for name, _ in rest)
+        return self._number(tree, names, domain) if known else None
+
+    def _integer(self, tree: Tree, names: Mapping[str, Number], domain: Domain) -> None:
+        """Hold that what a predicate is asked of is an integer."""
+        hold(self.signs.multiple(self._number(tree, names, domain), 1), "a predicate is asked of no integer")
 
     def _compared(self, op: str, difference: Number, domain: Domain) -> bool | None:
         for sign in (1, -1):

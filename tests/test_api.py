@@ -350,8 +350,6 @@ def test_integers_may_be_of_numpy(since: Model) -> None:
         ("check", {"resume": "/nowhere/x"}, "--resume /nowhere/x", "resume /nowhere/x: cannot be written"),
         ("prove", {"min_n": 9, "max_n": 4}, "--min-n 9 --max-n 4", "min_n=9 is larger than max_n=4"),
         ("prove", {"min_n": 65}, "--min-n 65", "min_n=65 is larger than the largest, 64 unless max_n says otherwise"),
-        ("prove", {"certificate": "c", "heads_only": True}, "--certificate c --heads-only", "heads_only claims"),
-        ("prove", {"certificate": "c", "max_n": 20000}, "--certificate c --max-n 20000", "certificates go up"),
         ("words", {"by": "guess"}, "--by guess", "'guess' is not one of 'oracle', 'hard', 'soft'"),
         ("words", {"max_n": 11}, "--max-n 11", "are 265,719 words, and at most 100,000 are tried"),
         ("words", {"max_n": 9, "exhaustive": 9}, "--max-n 9 --exhaustive 9", "or allow more: exhaustive=29523"),
@@ -874,15 +872,19 @@ def test_a_false_specification_is_the_files_fault(
     raised(InvariantError, made.check, match="^a claim is false$")
 
 
-def test_no_certificate_of_what_is_no_formula(since: Model, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    hard = since.compile(hard=True)
+def test_a_certificate_of_a_hard_attention_model_is_of_its_formula(since: Model, tmp_path: Path) -> None:
+    hard, target = since.compile(hard=True), tmp_path / "c.json"
     path = tmp_path / "hard.ahat.json"
     hard.save(path)
-    error = raised(InputError, hard.prove, certificate=tmp_path / "c.json", max_n=2, match="is no formula")
-    assert run(["prove", str(path), "--certificate", str(tmp_path / "c.json"), "--max-n", "2"]) == error.exit_code
-    assert "is no formula, and certificates of proofs by heads say that a network is one" in capsys.readouterr().err
     raised(InputError, hard.prove, smt=tmp_path / "q.smt2", all_n=True, match="is no formula, and queries of proofs")
-    assert [found.name for found in tmp_path.iterdir()] == ["hard.ahat.json"]
+    assert hard.prove(certificate=target, max_n=2).claim == "heads"
+    assert (
+        run(["verify", str(target), "--model", str(path), "--formula", str(Path("formulas/since.ltl").resolve())]) == 0
+    )
+    since.compile(hard=True, beta=5).save(path)
+    assert run(["verify", str(target), "--model", str(path)]) == 1
+    since.compile(max_n=2).save(path)
+    assert run(["verify", str(target), "--model", str(path)]) == 0
 
 
 # ---- the package ----

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, assert_never
 
-from hardsim.checking.result import InputName, Length, verdict_summary
+from hardsim.checking.result import InputName, Length, span_text, verdict_summary
 from hardsim.checking.subject import Subject, own_predicates
 from hardsim.errors import HardsimError, InputError, Undecided
 from hardsim.exact import Rejected, hold
@@ -22,7 +22,7 @@ from hardsim.lang.arith import Arith, in_python
 from hardsim.lang.ast import FormulaFile, UserPredicate
 from hardsim.lang.core import And, AtLeast, Core, CountOf, Edge, Letters, Lit, Node, Numeric, Reach, Step, Xor
 from hardsim.lang.desugar import desugar
-from hardsim.lang.pretty import format_file
+from hardsim.lang.pretty import format_file, format_formula
 from hardsim.lang.valuations import MOST_LISTED, Alphabet, Holding, Symbols, Valuations, everything, listing
 from hardsim.network.columns import PositionFunction, PredicateColumn
 from hardsim.network.model import AttentionHead, Matrix, Transformer
@@ -57,9 +57,10 @@ Literal = list[Any]
 
 def certificate(subject: Subject, max_n: int | None, min_n: int = 1) -> dict[str, Any]:
     """The certificate of a subject that was proved for words of length `min_n` to `max_n` (None: of every length),
-    checked; Undecided if the checker does not accept it (it knows fewer constructions than the prover)."""
-    core = desugar(subject.file)
-    users = own_predicates(subject.file)
+    checked; of a hard-attention model that its network is the formula that it was compiled from. Undecided if the
+    checker does not accept it (it knows fewer constructions than the prover)."""
+    file = subject.meant
+    core, users = desugar(file), own_predicates(file)
     if max_n is None:
         facts: Facts = GeneralFacts(Classes(), core.alphabet, users)
     else:
@@ -75,9 +76,9 @@ def certificate(subject: Subject, max_n: int | None, min_n: int = 1) -> dict[str
             "max_n": max_n,
             "labels": {
                 "version": __version__,
-                "source": {"name": subject.name, "sha256": subject.sha256, "text": format_file(subject.file)},
-                "formula": subject.title,
-                "at": subject.file.at,
+                "source": {"name": subject.name, "sha256": subject.sha256, "text": format_file(file)},
+                "formula": format_formula(file.formula),
+                "at": file.at,
                 "regime": subject.regime,
                 "beta": str(subject.budget.beta),
             },
@@ -97,6 +98,11 @@ def certificate(subject: Subject, max_n: int | None, min_n: int = 1) -> dict[str
 def certificate_text(document: Mapping[str, Any]) -> str:
     """A certificate as JSON."""
     return visible_json(json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+
+
+def span_of(said: Mapping[str, Any]) -> str:
+    """The lengths that a certificate of a formula is about, as text."""
+    return "every length" if said["max_n"] is None else span_text(said["min_n"], said["max_n"])
 
 
 # ---- the formula ----
@@ -278,7 +284,7 @@ class _Claims:
         self.core, program = core, subject.program
         self.heads: dict[str, dict[str, Any]] = {}
         self.means: dict[str, tuple[str, Literal]] = {}
-        self.users = {item.name: item for item in subject.file.predicates}
+        self.users = {item.name: item for item in subject.meant.predicates}
         self.true = self.core.nodes.index(Letters(everything(self.core.alphabet)))
         self.formula = formula_json(self.core, self.users)
         self.nodes: list[list[Any]] = self.formula["nodes"]
@@ -422,10 +428,13 @@ def _shapes(nodes: list[list[Any]], table: dict[Any, int]) -> list[int]:
 
 
 def check_model(document: Mapping[str, Any], subject: Subject, name: str) -> None:
-    """Hold that a certificate is about the network of a compiled model; Rejected with the first place of difference;
-    `name` is what it calls the model."""
-    users, listed = {item.name: item for item in subject.file.predicates}, "alphabet" in document["model"]
-    network = network_json(subject.model, users, listed)
+    """Hold that a certificate is about the network of a formula's compiled or hard-attention model; Rejected with the
+    first place of difference; `name` is what it calls the model."""
+    formula = subject.formula or subject.origin
+    if formula is None or subject.stored is None:
+        raise Rejected("it is about a formula, and not about a program or a model")
+    users, listed = {item.name: item for item in formula.predicates}, "alphabet" in document["model"]
+    network = network_json(subject.stored, users, listed)
     found = difference(document["model"], network, "model")
     hold(found is None, f"{found}: it is not what {name} has")
 

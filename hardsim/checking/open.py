@@ -923,7 +923,8 @@ def _of_ahat(file: AhatFile, name: str, sha256: str) -> Subject:
         InputError: if the model does not decide an example as the file says.
     """
     compiled = None if file.compiled is None else _compiled(file.program, file.compiled)
-    program, budget = compiled or file.program, file.sharpness
+    program, origin = compiled or (file.program, None)
+    budget = file.sharpness
     subject = Subject(
         name=name,
         sha256=sha256,
@@ -941,6 +942,7 @@ def _of_ahat(file: AhatFile, name: str, sha256: str) -> Subject:
         counting=counting_of(program),
         single_head=file.compiled is not None and file.compiled.single_head,
         structural=compiled is not None,
+        origin=origin,
     )
     runner = HardRunner(replace(subject, program=replace(program, outputs=())))
     for word, accepted in file.examples:
@@ -966,16 +968,17 @@ def _unpadded(alphabet: Alphabet, blank: str | None) -> Alphabet:
     return tuple(symbol for symbol in alphabet if symbol != blank)
 
 
-def _compiled(program: Program, origin: Origin) -> Program | None:
-    """The program that the formula is compiled into which a file names, if it is the file's but for what only readers
-    see: then its heads are what they claim by the constructions of formulas, and its own labels are right."""
+def _compiled(program: Program, origin: Origin) -> tuple[Program, FormulaFile] | None:
+    """The program that the formula is compiled into which a file names, with that formula, if it is the file's but for
+    what only readers see: then its heads are what they claim by the constructions of formulas, and its own labels are
+    right."""
     try:
         file = parse.parse_text(origin.text, "compiled.text")
         method = None if origin.counting is None else METHODS[origin.counting]
         made = lower(desugar(file), REGIMES[program.regime], origin.single_head, method, own_predicates(file))
     except (HardsimError, KeyError):
         return None
-    return made if _unlabelled(made) == _unlabelled(program) else None
+    return (made, file) if _unlabelled(made) == _unlabelled(program) else None
 
 
 def _unlabelled(program: Program) -> Program:

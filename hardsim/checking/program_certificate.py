@@ -10,14 +10,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from hardsim.checking.certificate import difference
+from hardsim.checking.certificate import difference, function_text
 from hardsim.checking.prove import LengthProof, ProofResult
 from hardsim.checking.sharpening import constant
 from hardsim.checking.subject import Subject
 from hardsim.errors import Undecided
 from hardsim.exact import Rejected, hold
 from hardsim.lang.arith import Arith, in_python, parse_arith
-from hardsim.lang.ast import BOS
+from hardsim.lang.ast import BOS, UserPredicate
+from hardsim.lang.parse import parse_text
 from hardsim.lang.valuations import MOST_LISTED, Valuations
 from hardsim.network.columns import PositionFunction, PredicateColumn
 from hardsim.network.model import Matrix, Transformer
@@ -58,7 +59,7 @@ def program_certificate(result: ProofResult) -> dict[str, Any]:
             hold(isinstance(subject.schedule, Arith), f"the temperature {subject.schedule} is no expression")
             temperature = in_python(str(subject.schedule))
         any_tau = constant(Fraction(1)) if argument is None else parse_arith(argument.temperature or "1")
-        model = program_json(assemble(subject.program, any_tau), subject.program)
+        model = program_json(assemble(subject.program, any_tau), subject.program, _own(subject))
         facts = _Facts(subject.program, model)
         document: dict[str, Any] = {
             "format": FORMAT,
@@ -91,9 +92,8 @@ def program_certificate(result: ProofResult) -> dict[str, Any]:
 
 def check_network(document: Mapping[str, Any], subject: Subject, name: str) -> None:
     """Hold that a certificate is about the network of a program or a model; Rejected with the first difference."""
-    found = difference(
-        document["model"], program_json(assemble(subject.program, constant(Fraction(1))), subject.program), "model"
-    )
+    model = assemble(subject.program, constant(Fraction(1)))
+    found = difference(document["model"], program_json(model, subject.program, _own(subject)), "model")
     hold(found is None, f"{found}: it is not what {name} has")
 
 
@@ -117,8 +117,15 @@ def _words(subject: Subject, result: ProofResult) -> str | None:
 # ---- the network ----
 
 
-def program_json(model: Transformer, program: Program) -> dict[str, Any]:
-    """The network by names of coordinates. Raises Rejected for what the checker does not know."""
+def _own(subject: Subject) -> dict[str, UserPredicate]:
+    """The predicates that a model's position encodings name, by name."""
+    definitions = "".join(f"pred {' '.join(text.split())}\n" for text in subject.predicates)
+    return {item.name: item for item in parse_text(f"alphabet: a\n{definitions}true\n", subject.name).predicates}
+
+
+def program_json(model: Transformer, program: Program, users: Mapping[str, UserPredicate]) -> dict[str, Any]:
+    """The network by names of coordinates, with the predicates of its own. Raises Rejected for what the checker does
+    not know."""
     names = model.coordinates
     large = isinstance(model.alphabet, Valuations) and len(model.alphabet) > MOST_LISTED
     hold(not large, "too large: there are too many sets of propositions to be listed")
@@ -148,7 +155,7 @@ def program_json(model: Transformer, program: Program) -> dict[str, Any]:
         "alphabet": list(model.alphabet),
         "bos": model.bos,
         "embedding": {name: row for name, row in columns.items() if {*row} != {"0"} or name not in written},
-        "encodings": {names[k]: _encoding(value) for k, value in model.encodings},
+        "encodings": {names[k]: _encoding(value, users) for k, value in model.encodings},
         "layers": layers,
         "outputs": list(program.answers),
         "read": "every" if program.maps else program.reading,
@@ -170,11 +177,9 @@ def _embedded(model: Transformer, k: int) -> list[str]:
     return [str(value) for value in values]
 
 
-def _encoding(function: PositionFunction) -> str:
+def _encoding(function: PositionFunction, users: Mapping[str, UserPredicate]) -> str:
     hold(isinstance(function, Arith | PredicateColumn), f"nothing is known of the encoding {function} at every length")
-    irrational = isinstance(function, Arith) and function.irrational
-    hold(not irrational, f"{function}: an encoding with log, sqrt or exp is no exact number")
-    return in_python(str(function))
+    return function_text(function, users)
 
 
 # ---- what is claimed of it ----

@@ -49,7 +49,6 @@ from hardsim.proof.general import prove_general
 from hardsim.proof.network import Report, prove
 from hardsim.proof.result import HeadProof, LinkProof, Proof, WorstCase
 from hardsim.records import Exact, Lower, Measured, Natural, Record, Unwritten, one_of, written
-from hardsim.sections import LARGEST
 from hardsim.sharpening.measure import LengthFacts
 from hardsim.sharpening.recursion import DEFAULT_EPSILON, Bounds, Gaps, declared_gaps, error_bounds, inverses, solve
 
@@ -184,7 +183,7 @@ class ProofResult(SubjectRecord):
 
 
 def hold_provable(request: Request) -> None:
-    """Refuse lengths in the wrong order, and certificates of what has none.
+    """Refuse lengths in the wrong order, and files that can be of one network alone.
 
     Raises:
         InputError: saying what to change.
@@ -200,15 +199,8 @@ def hold_provable(request: Request) -> None:
         if not request.all_n:
             told = "--smt writes the steps of a proof for every length, and --all-n, which asks for it, was not given"
             raise InputError(told, "Add --all-n, or leave out --smt.")
-    if request.certificate is None:
-        return
-    hold_one_regime(request, "one certificate is of one network")
-    if request.heads_only:
-        told = "a certificate says that the network computes the formula, and --heads-only claims nothing about it"
-        raise InputError(told, "Leave out one of --certificate and --heads-only.")
-    if max_n > LARGEST:
-        hint = f"Use --max-n {LARGEST} or less (the checker's exact arithmetic takes hours beyond), or leave out "
-        raise InputError(f"certificates go up to length {LARGEST}, not {max_n:,}", hint + "--certificate.")
+    if request.certificate is not None:
+        hold_one_regime(request, "one certificate is of one network")
 
 
 def bounded(request: Request) -> bool:
@@ -239,12 +231,9 @@ def plan_proof(subject: Subject, request: Request) -> ProofPlan:
     model or program by its lengths.
 
     Raises:
-        InputError: if a certificate or queries were asked for and there can be none.
+        InputError: if queries were asked for and there can be none.
     """
     min_n, max_n, formula = request.min_n, request.max_n, subject.formula is not None
-    if request.certificate is not None and not formula and subject.sharpness is not None and subject.structural:
-        told = f"{subject.name} is no formula, and certificates of proofs by heads say that a network is one"
-        raise InputError(told, "Leave out --certificate.")
     if request.smt is not None and not formula and subject.sharpness is not None and subject.structural:
         told = f"{subject.name} is no formula, and queries of proofs by heads are of those for every length of formulas"
         raise InputError(told, "Leave out --smt.")

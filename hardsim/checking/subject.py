@@ -144,6 +144,8 @@ class Subject(Target):
     """Whether the schedule came with the weights of a softmax model, which are taken as they are, ties or not."""
     formula: FormulaFile | None = None
     """What a formula's network was compiled from; its `at` is the position at which this subject is read."""
+    origin: FormulaFile | None = None
+    """What a hard-attention model was compiled from, construction by construction; no semantics that it is held to."""
     single_head: bool = False
     counting: str | None = None
     """How comparisons of counts are decided (None where there are none)."""
@@ -154,6 +156,12 @@ class Subject(Target):
     def file(self) -> FormulaFile:
         """The formula that it was compiled from."""
         return self._there(self.formula, "no formula")
+
+    @property
+    def meant(self) -> FormulaFile:
+        """The formula that its network computes if that is proved: that it was compiled from, also as a hard-attention
+        model."""
+        return self._there(self.formula or self.origin, "no formula")
 
     @property
     def budget(self) -> Budget:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from hardsim.checking.certificate import certificate, certificate_text
+from collections.abc import Callable
+from typing import Any
+
+from hardsim.checking.certificate import certificate, certificate_text, span_of
 from hardsim.checking.options import Request
 from hardsim.checking.program_certificate import program_certificate
 from hardsim.checking.prove import ProofResult
@@ -18,20 +21,20 @@ WRITTEN = {"certificate": "one certificate", "smt": "one file of queries"}
 """The options that name a file, and what stands in it."""
 
 
-def written_down(option: str, subject: Subject, request: Request, result: ProofResult) -> tuple[str, str]:
-    """The text of a file, of a subject that was proved; and what is said of it, with `{}` for its name.
+def written_down(
+    option: str, subject: Subject, request: Request, result: ProofResult, before: Callable[[], None] = lambda: None
+) -> tuple[str, str]:
+    """The text of a file, of a subject that was proved; and what is said of it, with `{}` for its name. `before` is
+    called before a certificate is made length by length, which may take long.
 
     Raises:
         Undecided: if the checker does not follow the proof, or queries were asked for and not every length is proved,
             or a step is not of rational functions.
     """
     if option == "certificate":
-        if result.proof is None:
-            document = program_certificate(result)
-        else:
-            lengths = (None, 1) if result.every_length else (request.max_n, request.min_n)
-            document = certificate(subject, *lengths)
-        told = f"certificate, checked: {{}} (model sha256 {document['digests']['model']})"
+        document = program_certificate(result) if result.proof is None else _by_heads(subject, request, result, before)
+        span = "" if result.proof is None else f"{span_of(document)}, "
+        told = f"certificate, checked: {{}} ({span}model sha256 {document['digests']['model']})"
         return certificate_text(document), told
     if not result.every_length:
         raise Undecided(f"{subject.name}: not proved for every length, so there are no queries of its steps")
@@ -52,3 +55,15 @@ def _of_program(result: ProofResult) -> str:
     model = assemble(subject.program, parse_arith(argument.temperature))
     made = program_writer(model, subject.program, subject.law, argument, subject.exact)
     return program_text(made, subject.name)
+
+
+def _by_heads(subject: Subject, request: Request, result: ProofResult, before: Callable[[], None]) -> dict[str, Any]:
+    """The certificate of every length wherever the checker follows that: it is short, soon checked, and says more than
+    was asked. Else of the lengths that were asked for, unless that would say less than was proved."""
+    try:
+        return certificate(subject, None)
+    except Undecided:
+        if result.every_length:
+            raise
+    before()
+    return certificate(subject, request.max_n, request.min_n)

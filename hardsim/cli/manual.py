@@ -154,7 +154,7 @@ Examples:
   hardsim prove since
   hardsim prove since --all-n                     (every length)
   hardsim prove since --beta 1                    (refuted by a word)
-  hardsim prove since --max-n 16 --certificate since.cert.json
+  hardsim prove since --certificate since.cert.json
   hardsim prove dyck2 --all-n --certificate dyck2.cert.json
   hardsim prove since --all-n --smt since.smt2    (then: z3 since.smt2)
   hardsim prove flipflop.ltl --min-n 4096 --max-n 4096
@@ -162,8 +162,8 @@ Examples:
   hardsim prove model.json --heads-only           (claims nothing about a formula)
 
 With --certificate the proof is written down so that `hardsim verify` can check it again, with code that shares nothing
-with this command's. With --all-n --smt OUT.smt2 its numerical steps are written as queries to an SMT solver such as
-z3, which must answer unsat to each.
+with this command's; of every length wherever that code follows it. With --all-n --smt OUT.smt2 its numerical steps are
+written as queries to an SMT solver such as z3, which must answer unsat to each.
 """
 
 VERIFY = """Check a certificate that `hardsim prove --certificate` wrote.
@@ -187,7 +187,7 @@ labels that are neither checked nor printed.
 
 \b
 Examples:
-  hardsim prove since --max-n 16 --certificate since.cert.json
+  hardsim prove since --certificate since.cert.json
   hardsim verify since.cert.json
   hardsim verify since.cert.json --formula since --model since.model.json
 """

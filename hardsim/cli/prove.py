@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,6 +21,7 @@ from hardsim.cli.check import telling
 from hardsim.cli.estimate import announce, announce_certificate, announce_model_proof, announce_proof, bar, check_cost
 from hardsim.cli.pin import hold_pinnable, hold_placed, pin
 from hardsim.cli.session import Session, Telling, session
+from hardsim.cli.streams import LostOutput
 from hardsim.errors import InputError
 from hardsim.files import Sink
 from hardsim.report.prove import print_proof, print_proof_verdict, print_proofs
@@ -59,6 +60,16 @@ class _Work:
     current: Session
     tables: bool
     targets: Mapping[str, Sink]
+    lost: LostOutput | None = None
+    """Why nothing more can be printed."""
+
+    @contextmanager
+    def _printing(self) -> Iterator[None]:
+        """Go on although standard output is lost: what was proved is written into files all the same."""
+        try:
+            yield
+        except LostOutput as lost:
+            self.lost = lost
 
     def network(self, subject: Foreign) -> None:
         """Of a network that others made nothing is proved yet: say so, and how far certified words reach."""
@@ -92,6 +103,8 @@ class _Work:
         if result is not None and result.verdict is Verdict.PROVED and not self.current.interrupted:
             for name, target in self.targets.items():
                 self._write(name, target, subject, result)
+        if self.lost is not None:
+            raise self.lost
 
     def _settled(
         self,
@@ -114,21 +127,22 @@ class _Work:
             with interruptible():
                 result = proving.confirmed(result)
             told = _told(result, regime, subject, self.tables)
-            current.show(result, told)
             partly = result.confirmed is not None and result.confirmed.partial
             left = f"{result.input} was proved, but not all words were run that are run after a proof" if partly else ""
-            current.conclude(result.verdict is not Verdict.REFUTED, result.verdict is Verdict.UNDECIDED, left, told)
+            with self._printing():
+                current.show(result, told)
+                current.conclude(result.verdict is not Verdict.REFUTED, result.verdict is Verdict.UNDECIDED, left, told)
         return result
 
     def _write(self, name: str, target: Sink, subject: Subject, result: ProofResult) -> None:
         """Write down the proof of a subject that was proved; Undecided if the checker does not follow it."""
         request = self.current.request
-        if name == "certificate" and result.proof is not None and not result.every_length:
-            announce_certificate(subject, request.min_n, request.max_n)
-        text, told = written_down(name, subject, request, result)
-        target.write(text)
-        if not request.quiet:
-            self.current.screen.line(told.format(target.path))
+        long = partial(announce_certificate, subject, request.min_n, request.max_n)
+        text, told = written_down(name, subject, request, result, long)
+        with self._printing():
+            target.write(text)
+            if not request.quiet:
+                self.current.screen.line(told.format(target.path))
 
 
 def _told(result: ProofResult, regime: str | None, subject: Subject, tables: bool) -> Telling:

@@ -82,6 +82,16 @@ def test_a_closed_pipe_ends_quietly(since: Path, script: str, seen: str) -> None
     assert (done.out, done.err) == (f"{seen}141\n", "")
 
 
+def test_a_closed_pipe_keeps_no_certificate_from_being_written(since: Path, tmp_path: Path) -> None:
+    target = tmp_path / "since.cert.json"
+    proof = f"{HARDSIM} prove '{since}' --all-n --max-n 2"
+    for more in ("", " --smt -"):  # what is printed is lost, at the end of the report or in the middle of a text
+        done = shell(f"{{ sleep 0.1; {proof} --certificate '{target}'{more}; echo $? >&2; }} | true")
+        assert (done.out, done.err) == ("", "141\n")
+        process("verify", target).exits(0, "VALID")
+        target.unlink()
+
+
 @pytest.mark.slow
 def test_a_full_disk_is_no_defect(since: Path) -> None:
     for arguments in (["words", str(since), "--max-n", "8"], ["show", str(since), "--json", "/dev/full"]):
