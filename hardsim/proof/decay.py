@@ -447,6 +447,11 @@ class DecayClaim:
     def argument(self, sharp: InverseTemperature, temperature: str) -> ProgramArgument:
         """The argument at one temperature, or why there is none."""
         reason = ""
+        try:
+            size = _most((*self.law.more.size, *(one for layer in self.law.more.layers for one in layer.size)))
+        except NotProved as failure:
+            return ProgramArgument(temperature, reason=f"a coordinate is not bounded: {failure.reason}")
+        shown = f"{size.factor} n^{size.power}" if size.power else str(size.factor)
         for start in STARTS:
             try:
                 found = self.from_on(sharp, start)
@@ -457,8 +462,6 @@ class DecayClaim:
             if wrong is not None:
                 reason = f"the bound of the output's error at length {wrong} is not below its distance"
                 break
-            size = _most((*self.law.more.size, *(one for layer in self.law.more.layers for one in layer.size)))
-            shown = f"{size.factor} n^{size.power}" if size.power else str(size.factor)
             return ProgramArgument(
                 temperature, start, shown, tuple(found.heads), tuple(found.layers), tuple(found.checks), sharp.ends
             )

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from jsonschema import Draft202012Validator
 
+import hardsim
 from hardsim.errors import HardsimError, InputError
 from hardsim.lang.arith import parse_arith
 from hardsim.network.model import LengthTable, Matrix, PositionTable
@@ -372,3 +375,49 @@ def test_the_schema_is_one_and_explains_itself() -> None:
 def test_a_blank_leaves_a_symbol_for_words() -> None:
     only: dict[str, Any] = {"alphabet": ["a"], "embedding": {}, "examples": None, "blank": "a"}
     check_refused(document() | only, "at blank: expected a symbol beside which the alphabet has others", True)
+
+
+def test_matrices_over_propositions_add_up(tmp_path: Path) -> None:
+    # The score of j is s_j + 3j/2, where s_j is how many propositions hold; the output is s - 1 at the winner, the last
+    # position unless two hold just before it and none there.
+    document = {
+        "format": "hardsim-ahat",
+        "schema_version": 1,
+        "alphabet": {"props": ["p", "q"]},
+        "coordinates": ["1", "s", "i", "r", "out"],
+        "embedding": {"shape": [3, 5], "entries": [[0, 1, "1"], [1, 1, "1"], [2, 0, "1"]]},
+        "encodings": [{"coordinate": "i", "value": "i"}],
+        "layers": [
+            {
+                "heads": [
+                    {
+                        "name": "h",
+                        "mask": "none",
+                        "weighting": "average",
+                        "w_q": {"shape": [1, 5], "entries": [[0, 0, "1"]]},
+                        "w_k": {"shape": [1, 5], "entries": [[0, 1, "1"], [0, 2, "3/2"]]},
+                        "w_v": {"shape": [5, 5], "entries": [[3, 1, "1"]]},
+                    }
+                ],
+                "ffn": {
+                    "w1": {"shape": [1, 5], "entries": [[0, 3, "1"]]},
+                    "b1": ["-1"],
+                    "w2": {"shape": [5, 1], "entries": [[4, 0, "1"]]},
+                    "b2": ["0"] * 5,
+                },
+            }
+        ],
+        "output": "out",
+        "threshold": "1/2",
+        "reading": "last",
+    }
+    path = tmp_path / "sums.ahat.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    model = hardsim.load(path)
+    number = {"{}": 0, "{p}": 1, "{q}": 1, "{p,q}": 2}
+    for n in range(1, 4):
+        words = list(product(number, repeat=n))
+        for word, found in zip(words, model.eval(*words), strict=True):
+            before = number[word[-2]] if n > 1 else 0
+            wanted = number[word[-1]] == 2 or (before == 2 and number[word[-1]] == 0)
+            assert (found.hard, found.soft) == (wanted, wanted), word

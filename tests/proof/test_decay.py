@@ -100,6 +100,7 @@ def claim_of(subject: Subject) -> DecayClaim:
         ("1/(n^3)", "the gap"),  # it is constant
         ("1/(n+i)", "no rational function of n alone"),
         ("-1/n^4", "not known to be positive"),
+        ("(n-1)/n^6/64", "not known to be positive"),  # it is 0 at length 1
         ("(-1)^n/n^4", "no rational function of n alone"),
         ("1/(64*n^3*log(n+1))", "the gap"),  # over the temperature it is a multiple of the logarithm
         ("1/log(n)", "log(n) is not known to be positive"),  # nor is it, at length 1

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import islice, product
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -22,7 +23,7 @@ from hardsim.proof.result import NotProved
 from hardsim.sharpening.measure import LengthFacts, measure
 from tests.mistakes import raised
 from tests.simulations import models, tieless
-from tests.subjects import FORMULAS, shipped
+from tests.subjects import FORMULAS, known, shipped, subject_of
 
 QUICK = ("dyck2", "sort", "ab_plus", "parity", "unmarked_reversal", "majority_rules", "run_length")
 PROGRAMS = [
@@ -307,3 +308,46 @@ def test_counts_are_reciprocals_of_what_shares() -> None:
         (head,) = (head for name, head in law.facts(n).heads.items() if name == "x")
         assert head.most == [1] * (n + 1)
         assert head.gaps[n] == Fraction(1, n * n * (n + 1))
+
+
+def test_what_has_no_value_but_between_the_ends_is_a_function_of_longer_words(tmp_path: Path) -> None:
+    # 1/(i - 1 + [i = 1]) falls from i = 2 on, and at n - 1 it is 1/(n - 2), which length 2 has not.
+    document = {
+        "format": "hardsim-ahat",
+        "schema_version": 2,
+        "program": {
+            "alphabet": ["a", "b"],
+            "coordinates": ["1", "a", "p", "e", "r", "k", "out"],
+            "letters": [{"name": "a", "symbols": ["a"]}],
+            "encodings": [{"name": "e", "value": "1/(i-1+[i=1])"}, {"name": "p", "value": "i"}],
+            "layers": [
+                {
+                    "heads": [
+                        {
+                            "name": "h",
+                            "mask": "none",
+                            "weighting": "average",
+                            "score": [[{"1": "1"}, {"p": "1"}]],
+                            "values": {"r": {"a": "1"}},
+                        }
+                    ],
+                    "units": [
+                        {"outs": {"out": "1"}, "pre": {"r": "2", "1": "-1/2"}, "clip": True},
+                        {"outs": {"k": "1"}, "pre": {"e": "1", "1": "2"}, "clip": True},
+                    ],
+                    "biases": {},
+                }
+            ],
+            "output": "out",
+            "threshold": "1/2",
+            "reading": "last",
+        },
+    }
+    subject = subject_of(tmp_path, document)
+    law = subject.law
+    assert not isinstance(law, str)
+    for n in range(1, 6):
+        layer = law.facts(n).layers[0]
+        assert layer.heads["h"].sizes == [(Fraction(1), Fraction(n))]
+    assert not subject.argument.proved
+    assert "is not bounded" in known(subject.argument.reason)

@@ -74,6 +74,15 @@ def test_hard_attention_is_unchanged_and_the_new_gap_holds(tmp_path: Path, weigh
             assert n == 1 or found == promised
 
 
+def test_coordinates_that_have_the_names_of_what_is_added_are_left_alone(tmp_path: Path) -> None:
+    document = sided("leftmost")
+    document["coordinates"] = [*document["coordinates"], RAMP, f"tie: gap of {HEAD}"]
+    model = load(tmp_path, document)
+    broken = break_ties(model, {HEAD: ONE})
+    assert len({*broken.coordinates}) == len(broken.coordinates) == len(model.coordinates) + 2
+    assert max(facts_of(broken, 3).heads[HEAD].most) == 1
+
+
 def test_what_is_declared_afterwards(tmp_path: Path) -> None:
     model = load(tmp_path, with_head(sided("leftmost"), gap="1/n"))
     (head,) = break_ties(model, {HEAD: parse_arith("1/n")}).heads
