@@ -128,7 +128,7 @@ def test_words_are_the_command(inputs: dict[str, Path], command: Command, kind: 
     assert len(found) == len(list(found)) > 0
 
 
-@pytest.mark.sweep
+@pytest.mark.slow
 @EACH
 def test_bound_is_the_command(inputs: dict[str, Path], command: Command, kind: str) -> None:
     given = hardsim.load(inputs[kind])

@@ -33,7 +33,7 @@ def agree_at_6(regime: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("regime", PROVEN)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_random_formulas_agree_to_length_6(regime: str, data: st.DataObject) -> None:
     agree_at_6(regime, data)

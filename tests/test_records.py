@@ -449,7 +449,7 @@ def numeric_strings(data: Any, key: str = "") -> Iterator[str]:
 
 
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.__name__)
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_random_results_meet_the_schema(kind: type[Record], data: st.DataObject) -> None:
     record = data.draw(values(kind))

@@ -28,7 +28,7 @@ WORDS = st.integers(1, 6).flatmap(
 )
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(hard_transformers(), WORDS)
 def test_every_value_of_every_layer_is_the_definition_s(model: HardNetwork, words: list[list[str]]) -> None:
     program = model.program
@@ -45,7 +45,7 @@ def test_every_value_of_every_layer_is_the_definition_s(model: HardNetwork, word
         assert outputs_of(interpreter.program, trace)[index] == wanted.final[at][model.network.output]
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(hard_transformers(), WORDS)
 def test_rows_of_scores_are_what_they_are_said_to_be(model: HardNetwork, words: list[list[str]]) -> None:
     trace = ExactModel(model.program).run(words)
@@ -160,7 +160,7 @@ def test_verdicts() -> None:
     assert [free.verdict(Fraction(value)) for value in (0, 1, 2, half)] == [False, True, None, None]
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(hard_transformers(), WORDS)
 def test_queries_may_be_taken_one_at_a_time(model: HardNetwork, words: list[list[str]]) -> None:
     """Long words are taken in blocks of queries: the blocks do not matter."""

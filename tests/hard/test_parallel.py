@@ -58,7 +58,10 @@ def some_words(alphabet: Sequence[str], n: int, most: int = 40) -> list[tuple[st
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize("path", FORMULAS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=pytest.mark.slow if "hop" in path.stem else (), id=path.stem) for path in FORMULAS],
+)
 def test_shipped_formulas_in_every_regime(path: Path) -> None:
     file = load(path)
     own = {item.name: (item.text, user_predicates(file)[item.name]) for item in file.predicates}

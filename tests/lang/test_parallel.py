@@ -43,7 +43,7 @@ def test_shipped_formulas(path: Path) -> None:
 
 
 @pytest.mark.sweep
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.one_of(formulas("ab", 4), counting_formulas("ab")), st.integers(1, 7))
 def test_random_formulas(formula: ast.Formula, n: int) -> None:
     hold(ast.FormulaFile(("a", "b"), formula), n)

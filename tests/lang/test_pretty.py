@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.errors import SourceError
@@ -218,7 +218,6 @@ def files(draw: st.DrawFn, alphabet: tuple[str, ...]) -> FormulaFile:
 
 
 @pytest.mark.sweep
-@settings(max_examples=40)
 @given(st.one_of(files(HOSTILE), files(("0", "1", "'", "(", "/", "#", "S"))))
 def test_a_printed_file_parses_to_the_same_file(file: FormulaFile) -> None:
     text = format_file(file)

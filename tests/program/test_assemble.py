@@ -155,7 +155,7 @@ def same_network(one: Transformer, two: Transformer) -> None:
 
 
 @pytest.mark.sweep
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(hard_transformers())
 def test_matrices_are_those_of_the_program_that_they_are_read_as(hard: HardNetwork) -> None:
     """Assembled and read again, a program is the same matrices; written and read again, it is the same program."""
@@ -182,7 +182,7 @@ def test_only_what_adds_nothing_is_lost_of_matrices(hard: HardNetwork) -> None:
 
 
 @pytest.mark.sweep
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(hard_transformers())
 def test_a_program_that_is_written_is_read_again(hard: HardNetwork) -> None:
     check_written(unique(hard.program))

@@ -77,6 +77,7 @@ def sweep(count: int, longest: int, seed: int) -> Counter[str]:
     return found
 
 
+@pytest.mark.slow
 def test_no_changed_network_is_proved_and_refuted() -> None:
     found = sweep(120, 5, seed=1)
     print(found)

@@ -21,7 +21,7 @@ from tests.networks import ALPHABET, context, dense_forward, mp_forward, number,
 
 
 @pytest.mark.sweep
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(transformers(), st.lists(st.sampled_from(ALPHABET), min_size=1, max_size=11))
 def test_forward_agrees_with_the_definition(model: Transformer, word: list[str]) -> None:
     forward = mp_forward(model, 50)
@@ -37,7 +37,7 @@ def test_forward_agrees_with_the_definition(model: Transformer, word: list[str])
 
 
 @pytest.mark.sweep
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(transformers(), st.integers(1, 6))
 def test_no_logit_is_larger_than_the_bound(model: Transformer, n: int) -> None:
     bound = number(largest_logit(model, n))

@@ -41,7 +41,7 @@ def test_shipped_programs(path: Path) -> None:
 
 
 @pytest.mark.sweep
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(programs(), st.integers(1, 5))
 def test_random_programs(program: ast.SraspProgram, n: int) -> None:
     hold(program, list(product("ab", repeat=n)))
