@@ -20,7 +20,7 @@ from hardsim.programs import CHECKED
 from hardsim.verify import verify
 from tests.damage import at, places, replaced
 from tests.mistakes import raised
-from tests.program_certificates import made, network, sealed, wrong_word
+from tests.program_certificates import handmade, made, network, rising, row, sealed, wrong_word
 from tests.subjects import FORMULAS, shipped
 
 SHIPPED = sorted(path.name for path in FORMULAS.glob("*.srasp"))
@@ -189,6 +189,167 @@ def test_what_is_too_large_is_rejected() -> None:
     document = made("same_ends.ahat.json", 2)
     document["facts"]["functions"][0] = "(n + 1)**24 * (i + n)**24"
     assert "too large" in (sealed(document) or "")
+
+
+# ---- one guard each: where it is not, what is false is valid ----
+
+
+def test_a_step_that_depends_on_the_key_is_rejected() -> None:
+    """f(j) = (j - 1) s(j) - e j with s(j) = 1/(2j - 1), and e such that f(n) - f(n - 1) is a thousandth of e. All f(j)
+    + e j - f(1) - e are multiples of s(j), which is more than e j adds up to; but f(n) - f(n - 1) is of none."""
+    fall = "999/1000/((2*n - 3)*(2*n - 1))"
+    scores = [f"({x} - 1)/(2*{x} - 1) - {x}*{fall}" for x in "1in"]
+    rows = [row([[1, 2, 3]], [["lattice", 5, 6]])] * 3
+    document = handmade(scores[1], [*scores, "1/(2*j - 1)", f"-j*{fall}"], rows, lengths=[6], temperature="1/2000")
+    assert wrong_word(document, 6) is not None
+    assert "depends on what it must not at i = 1" in (sealed(document) or "")
+
+
+def test_a_rest_that_depends_on_the_position_of_a_single_query_is_rejected() -> None:
+    """The last score is 0, which is j n^-6 + j - 1 above that of j < n: by n^-6 above the first. At i = n the rest is
+    that, but at i = 1, where functions of n are bounded, it is at least (n - 1) (2 - j) more."""
+    score, steps = "-(i/n**6 + i - 1)*[i != n]", ["-1/n**6", "-(i/n**6 + i - 1)", "0"]
+    rest, step = "j/n**6 + (n - i)*(2 - j)", "1 + 1/n**6"
+    before, last = row([[1, 2]], [["lattice", 6, 0]]), row([[3], [1, 2]], [None, ["lattice", 6, 0]], [0, 1, 1, 5, 1])
+    document = handmade(score, [*steps, rest, step], [row([[1]], [None]), before, last], mask="future",
+                        reads=("0", "0 to 1", "1"), lengths=[], start=4, temperature="1/(16*n)")  # fmt: skip
+    assert wrong_word(document, 4) is not None
+    assert "depends on what it must not at i = n" in (sealed(document) or "")
+
+
+def test_the_certificate_made_by_hand_is_valid_and_true() -> None:
+    document = rising()
+    assert sealed(document) is None
+    assert wrong_word(document, 4) is None
+
+
+ALONE, RULE = [row([[3]], [None])] * 3, [["lattice", 0, 5]]
+SECOND = "i*[i < n] + (n - 1 + 1/1000)*[i == n]"
+"""The last score is one thousandth above the one before."""
+SECOND_STEPS = ["1", "i", "n - 1 + 1/1000", "j"]
+FIRST, FIRST_STEPS = "i*[i > 1] + (n - 1/1000)*[i == 1]", ["n - 1/1000", "i", "n", "j", "n - j"]
+"""The last score is one thousandth above the first one."""
+
+
+@pytest.mark.parametrize(
+    ("document", "told"),
+    [
+        (rising(temperature="8") | {"rows": ALONE}, "in no group, or in two"),
+        (handmade(FIRST, FIRST_STEPS, [row([[3], [2]], [None, *RULE], [0, 1, 0, 6, None])] * 3), "in no group"),
+        (rising(temperature="8") | {"rows": [row([[3], [3]], [None, None], [0, 1, 0, 0, None])] * 3}, "in two"),
+        (handmade(SECOND, SECOND_STEPS, [row([[3], [1, 2]], [None, *RULE])] * 3), "keys that are not compared"),
+        (handmade("-i", ["-1", "-i", "-n", "-j"], [row([[3], [1, 2]], [None, *RULE], [0, 1, 1, 0, 1])] * 3,
+                  reads=("1",) * 3, threshold="1/1000000000000"), "order is not what is claimed"),
+        (handmade(SECOND, SECOND_STEPS, [row([[1, 2, 3]], RULE)] * 3), "several forms"),
+        (rising(temperature="8") | {"rows": [row([[1, 2, 3]], [["look-up", 1, 5]])] * 3}, "is no look-up"),
+        (rising(threshold="1"), "may lie on the threshold"),
+        (rising(reads=("0 to 1",) * 3), "may lie on the threshold"),
+    ],
+)  # fmt: skip
+def test_what_is_left_out_or_untrue_of_scores_is_rejected(document: dict[str, Any], told: str) -> None:
+    rows = document.pop("rows", None)
+    if rows is not None:
+        document["facts"]["more"]["layers"][0]["heads"]["h"]["rows"] = rows
+    assert told in (sealed(document) or "")
+
+
+HEAD = ("layers", 0, "heads", "h")
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "told"),
+    [
+        (("model", "alphabet"), ["a", "a"], "symbols must differ"),
+        (("model", "embedding", "1"), ["1", "1"], "one value is needed"),
+        (("model", "layers", 0, "heads", 0, "query"), [], "different dimensions"),
+        (("model", "outputs"), ["nothing"], "that nothing writes"),
+        (("model", "integers"), True, "integers are read at every position"),
+        (("facts", "more", "input", "1"), [1, 1], "a span for each kind of position"),
+        (("facts", "more", "input", "1"), [1, 1, 99], "a span that is not there"),
+        (("facts", "more", "input", "1"), [5, 5, 5], "has no value at i = 1"),
+        (("facts", "more", "input"), {}, "spans of all coordinates"),
+        (("facts", "more", "layers"), [], "for each layer"),
+        (("facts", "more", "layers", 0, "heads"), {}, "for each head"),
+        (("facts", "more", "layers", 0, "units"), [[[0] * 3] * 2], "for each hidden unit"),
+        (("facts", "more", "layers", 0, "attended"), {}, "that are written there"),
+        (("facts", "more", "layers", 0, "final"), {"out": [2] * 3}, "that are written there"),
+        (("facts", "more", *HEAD, "reads"), {}, "spans of what it reads"),
+        (("facts", "more", *HEAD, "rows"), [], "needs rows"),
+        (("facts", "more", *HEAD, "rows", 0, "inner"), [], "a rule for each group"),
+        (("facts", "functions", 5), "1/j - 1/(j - 3)", "not what is claimed of a group"),
+        (("model", "layers", 0, "heads", 0, "mask"), "strict-future", "sees nothing"),
+    ],
+)
+def test_what_is_missing_is_missed(path: tuple[str | int, ...], value: Any, told: str) -> None:
+    assert told in (sealed(replaced(rising(), path, value)) or "")
+
+
+def changed(document: dict[str, Any], *changes: tuple[tuple[str | int, ...], Any]) -> dict[str, Any]:
+    """A certificate with other values at some places."""
+    for path, value in changes:
+        document = replaced(document, path, value)
+    return document
+
+
+LATTICE = [["lattice", 1, 0]]
+INPUT, LAYER = ("facts", "more", "input"), ("model", "layers", 0)
+FALLING = ["1", "i", "n", "j", "n - j", "n**11/400"]
+CLIP = {"clip": True, "bias": "1/2", "form": {}, "outs": {"out": "1"}}
+UNIFORM: tuple[tuple[tuple[str | int, ...], Any], ...] = (
+    ((*LAYER, "heads", 0, "query"), []),
+    ((*LAYER, "heads", 0, "key"), []),
+    (("facts", "more", *HEAD, "rows"), []),
+)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        # the first and the last tie, as integers may
+        handmade("(i - 1)*(i - n)", ["0", "(i - 1)*(i - n)", "0", "j"], [row([[1, 2, 3]], LATTICE)] * 3,
+                 threshold="1/2"),
+        # the last and the one before it tie
+        handmade("i*[i < n] + (n - 1)*[i == n]", ["1", "i", "n - 1", "j"],
+                 [row([[3], [1, 2]], [None, *RULE], [0, 1, 1, 0, None])] * 3, threshold="1/2"),
+        # a query of 0, which is claimed to be 1/m for an m
+        changed(rising(threshold="1/4"), (("model", "embedding", "1"), ["0"]), ((*INPUT, "1"), [7] * 3),
+                (("facts", "spans", 4), [2, 2, 2, 0, None]), (("facts", "spans"), [*rising()["facts"]["spans"],
+                                                                                   [0, 1, 0, None, 1]])),
+        # a mean is no truth
+        changed(rising(threshold="1/4"), *UNIFORM),
+        # a clip of 1/2 is no truth; what the head writes is beside it
+        changed(rising(threshold="1/2"), (("facts", "spans"), [*rising()["facts"]["spans"], [6, 6, 6, 0, None]]),
+                (("facts", "functions"), ["0", "1", "1", "i", "n", "j", "1/2"]), ((*LAYER, "units"), [CLIP]),
+                ((*LAYER, "heads", 0, "values"), {"out": {"last": "0"}}),
+                (("facts", "more", *HEAD, "reads"), {"out": [0] * 3}),
+                (("facts", "more", "layers", 0, "attended"), {"out": [0] * 3}),
+                (("facts", "more", "layers", 0, "units"), [[[7] * 3, [2] * 3]]),
+                (("facts", "more", "layers", 0, "final"), {"out": [2] * 3})),
+        # not the very same number
+        rising(threshold=None),
+        rising(threshold=None, lengths=[], start=2, temperature="1/(8*n)"),
+        # a gap over the temperature that does not grow
+        rising(lengths=[], start=2, temperature="1"),
+        # 2 n^12/400 e^(-2 n) is small enough at n = 2, but not at n = 3: it falls from n = 6 on
+        changed(handmade("i", FALLING, [row([[3], [1, 2]], [None, *RULE], [0, 1, 0, 6, 1])] * 3, start=2, lengths=[],
+                         reads=("0",) * 3, threshold="9/10", temperature="1/(2*n)"),
+                (("model", "encodings", "last"), "n**11/400*[i < n]"), ((*INPUT, "last"), [7, 7, 0]),
+                (("facts", "spans"), [*rising()["facts"]["spans"], [7, 7, 7, 0, None]])),
+    ],
+)  # fmt: skip
+def test_what_only_seems_to_follow_is_rejected(document: dict[str, Any]) -> None:
+    assert wrong_word(document, 4) is not None
+    assert sealed(document) is not None
+    assert "malformed" not in (sealed(document) or "")
+
+
+def test_integers_are_on_their_lattice() -> None:
+    document = rising(threshold=None)
+    document["model"] |= {"integers": True, "read": "every"}
+    assert sealed(document) is None
+    document = rising(threshold=None, reads=("0 to 1",) * 3)
+    document["model"] |= {"integers": True, "read": "every"}
+    assert "not seen to be an integer over n" in (sealed(document) or "")
 
 
 # ---- the judge ----
