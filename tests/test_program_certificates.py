@@ -5,20 +5,30 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
+from decimal import Context, Inexact, Rounded, localcontext
+from fractions import Fraction
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
-from flint import ctx
+from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardsim.checking.program_certificate import program_certificate
+from hardsim.checking.certificate import lengths_of, span_of
+from hardsim.checking.program_certificate import check_network, program_certificate
 from hardsim.checking.prove import prove_attention, prove_every_length
+from hardsim.cli.verify import Meant, check
 from hardsim.errors import Undecided
-from hardsim.programs import CHECKED
-from hardsim.verify import verify
+from hardsim.exact import MINUTE, WORK, Rejected
+from hardsim.lang.arith import parse_arith
+from hardsim.programs import CHECKED, ProgramChecker
+from hardsim.verify import checker_of, verify
 from tests.damage import at, places, replaced
+from tests.hostile_certificates import made as formula_certificate
+from tests.hostile_certificates import sealed as formula_sealed
 from tests.mistakes import raised
 from tests.program_certificates import handmade, made, network, rising, row, sealed, wrong_word
 from tests.subjects import FORMULAS, shipped
@@ -341,6 +351,128 @@ def test_what_only_seems_to_follow_is_rejected(document: dict[str, Any]) -> None
     assert wrong_word(document, 4) is not None
     assert sealed(document) is not None
     assert "malformed" not in (sealed(document) or "")
+
+
+def test_errors_are_rounded_upwards_everywhere() -> None:
+    """The gap is 1000 + 5.0001e-25, which 28 digits round up. Softmax gives 1 - e^-gap/(1 + e^-gap), below a threshold
+    that is above 1 - e^-gap by 10^-26 of it: a bound of 34 digits tells that, one of 28 does not."""
+    gap, digits = Fraction(1000) + Fraction(50001, 10**29), 475
+    before, ctx.prec = ctx.prec, 2048
+    try:
+        weight = (-arb(gap.numerator) / gap.denominator).exp()
+        scaled = weight / (1 + weight) * (1 - arb(10) ** -26) * arb(10) ** digits
+        whole = scaled.floor().unique_fmpz()
+        assert whole is not None
+        threshold = 1 - Fraction(int(whole), 10**digits)
+    finally:
+        ctx.prec = before
+    scores = [f"{x}*{gap.numerator}/{gap.denominator}" for x in "1inj"]
+    rows = [row([[1, 2, 3]], [["lattice", 0, 5]])] * 3
+    document = handmade(scores[1], scores, rows, lengths=[2], temperature="1", threshold=str(threshold))
+    assert wrong_word(document, 2) is not None
+    assert "distance from the threshold" in (sealed(document) or "")
+
+
+@pytest.mark.parametrize("text", ["PRIME(1/(i - 2))", "PRIME(i/2)", "[SQUARE(1/(n - 4))]"])
+def test_a_predicate_of_what_is_no_integer_is_rejected(text: str) -> None:
+    document = rising()
+    document["model"]["encodings"]["more"] = text
+    document["facts"]["more"]["input"]["more"] = [2] * 3
+    assert sealed(document) is not None
+
+
+@pytest.mark.parametrize(("lengths", "start"), [([2, 12], None), ([2], 8), ([], 8)])
+def test_only_lengths_that_are_claimed_are_said_to_be(tmp_path: Path, lengths: list[int], start: int | None) -> None:
+    """With too hot a temperature in between: the claim of the lengths between would be false."""
+    heat = "[n != 2 and n != 12] + 1/8" if start is None else "(1 + 1000/n**4)/(8*n)"
+    document = rising(lengths=lengths, start=start, temperature=heat if start is None or not lengths else "1/(8*n)")
+    assert sealed(document) is None
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps(document))
+    result = check(str(path), Meant())
+    assert result.min_n is not None
+    wanted = {*lengths, *(range(start, 21) if start else ())}
+    assert {*range(result.min_n, (result.max_n or 20) + 1)} <= wanted
+    assert result.lengths is not None
+    assert {n for low, high in result.lengths for n in range(low or 0, (high or 20) + 1)} == wanted
+
+
+def test_lengths_are_said_as_runs() -> None:
+    def said(lengths: list[int], start: int | None) -> str:
+        return span_of(lengths_of({"lengths": lengths, "start": start}))
+
+    assert said([2, 3, 4, 6, 8], 10) == "length 2 to 4, 6, 8, and every one from 10 on"
+    assert said([2, 12], None) == "length 2, 12"
+    assert said([], 8) == "every length from 8 on"
+    assert said([1, 2, 3], 4) == said([1, 2, 5, 7], 3) == "every length"
+    assert said([2, 4], 5) == "length 2, and every one from 4 on"
+    assert "lengths" in (sealed(rising(lengths=[])) or "")
+
+
+LARGE = "7" * 270
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"i**24/(i - (n + j + {'7' * 480})**20)",
+        f"(n + j + i + {LARGE})**10*(n + j + i + {LARGE})**10",
+        f"(n + j + i + {LARGE})**20/(n + j + i + {LARGE})**10",
+        "((((7**24)**24)**24)**24)**24",
+    ],
+)
+def test_what_takes_long_to_expand_is_refused(text: str) -> None:
+    document = rising()
+    document["facts"]["functions"].append(text)
+    assert "too large" in (sealed(document) or "")
+
+
+@pytest.mark.parametrize("text", ["((((7**64)**64)**64)**64)**64", f"i**24/(i + (n + {'7' * 480})**20)"])
+def test_what_takes_long_to_expand_at_every_length_is_refused(text: str) -> None:
+    document = formula_certificate("flipflop", "temperature", None)
+    document["model"]["encodings"]["more"] = text
+    assert "too large" in (formula_sealed(document) or "")
+
+
+def test_junk_allows_no_more_work() -> None:
+    document = rising()
+    plain = ProgramChecker(document).allowance
+    document["facts"]["spans"] += [[0, 0, 0, 0, None]] * 1000
+    assert ProgramChecker(document).allowance - plain == WORK[1] * 6 * 1000 * (20 + 4)
+    document["facts"]["spans"] += [[0, 0, 0, 0, None]] * 50_000
+    assert ProgramChecker(document).allowance == MINUTE
+
+
+@pytest.mark.parametrize(("name", "max_n"), [("dyck1.srasp", 16), ("sort.srasp", None), ("parity.srasp", 8)])
+def test_programs_need_a_small_part_of_what_is_allowed(name: str, max_n: int | None) -> None:
+    checker = ProgramChecker(made(name, max_n))
+    assert checker.work < checker.allowance / 20
+
+
+def test_a_formula_of_every_length_needs_a_small_part_of_what_is_allowed() -> None:
+    document = formula_certificate("parity", "temperature", None)
+    checker = checker_of(document)(document)
+    assert checker.work < checker.allowance / 20
+
+
+def test_decimals_are_rounded_in_contexts_of_the_checker_alone() -> None:
+    """An operator of decimals would round here to one digit, and says so."""
+    documents = [rising(), rising(lengths=[], start=8, temperature="1/(8*n)"), made("parity.srasp", 4)]
+    documents += [made("sort.srasp"), formula_certificate("majority", "temperature", 4)]
+    documents += [formula_certificate("majority", "temperature", None)]
+    with localcontext(Context(prec=1, traps=[Inexact, Rounded])):
+        for document in documents:
+            assert sealed(document) is None if "facts" in document else verify(document) is None
+
+
+def test_a_temperature_is_compared_with_that_of_a_model() -> None:
+    document, subject = rising(), shipped("sort.srasp")
+    document["model"] = made("sort.srasp")["model"]
+    check_network(document, subject, "it")
+    own = replace(subject, schedule=parse_arith("1/8"))
+    check_network(document, own, "it")
+    with pytest.raises(Rejected, match="temperature: it is not what it has"):
+        check_network(document | {"temperature": "1/4"}, own, "it")
 
 
 def test_integers_are_on_their_lattice() -> None:
