@@ -69,7 +69,7 @@ class Polynomial:
     __slots__ = ("_hash", "bits", "degree", "terms")
 
     def __init__(self, terms: Mapping[Powers, Rational]) -> None:
-        _spend(len(terms))
+        _spend(8 + len(terms))
         self.terms: Terms = {powers: whole(c) for powers, c in terms.items() if c}
         self._hash = hash(frozenset(self.terms.items()))
         self.degree, self.bits = max(map(sum, self.terms), default=0), max(map(bits, self.terms.values()), default=0)

@@ -50,9 +50,6 @@ FORMULA = """{"type": "object", "required": ["nodes", "root"], "additionalProper
   "nodes": {"type": "array", "items": {"type": "array"}},
   "root": {"type": "array", "description": "A node, and whether it is negated."}}}"""
 DIGESTS = """{"type": "object", "additionalProperties": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}"""
-LENGTHS = """{"type": "array", "items": {"type": "array", "minItems": 2, "maxItems": 2,
-  "items": {"type": ["integer", "null"], "minimum": 1}}}"""
-TEMPERATURE = """{"type": ["string", "array"], "items": {"type": "string"}}"""
 """The JSON Schemas of parts of a certificate."""
 Literal = list[Any]
 """`[node, negated]`."""
@@ -160,9 +157,9 @@ class VerifyResult(Record):
     """The first length that the claim is about; of a program counted with padding."""
     max_n: Length | None
     """The last length up to which it is about all from `min_n` on; null in a valid one if there is no such end."""
-    lengths: Annotated[list[list[int | None]], Embedded(LENGTHS)] | None
+    lengths: tuple[tuple[Length | None, ...], ...] | None
     """All lengths that the claim is about, as runs [first, last]; the last is null if the run has no end."""
-    temperature: Annotated[str | list[str], Embedded(TEMPERATURE)] | None
+    temperature: str | tuple[str, ...] | None
     """That of the network: an expression in i and n, or one for each length of a program."""
     formula: Annotated[dict[str, Any], Embedded(FORMULA)] | None
     """The formula that the claim is about, as a table of nodes, as the certificate has it; null of a program or a

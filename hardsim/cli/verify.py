@@ -149,7 +149,7 @@ def text_lines(result: VerifyResult) -> list[str]:
 def temperature_text(result: VerifyResult) -> str:
     """The temperature, or those of the lengths in their order."""
     given = result.temperature
-    if not isinstance(given, list):
+    if not isinstance(given, tuple):
         return given or ""
     return given[0] if len({*given}) == 1 else f"{', '.join(given)}, of these lengths in order"
 
@@ -182,8 +182,10 @@ def check(path: str, meant: Meant) -> VerifyResult:
     said: dict[str, Any] = dict.fromkeys(wanted)
     if reason is None:
         lengths = lengths_of(document)
-        said = {key: document.get(key) for key in wanted} | {"lengths": lengths, "min_n": lengths[0][0]}
-        said |= {"max_n": lengths[0][1], "temperature": (document if of_program else document["model"])["temperature"]}
+        given = (document if of_program else document["model"])["temperature"]
+        said = {key: document.get(key) for key in wanted} | {"lengths": tuple(map(tuple, lengths))}
+        said |= {"min_n": lengths[0][0], "max_n": lengths[0][1]}
+        said["temperature"] = tuple(given) if isinstance(given, list) else given
     return VerifyResult(path, "VALID" if reason is None else "INVALID", reason, compared=compared, **said)
 
 
