@@ -48,6 +48,8 @@ def hold(condition: object, reason: str) -> None:
 WORK = 10**7, 15
 """Elementary steps that a certificate may take (about a microsecond each): so many, and so many more for each of its
 values and each pair of positions. Compiled networks take up to 3 of the latter."""
+MINUTE = 6 * 10**7
+"""What certificates of programs, and of every length, may take at most, however large they are."""
 ROOM = 1 << 21
 """Values that are kept at once, of up to 2048 bits or a few hundred bytes each."""
 
@@ -55,13 +57,18 @@ ROOM = 1 << 21
 class Costs:
     """What a check takes: `work` in steps, which large numbers make longer, and values that are `kept` in memory."""
 
-    def __init__(self, size: int, coefficients: Iterable[Rational]) -> None:
+    def __init__(self, size: int, coefficients: Iterable[Rational], most: int | None = None) -> None:
         self.allowance, self.work, self.kept, self.cached = WORK[0] + WORK[1] * size, 0, 0, 0
+        self.allowance = self.allowance if most is None else min(self.allowance, most)
         self.unit = self.least = max(1, words(coefficients))
 
     def spend(self, steps: int) -> None:
-        """Note work, and reject what takes too much of it."""
-        self.work += steps * self.unit
+        """Note work with numbers of the usual size here, and reject what takes too much of it."""
+        self.charge(steps * self.unit)
+
+    def charge(self, steps: int) -> None:
+        """Note steps."""
+        self.work += steps
         if self.work > self.allowance:
             raise Rejected(f"too large: it takes more than {self.allowance} steps")
 
@@ -76,6 +83,11 @@ class Costs:
         full = self.cached > ROOM
         self.cached *= not full
         return full
+
+
+def effort(size: int) -> int:
+    """The steps that an operation on rationals takes of so many bits in all: greatest common divisors go by squares."""
+    return 2 + ((size >> 6) ** 2 >> 5)
 
 
 def words(numbers: Iterable[Rational]) -> int:

@@ -33,7 +33,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import reduce
 from itertools import accumulate, chain, product, repeat
 from math import ceil, gcd
 from typing import Any
@@ -41,9 +40,9 @@ from typing import Any
 from hardsim import polynomials
 from hardsim.checker import CertificateChecker
 from hardsim.enclosures import FUNCTIONS
-from hardsim.exact import DOWN, ONE, UP, ZERO, Costs, Rejected, Value, combine, exp, hold, share
+from hardsim.exact import DOWN, MINUTE, ONE, UP, ZERO, Costs, Rejected, Value, combine, exp, hold, share
 from hardsim.expressions import PREDICATES, Tree
-from hardsim.polynomials import NAMES, VARIABLE, Number, Polynomial, RationalFunction, line, positive
+from hardsim.polynomials import NAMES, VARIABLE, Number, Polynomial, RationalFunction, fit, line, positive
 from hardsim.sides import MonotoneBounds, has_function
 
 QUERY, LENGTH, OTHER, WINNER = VARIABLE
@@ -109,7 +108,12 @@ class EveryLengthChecker(CertificateChecker):
 
     def prove(self, told: dict[str, list[Any]] | None) -> None:
         """All classes at once."""
-        Costs.__init__(self, 100 * self.size, chain(*(row.values() for row in self.rows)))
+        Costs.__init__(self, 100 * self.size, chain(*(row.values() for row in self.rows)), MINUTE)
+        with polynomials.charged(self.charge):
+            self._prove()
+        self._compare(told, whole=True)
+
+    def _prove(self) -> None:
         self.nodes, self.own, self.n = [*self.nodes], len(self.nodes), 0
         self.places, self.heads, self.bits = range(1, len(CLASSES) + 1), dict[str, Any](), list[list[int | None]]()
         self.facts: dict[Any, int] = {}
@@ -123,7 +127,6 @@ class EveryLengthChecker(CertificateChecker):
         self._walk()
         for i, one in enumerate(CLASSES, start=1):
             hold(not one.last or self._right(i), f"the output '{self.output}' is not the root of the formula {one}")
-        self._compare(told, whole=True)
 
     # ---- facts ----
 
@@ -241,8 +244,8 @@ class EveryLengthChecker(CertificateChecker):
             return int(form[0] * (not one.even_i) + form[1] * (not one.even_n) + form[2]) % 2
         if isinstance(left, tuple) or isinstance(right, tuple):
             return op, left, right
-        return (Fraction(left) if isinstance(left, int) and op == "/" else left) / right if op == "/" else {
-            "+": operator.add, "-": operator.sub, "*": operator.mul}[op](left, right)  # fmt: skip
+        return fit((Fraction(left) if isinstance(left, int) and op == "/" else left) / right if op == "/" else {
+            "+": operator.add, "-": operator.sub, "*": operator.mul}[op](left, right))  # fmt: skip
 
     def _power(self, base: Number, exponent: Number, one: PositionClass) -> Number:
         if base == -1:
@@ -253,7 +256,10 @@ class EveryLengthChecker(CertificateChecker):
         hold(isinstance(exponent, int) and 0 <= exponent <= MOST_POWER, f"an exponent is none from 0 to {MOST_POWER}")
         assert isinstance(exponent, int)
         self.spend(STEP * exponent)
-        return reduce(operator.mul, [base] * exponent, 1)
+        total: Number = 1
+        for _ in range(exponent):
+            total = fit(total * base)
+        return total
 
     def _truth(self, tree: Tree, names: Mapping[str, Number], one: PositionClass) -> Any:
         """True, False, or what says of which numbers it is the truth: equal ones are one fact."""

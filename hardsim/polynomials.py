@@ -6,14 +6,19 @@ its divisor as a product of polynomials, of which those that divide the numerato
 Bounds come from comparing coefficients. Where every variable is a number >= 0, and a divisor D has coefficients >= 0
 and a positive constant term, N - g D with coefficients >= 0 says N/D >= g: the largest such g is the least quotient of
 a coefficient of N by that of D.
+
+What operations take is told to whoever asks for it (`charged`), before they are done as far as it is known then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from fractions import Fraction
+from typing import overload
 
-from hardsim.exact import BITS, Rational, bits, hold, whole
+from hardsim.exact import BITS, Rational, bits, effort, hold, whole
 
 VARIABLES = 4
 CONSTANT = (0,) * VARIABLES
@@ -22,21 +27,53 @@ MOST_TERMS = 1000
 MOST_DEGREE = 24
 """Of one of its terms."""
 
+LARGE = "too large: a polynomial of so many terms, such a degree, or so large numbers"
+
 Powers = tuple[int, ...]
 Terms = dict[Powers, Rational]
+
+_charge: ContextVar[Callable[[int], None] | None] = ContextVar("charge", default=None)
+
+
+@contextmanager
+def charged(charge: Callable[[int], None]) -> Iterator[None]:
+    """Tell `charge` of the steps of all operations within; it may raise."""
+    token = _charge.set(charge)
+    try:
+        yield
+    finally:
+        _charge.reset(token)
+
+
+def _spend(steps: int) -> None:
+    charge = _charge.get()
+    if charge is not None:
+        charge(steps)
+
+
+def _add(terms: Terms, powers: Powers, c: Rational) -> None:
+    """Add to a coefficient, and leave out 0."""
+    total = terms.get(powers, 0) + c
+    size = bits(total)
+    _spend(effort(size))
+    hold(size <= BITS, LARGE)
+    if total:
+        terms[powers] = total
+    else:
+        terms.pop(powers, None)
 
 
 class Polynomial:
     """A polynomial; equal ones have equal terms. Rejected if it is too large."""
 
-    __slots__ = ("_hash", "terms")
+    __slots__ = ("_hash", "bits", "degree", "terms")
 
     def __init__(self, terms: Mapping[Powers, Rational]) -> None:
+        _spend(8 + len(terms))
         self.terms: Terms = {powers: whole(c) for powers, c in terms.items() if c}
         self._hash = hash(frozenset(self.terms.items()))
-        fine = len(self.terms) <= MOST_TERMS
-        fine = fine and all(sum(powers) <= MOST_DEGREE and bits(c) <= BITS for powers, c in self.terms.items())
-        hold(fine, "too large: a polynomial of so many terms, such a degree, or so large numbers")
+        self.degree, self.bits = max(map(sum, self.terms), default=0), max(map(bits, self.terms.values()), default=0)
+        hold(len(self.terms) <= MOST_TERMS and self.degree <= MOST_DEGREE and self.bits <= BITS, LARGE)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Polynomial) and self.terms == other.terms
@@ -46,35 +83,40 @@ class Polynomial:
 
     def plus(self, other: Polynomial, factor: Rational = 1) -> Polynomial:
         """A sum with a multiple."""
-        terms = dict(self.terms)
+        terms, size = dict(self.terms), other.bits + bits(factor)
+        hold(size <= 2 * BITS, LARGE)
+        _spend(len(other.terms) * effort(size))
         for powers, c in other.terms.items():
-            terms[powers] = terms.get(powers, 0) + factor * c
+            _add(terms, powers, factor * c)
         return Polynomial(terms)
 
     def times(self, other: Polynomial) -> Polynomial:
         """A product."""
-        terms: Terms = {}
+        terms, size = dict[Powers, Rational](), self.bits + other.bits
+        hold(self.degree + other.degree <= MOST_DEGREE and size <= 2 * BITS, LARGE)
+        _spend(len(self.terms) * len(other.terms) * effort(size))
         for powers, c in self.terms.items():
             for more, d in other.terms.items():
-                key = tuple(map(int.__add__, powers, more))
-                terms[key] = terms.get(key, 0) + c * d
+                _add(terms, tuple(map(int.__add__, powers, more)), c * d)
         return Polynomial(terms)
 
     def over(self, other: Polynomial) -> Polynomial | None:
         """The quotient by another one that divides this one; None if it does not. Division with a remainder, by the
-        leading terms: each step removes that of what is left, so that there are at most as many as terms below it."""
+        leading terms, finds the terms of a quotient in their order; its degree is the difference of the degrees."""
         left, found, lead = dict(self.terms), dict[Powers, Rational](), max(other.terms)
         while left:
+            _spend(1 + (len(left) >> 4))
             first = max(left)
             powers = tuple(map(int.__sub__, first, lead))
-            if min(powers) < 0 or len(found) > MOST_TERMS:
+            if min(powers) < 0 or sum(powers) > self.degree - other.degree or len(found) > MOST_TERMS:
                 return None
+            _spend(effort(bits(left[first]) + other.bits))
             factor = found[powers] = whole(Fraction(left[first]) / other.terms[lead])
+            size = bits(factor) + other.bits
+            hold(size <= 2 * BITS, LARGE)
+            _spend(len(other.terms) * effort(size))
             for more, c in other.terms.items():
-                key = tuple(map(int.__add__, powers, more))
-                left[key] = left.get(key, 0) - factor * c
-                if not left[key]:
-                    del left[key]
+                _add(left, tuple(map(int.__add__, powers, more)), -factor * c)
         return Polynomial(found)
 
     def at(self, places: Sequence[Polynomial]) -> Polynomial:
@@ -158,6 +200,19 @@ class RationalFunction:
 Number = Rational | RationalFunction
 
 
+@overload
+def fit(number: Rational) -> Rational: ...
+@overload
+def fit(number: Number) -> Number: ...
+def fit(number: Number) -> Number:
+    """A number that is not too large; what a constant takes is told here, and that of functions where they are made."""
+    if not isinstance(number, RationalFunction):
+        size = bits(number)
+        _spend(effort(size))
+        hold(size <= BITS, f"too large: a number of more than {BITS} bits")
+    return number
+
+
 def product(factors: Iterable[Polynomial]) -> Polynomial:
     """A product of several."""
     total = ONE
@@ -225,6 +280,7 @@ def lower(number: Number, places: Sequence[Polynomial]) -> Fraction | None:
         return None
     if any(c < 0 for powers, c in top.items() if powers not in bottom):
         return None
+    _spend(len(bottom) * effort(max(map(bits, (*top.values(), *bottom.values())), default=0)))
     return min(Fraction(top.get(powers, 0)) / c for powers, c in bottom.items())
 
 

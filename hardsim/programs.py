@@ -15,9 +15,9 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
-from hardsim.exact import Costs, Rational, Rejected, exact, hold
+from hardsim.exact import MINUTE, Costs, Rational, Rejected, bits, effort, exact, hold
 from hardsim.expressions import expression, inverse_of
-from hardsim.polynomials import Number, RationalFunction, of
+from hardsim.polynomials import Number, RationalFunction, charged, of
 from hardsim.scores import RowFacts, RowReader, ScoreHead, as_key
 from hardsim.sections import FORMAT, ROW, Form, integer, keys, many, named, one_of, rational, row, size, text, truth
 from hardsim.softness import AtLength, Between, Ends, FromOn, HeadShape, LayerShape, ProgramFacts, UnitShape
@@ -26,7 +26,8 @@ from hardsim.spans import HALF, MASKS, ZERO, Functions, KnownSpan, Signs, SiteKi
 PROGRAM_CLAIM = (
     "on every word of model.alphabet of each length in lengths, and of each from start on if it is not null, softmax "
     "at the temperature answers as hard attention with the same weights: at each position that is read every output is "
-    "on the same side of the threshold, nearest to the same integer, or the same number if there is no threshold"
+    "on the same side of model.threshold, or n times every output is nearest to the same integer if model.integers, or "
+    "every output is the same number if there is neither"
 )
 PROGRAM_SECTIONS = ("claim", "lengths", "start", "temperature", "labels", "model", "facts")
 MOST_POSITIONS = 4096
@@ -86,15 +87,21 @@ class ProgramChecker(Signs):
         for key, form in CHECKED.items():
             form(document.get(key), key)
         facts, self.model = document["facts"], document["model"]
-        numbers = [Fraction(value) for values in self.model["embedding"].values() for value in values]
-        Costs.__init__(self, 200 * size(document["facts"]) + 100 * size(self.model), numbers)
+        self._lengths(document)
+        # Real ones take some 50 steps for each value, and one or two more at each position of a length.
+        values = size(facts)
+        Costs.__init__(self, 20 * (values + size(self.model)) + values * sum(self.lengths), (), MINUTE)
         self._signs, self._multiples = {}, {}
         self.functions = Functions(self)
-        self._lengths(document)
+        with charged(self.charge):
+            self._prove(facts)
+
+    def _prove(self, facts: dict[str, Any]) -> None:
         self.texts = facts["functions"]
         self.known = [self.functions.read(part) for part in self.texts]
-        self.spans = [self._span(*parts) for parts in facts["spans"]]
         self._model()
+        self._sized()
+        self.spans = [self._span(*parts) for parts in facts["spans"]]
         if 1 in self.lengths:
             self._world(False, facts["one"], [1], None)
         rest = [n for n in self.lengths if n > 1]
@@ -111,6 +118,16 @@ class ProgramChecker(Signs):
         told = "temperature: an expression, or one for each length where no others are claimed"
         hold(type(given) is str or (self.start is None and len(given) == len(self.lengths)), told)
         self.temperatures = dict(zip(self.lengths, given, strict=True)) if type(given) is list else given
+
+    def _sized(self) -> None:
+        """From here on steps take as long as the largest numbers in functions and weights make them."""
+        sizes = [part.bits for number in map(of, self.known) for part in (number.top, *number.factors)]
+        sizes += map(bits, chain(*self.embedding.values()))
+        for heads, units, biases in self.layers:
+            rows = [row for head in heads for row in (*chain(*head.pairs), *head.values.values())]
+            rows += [biases, *(row for _, bias, form, outs in units for row in ({"": bias}, form, outs))]
+            sizes += [bits(value) for row in rows for value in row.values()]
+        self.unit = effort(2 * max(sizes, default=0)) >> 1
 
     def _function(self, number: int) -> Number:
         hold(0 <= number < len(self.known), "facts: there is no such function")

@@ -15,7 +15,7 @@ from hardsim import polynomials
 from hardsim.enclosures import FUNCTIONS, LARGEST_EXPONENT, PRECISIONS, contexts, ends, short
 from hardsim.exact import Rejected, hold
 from hardsim.expressions import Tree
-from hardsim.polynomials import Number, Polynomial, of, positive
+from hardsim.polynomials import Number, Polynomial, fit, of, positive
 
 DIGITS = 12
 """Those of the values of functions."""
@@ -74,7 +74,7 @@ class MonotoneBounds:
             raise Rejected(f"an exponent of log, sqrt or exp is none from 1 to {MOST_POWER}")
         factor = total = self._above_zero(first, side)
         for _ in range(power - 1):
-            total = total * factor
+            total = fit(total * factor)
         return total
 
     def _above_zero(self, tree: Tree, side: int) -> Number:

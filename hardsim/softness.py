@@ -33,7 +33,7 @@ from functools import lru_cache
 from math import ceil, lcm
 
 from hardsim import polynomials
-from hardsim.exact import DOWN, ONE, UP, Rational, common, exp, hold
+from hardsim.exact import DOWN, ONE, UP, Rational, common, effort, exp, hold
 from hardsim.polynomials import Number, RationalFunction, of
 from hardsim.scores import RowFacts, ScoreHead
 from hardsim.spans import LENGTH, Domain, Row, Signs, SiteKind, above, has
@@ -115,7 +115,7 @@ def down(x: Rational) -> Decimal:
 def exp_above(x: Decimal) -> Decimal:
     """At least e^x, of x up to 100,000."""
     hold(x <= COLD, "too large: a temperature is too small for its errors")
-    return exp(Fraction(max(x, -COLD)))[1]
+    return exp(Fraction(max(x, COLD.copy_negate())))[1]
 
 
 class AtLength:
@@ -125,6 +125,7 @@ class AtLength:
         self.signs, self.facts, self.n, self.inverse = signs, facts, n, inverse
         self.at = {place.order: self._positions(place) for place in facts.places}
         self._ends: dict[tuple[int, Number], tuple[Fraction, Fraction]] = {}
+        self._steps: dict[RationalFunction, int] = {}
 
     def _positions(self, place: SiteKind) -> range:
         n = self.n
@@ -134,8 +135,11 @@ class AtLength:
         """A function at a position."""
         if not isinstance(value, RationalFunction):
             return Fraction(value)
-        self.signs.spend(6)
-        top, bottom = (evaluated(part, i, self.n) for part in in_integers(value))
+        parts = in_integers(value)
+        if value not in self._steps:
+            self._steps[value] = steps_of(parts, self.n)
+        self.signs.charge(self._steps[value])
+        top, bottom = (evaluated(part, i, self.n) for part in parts)
         hold(bottom != 0, "a division by zero")
         return Fraction(top, bottom)
 
@@ -230,7 +234,7 @@ class AtLength:
             if left <= 0:
                 return TWO
             nats = DOWN.multiply(left, down(inverse[0]))
-            total = UP.multiply(Decimal(2 * (keys - 1)), exp_above(-nats))
+            total = UP.multiply(Decimal(2 * (keys - 1)), exp_above(nats.copy_negate()))
         if ties and eta:
             # e^x <= 1 + x + x^2 for 0 <= x <= 1
             total = UP.add(total, UP.add(sharp, UP.multiply(sharp, sharp)) if sharp <= 1 else TWO)
@@ -250,6 +254,14 @@ def in_integers(value: RationalFunction) -> tuple[Terms, Terms]:
     scale = lcm(*scales)
     top, bottom = (tuple((int(scale * factor), a, b) for (a, b, _, _), factor in part.items()) for part in parts)
     return top, bottom
+
+
+def steps_of(parts: Sequence[Terms], n: int) -> int:
+    """What values of a numerator and a divisor take, at positions up to n, and their quotient."""
+    sizes = [max((factor.bit_length() + (a + b) * n.bit_length() for factor, a, b in part), default=0)
+             for part in parts]  # fmt: skip
+    terms = sum(len(part) * (3 + (size >> 6)) for size, part in zip(sizes, parts, strict=True))
+    return 10 + terms + effort(sum(sizes))
 
 
 def evaluated(terms: Terms, i: int, n: int) -> int:

@@ -22,7 +22,7 @@ from typing import Any
 from hardsim import polynomials
 from hardsim.exact import Costs, Rational, Rejected, hold
 from hardsim.expressions import Tree, expression
-from hardsim.polynomials import NAMES, VARIABLE, Number, Polynomial, RationalFunction
+from hardsim.polynomials import NAMES, VARIABLE, Number, Polynomial, RationalFunction, fit
 from hardsim.sides import MonotoneBounds
 
 INDEX, LENGTH, KEY, _ = VARIABLE
@@ -176,13 +176,6 @@ def moved(number: Number, i: Number | None = None, j: Number | None = None) -> N
     return polynomials.at(number, [place.top for place in places])
 
 
-def weight(value: Number) -> int:
-    """How much work a function makes: the degrees of its terms, added up."""
-    if not isinstance(value, RationalFunction):
-        return 1
-    return sum(1 + sum(powers) for poly in (value.top, *value.factors) for powers in poly.terms)
-
-
 def has(number: Number, name: int) -> bool:
     """Whether a function depends on i (0) or j (2)."""
     if not isinstance(number, RationalFunction):
@@ -211,7 +204,7 @@ class Signs(Costs):
     def _sign(self, value: RationalFunction, domain: Domain, strictly: bool) -> bool:
         key = value, domain, strictly
         if key not in self._signs:
-            self.spend(STEP + 20 * weight(value))
+            self.spend(STEP)
             self.keep(1)
             if strictly:
                 self._signs[key] = polynomials.positive(value, domain)
@@ -444,20 +437,19 @@ class Functions:
                 raise Rejected(f"an exponent is none from 0 to {MOST_POWER}")
             total: Number = 1
             for _ in range(power):
-                self.signs.spend(weight(total) * weight(base))
-                total = total * base
+                total = fit(total * base)
             return total
         hold(op == "chain", f"an expression has {op!a}, of which nothing is known")
         total = self._number(parts[0], names, domain)
         for name, part in parts[1:]:
             other = self._number(part, names, domain)
-            self.signs.spend(weight(total) * weight(other))
             hold(name in ("+", "-", "*", "/"), f"an expression has {name!a}, of which nothing is known")
             if name == "/":
                 hold(domain is None or self._apart(other, domain), "what an expression divides by may be 0")
                 total = over(total, other)
             else:
                 total = total + other if name == "+" else total - other if name == "-" else total * other
+            total = fit(total)
         return total
 
     def _apart(self, value: Number, domain: Domain) -> bool:

@@ -16,6 +16,8 @@ from flint import arb, ctx
 from hardsim.checking.certificate import certificate_text
 from hardsim.checking.program_certificate import program_certificate
 from hardsim.checking.prove import prove_attention, prove_every_length
+from hardsim.programs import PROGRAM_CLAIM
+from hardsim.sections import FORMAT, SCHEMA_VERSION
 from hardsim.verify import digests, verify
 from tests.mutants.judge import Judge
 from tests.subjects import shipped
@@ -130,3 +132,43 @@ def _apart(model: dict[str, Any], hard: Fraction, soft: arb, n: int) -> bool:
         return True
     off = soft - arb(goal.numerator) / goal.denominator
     return bool(off < 0 if hard > goal else off > 0)
+
+
+# ---- made by hand ----
+
+NUMBERS = {
+    "0": [0, 0, 0, 0, None],
+    "1": [1, 1, 1, 0, None],
+    "0 or 1": [0, 1, 0, 1, None],
+    "0 to 1": [0, 1, 0, None, None],
+}
+"""Spans of what is read, by their numbers: of functions 0 and 1, which are 0 and 1."""
+
+
+def handmade(score: str, functions: Sequence[str], rows: Sequence[Any], **other: Any) -> dict[str, Any]:
+    """A certificate about words of a's: one head finds the largest `score`, which is functions 2 to 4 at the first
+    position, between and at the last, and reads whether that is the last position; digests are left out."""
+    reads = [[*NUMBERS].index(name) for name in other.pop("reads", ("0 or 1",) * 3)]
+    form = {"mask": other.pop("mask", "none"), "query": [{"1": "1"}], "key": [{"score": "1"}]}
+    head = {"name": "h", **form, "values": {"out": {"last": "1"}}}
+    model = {"alphabet": ["a"], "bos": False, "embedding": {"1": ["1"]}, "outputs": ["out"], "read": "last",
+             "encodings": {"score": score, "last": "[i == n]"}, "threshold": other.pop("threshold", "3/4"),
+             "layers": [{"heads": [head], "units": [], "biases": {}}], "integers": False}  # fmt: skip
+    layer = {"heads": {"h": {"reads": {"out": reads}, "rows": list(rows)}}, "attended": {"out": reads}, "units": []}
+    own = {"1": [1] * 3, "score": [4, 5, 6], "last": [0, 0, 1], "out": [0] * 3}
+    spans = [*NUMBERS.values(), *([k, k, k, 0, None] for k in (2, 3, 4))]
+    more = {"input": own, "layers": [layer | {"final": {}}]}
+    facts = {"functions": ["0", "1", *functions], "spans": spans, "one": None, "more": more}
+    labels = {"version": "1", "source": {"name": "", "sha256": ""}, "title": "", "words": None}
+    told = {"format": FORMAT, "schema_version": SCHEMA_VERSION, "claim": PROGRAM_CLAIM, "lengths": [4], "start": None}
+    return {**told, "temperature": "1/8", "labels": labels, "model": model, "facts": facts, "digests": {}} | other
+
+
+def row(groups: list[list[int]], inner: list[Any], *pairs: list[Any]) -> dict[str, Any]:
+    """What is claimed of the scores at one kind of position; rules and pairs name functions by number."""
+    return {"groups": groups, "inner": inner, "pairs": list(pairs)}
+
+
+def rising(**other: Any) -> dict[str, Any]:
+    """The score is the position itself, so that the last one is found: the claim is true."""
+    return handmade("i", ["1", "i", "n", "j"], [row([[1, 2, 3]], [["lattice", 0, 5]])] * 3, **other)

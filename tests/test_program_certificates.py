@@ -5,22 +5,32 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
+from decimal import Context, Inexact, Rounded, localcontext
+from fractions import Fraction
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
-from flint import ctx
+from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardsim.checking.program_certificate import program_certificate
+from hardsim.checking.certificate import lengths_of, span_of
+from hardsim.checking.program_certificate import check_network, program_certificate
 from hardsim.checking.prove import prove_attention, prove_every_length
+from hardsim.cli.verify import Meant, check
 from hardsim.errors import Undecided
-from hardsim.programs import CHECKED
-from hardsim.verify import verify
+from hardsim.exact import MINUTE, WORK, Rejected
+from hardsim.lang.arith import parse_arith
+from hardsim.programs import CHECKED, ProgramChecker
+from hardsim.verify import checker_of, verify
 from tests.damage import at, places, replaced
+from tests.hostile_certificates import made as formula_certificate
+from tests.hostile_certificates import sealed as formula_sealed
 from tests.mistakes import raised
-from tests.program_certificates import made, network, sealed, wrong_word
+from tests.program_certificates import handmade, made, network, rising, row, sealed, wrong_word
 from tests.subjects import FORMULAS, shipped
 
 SHIPPED = sorted(path.name for path in FORMULAS.glob("*.srasp"))
@@ -189,6 +199,289 @@ def test_what_is_too_large_is_rejected() -> None:
     document = made("same_ends.ahat.json", 2)
     document["facts"]["functions"][0] = "(n + 1)**24 * (i + n)**24"
     assert "too large" in (sealed(document) or "")
+
+
+# ---- one guard each: where it is not, what is false is valid ----
+
+
+def test_a_step_that_depends_on_the_key_is_rejected() -> None:
+    """f(j) = (j - 1) s(j) - e j with s(j) = 1/(2j - 1), and e such that f(n) - f(n - 1) is a thousandth of e. All f(j)
+    + e j - f(1) - e are multiples of s(j), which is more than e j adds up to; but f(n) - f(n - 1) is of none."""
+    fall = "999/1000/((2*n - 3)*(2*n - 1))"
+    scores = [f"({x} - 1)/(2*{x} - 1) - {x}*{fall}" for x in "1in"]
+    rows = [row([[1, 2, 3]], [["lattice", 5, 6]])] * 3
+    document = handmade(scores[1], [*scores, "1/(2*j - 1)", f"-j*{fall}"], rows, lengths=[6], temperature="1/2000")
+    assert wrong_word(document, 6) is not None
+    assert "depends on what it must not at i = 1" in (sealed(document) or "")
+
+
+def test_a_rest_that_depends_on_the_position_of_a_single_query_is_rejected() -> None:
+    """The last score is 0, which is j n^-6 + j - 1 above that of j < n: by n^-6 above the first. At i = n the rest is
+    that, but at i = 1, where functions of n are bounded, it is at least (n - 1) (2 - j) more."""
+    score, steps = "-(i/n**6 + i - 1)*[i != n]", ["-1/n**6", "-(i/n**6 + i - 1)", "0"]
+    rest, step = "j/n**6 + (n - i)*(2 - j)", "1 + 1/n**6"
+    before, last = row([[1, 2]], [["lattice", 6, 0]]), row([[3], [1, 2]], [None, ["lattice", 6, 0]], [0, 1, 1, 5, 1])
+    document = handmade(score, [*steps, rest, step], [row([[1]], [None]), before, last], mask="future",
+                        reads=("0", "0 to 1", "1"), lengths=[], start=4, temperature="1/(16*n)")  # fmt: skip
+    assert wrong_word(document, 4) is not None
+    assert "depends on what it must not at i = n" in (sealed(document) or "")
+
+
+def test_the_certificate_made_by_hand_is_valid_and_true() -> None:
+    document = rising()
+    assert sealed(document) is None
+    assert wrong_word(document, 4) is None
+
+
+ALONE, RULE = [row([[3]], [None])] * 3, [["lattice", 0, 5]]
+SECOND = "i*[i < n] + (n - 1 + 1/1000)*[i == n]"
+"""The last score is one thousandth above the one before."""
+SECOND_STEPS = ["1", "i", "n - 1 + 1/1000", "j"]
+FIRST, FIRST_STEPS = "i*[i > 1] + (n - 1/1000)*[i == 1]", ["n - 1/1000", "i", "n", "j", "n - j"]
+"""The last score is one thousandth above the first one."""
+
+
+@pytest.mark.parametrize(
+    ("document", "told"),
+    [
+        (rising(temperature="8") | {"rows": ALONE}, "in no group, or in two"),
+        (handmade(FIRST, FIRST_STEPS, [row([[3], [2]], [None, *RULE], [0, 1, 0, 6, None])] * 3), "in no group"),
+        (rising(temperature="8") | {"rows": [row([[3], [3]], [None, None], [0, 1, 0, 0, None])] * 3}, "in two"),
+        (handmade(SECOND, SECOND_STEPS, [row([[3], [1, 2]], [None, *RULE])] * 3), "keys that are not compared"),
+        (handmade("-i", ["-1", "-i", "-n", "-j"], [row([[3], [1, 2]], [None, *RULE], [0, 1, 1, 0, 1])] * 3,
+                  reads=("1",) * 3, threshold="1/1000000000000"), "order is not what is claimed"),
+        (handmade(SECOND, SECOND_STEPS, [row([[1, 2, 3]], RULE)] * 3), "several forms"),
+        (rising(temperature="8") | {"rows": [row([[1, 2, 3]], [["look-up", 1, 5]])] * 3}, "is no look-up"),
+        (rising(threshold="1"), "may lie on the threshold"),
+        (rising(reads=("0 to 1",) * 3), "may lie on the threshold"),
+    ],
+)  # fmt: skip
+def test_what_is_left_out_or_untrue_of_scores_is_rejected(document: dict[str, Any], told: str) -> None:
+    rows = document.pop("rows", None)
+    if rows is not None:
+        document["facts"]["more"]["layers"][0]["heads"]["h"]["rows"] = rows
+    assert told in (sealed(document) or "")
+
+
+HEAD = ("layers", 0, "heads", "h")
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "told"),
+    [
+        (("model", "alphabet"), ["a", "a"], "symbols must differ"),
+        (("model", "embedding", "1"), ["1", "1"], "one value is needed"),
+        (("model", "layers", 0, "heads", 0, "query"), [], "different dimensions"),
+        (("model", "outputs"), ["nothing"], "that nothing writes"),
+        (("model", "integers"), True, "integers are read at every position"),
+        (("facts", "more", "input", "1"), [1, 1], "a span for each kind of position"),
+        (("facts", "more", "input", "1"), [1, 1, 99], "a span that is not there"),
+        (("facts", "more", "input", "1"), [5, 5, 5], "has no value at i = 1"),
+        (("facts", "more", "input"), {}, "spans of all coordinates"),
+        (("facts", "more", "layers"), [], "for each layer"),
+        (("facts", "more", "layers", 0, "heads"), {}, "for each head"),
+        (("facts", "more", "layers", 0, "units"), [[[0] * 3] * 2], "for each hidden unit"),
+        (("facts", "more", "layers", 0, "attended"), {}, "that are written there"),
+        (("facts", "more", "layers", 0, "final"), {"out": [2] * 3}, "that are written there"),
+        (("facts", "more", *HEAD, "reads"), {}, "spans of what it reads"),
+        (("facts", "more", *HEAD, "rows"), [], "needs rows"),
+        (("facts", "more", *HEAD, "rows", 0, "inner"), [], "a rule for each group"),
+        (("facts", "functions", 5), "1/j - 1/(j - 3)", "not what is claimed of a group"),
+        (("model", "layers", 0, "heads", 0, "mask"), "strict-future", "sees nothing"),
+    ],
+)
+def test_what_is_missing_is_missed(path: tuple[str | int, ...], value: Any, told: str) -> None:
+    assert told in (sealed(replaced(rising(), path, value)) or "")
+
+
+def changed(document: dict[str, Any], *changes: tuple[tuple[str | int, ...], Any]) -> dict[str, Any]:
+    """A certificate with other values at some places."""
+    for path, value in changes:
+        document = replaced(document, path, value)
+    return document
+
+
+LATTICE = [["lattice", 1, 0]]
+INPUT, LAYER = ("facts", "more", "input"), ("model", "layers", 0)
+FALLING = ["1", "i", "n", "j", "n - j", "n**11/400"]
+CLIP = {"clip": True, "bias": "1/2", "form": {}, "outs": {"out": "1"}}
+UNIFORM: tuple[tuple[tuple[str | int, ...], Any], ...] = (
+    ((*LAYER, "heads", 0, "query"), []),
+    ((*LAYER, "heads", 0, "key"), []),
+    (("facts", "more", *HEAD, "rows"), []),
+)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        # the first and the last tie, as integers may
+        handmade("(i - 1)*(i - n)", ["0", "(i - 1)*(i - n)", "0", "j"], [row([[1, 2, 3]], LATTICE)] * 3,
+                 threshold="1/2"),
+        # the last and the one before it tie
+        handmade("i*[i < n] + (n - 1)*[i == n]", ["1", "i", "n - 1", "j"],
+                 [row([[3], [1, 2]], [None, *RULE], [0, 1, 1, 0, None])] * 3, threshold="1/2"),
+        # a query of 0, which is claimed to be 1/m for an m
+        changed(rising(threshold="1/4"), (("model", "embedding", "1"), ["0"]), ((*INPUT, "1"), [7] * 3),
+                (("facts", "spans", 4), [2, 2, 2, 0, None]), (("facts", "spans"), [*rising()["facts"]["spans"],
+                                                                                   [0, 1, 0, None, 1]])),
+        # a mean is no truth
+        changed(rising(threshold="1/4"), *UNIFORM),
+        # a clip of 1/2 is no truth; what the head writes is beside it
+        changed(rising(threshold="1/2"), (("facts", "spans"), [*rising()["facts"]["spans"], [6, 6, 6, 0, None]]),
+                (("facts", "functions"), ["0", "1", "1", "i", "n", "j", "1/2"]), ((*LAYER, "units"), [CLIP]),
+                ((*LAYER, "heads", 0, "values"), {"out": {"last": "0"}}),
+                (("facts", "more", *HEAD, "reads"), {"out": [0] * 3}),
+                (("facts", "more", "layers", 0, "attended"), {"out": [0] * 3}),
+                (("facts", "more", "layers", 0, "units"), [[[7] * 3, [2] * 3]]),
+                (("facts", "more", "layers", 0, "final"), {"out": [2] * 3})),
+        # not the very same number
+        rising(threshold=None),
+        rising(threshold=None, lengths=[], start=2, temperature="1/(8*n)"),
+        # a gap over the temperature that does not grow
+        rising(lengths=[], start=2, temperature="1"),
+        # 2 n^12/400 e^(-2 n) is small enough at n = 2, but not at n = 3: it falls from n = 6 on
+        changed(handmade("i", FALLING, [row([[3], [1, 2]], [None, *RULE], [0, 1, 0, 6, 1])] * 3, start=2, lengths=[],
+                         reads=("0",) * 3, threshold="9/10", temperature="1/(2*n)"),
+                (("model", "encodings", "last"), "n**11/400*[i < n]"), ((*INPUT, "last"), [7, 7, 0]),
+                (("facts", "spans"), [*rising()["facts"]["spans"], [7, 7, 7, 0, None]])),
+    ],
+)  # fmt: skip
+def test_what_only_seems_to_follow_is_rejected(document: dict[str, Any]) -> None:
+    assert wrong_word(document, 4) is not None
+    assert sealed(document) is not None
+    assert "malformed" not in (sealed(document) or "")
+
+
+def test_errors_are_rounded_upwards_everywhere() -> None:
+    """The gap is 1000 + 5.0001e-25, which 28 digits round up. Softmax gives 1 - e^-gap/(1 + e^-gap), below a threshold
+    that is above 1 - e^-gap by 10^-26 of it: a bound of 34 digits tells that, one of 28 does not."""
+    gap, digits = Fraction(1000) + Fraction(50001, 10**29), 475
+    before, ctx.prec = ctx.prec, 2048
+    try:
+        weight = (-arb(gap.numerator) / gap.denominator).exp()
+        scaled = weight / (1 + weight) * (1 - arb(10) ** -26) * arb(10) ** digits
+        whole = scaled.floor().unique_fmpz()
+        assert whole is not None
+        threshold = 1 - Fraction(int(whole), 10**digits)
+    finally:
+        ctx.prec = before
+    scores = [f"{x}*{gap.numerator}/{gap.denominator}" for x in "1inj"]
+    rows = [row([[1, 2, 3]], [["lattice", 0, 5]])] * 3
+    document = handmade(scores[1], scores, rows, lengths=[2], temperature="1", threshold=str(threshold))
+    assert wrong_word(document, 2) is not None
+    assert "distance from the threshold" in (sealed(document) or "")
+
+
+@pytest.mark.parametrize("text", ["PRIME(1/(i - 2))", "PRIME(i/2)", "[SQUARE(1/(n - 4))]"])
+def test_a_predicate_of_what_is_no_integer_is_rejected(text: str) -> None:
+    document = rising()
+    document["model"]["encodings"]["more"] = text
+    document["facts"]["more"]["input"]["more"] = [2] * 3
+    assert sealed(document) is not None
+
+
+@pytest.mark.parametrize(("lengths", "start"), [([2, 12], None), ([2], 8), ([], 8)])
+def test_only_lengths_that_are_claimed_are_said_to_be(tmp_path: Path, lengths: list[int], start: int | None) -> None:
+    """With too hot a temperature in between: the claim of the lengths between would be false."""
+    heat = "[n != 2 and n != 12] + 1/8" if start is None else "(1 + 1000/n**4)/(8*n)"
+    document = rising(lengths=lengths, start=start, temperature=heat if start is None or not lengths else "1/(8*n)")
+    assert sealed(document) is None
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps(document))
+    result = check(str(path), Meant())
+    assert result.min_n is not None
+    wanted = {*lengths, *(range(start, 21) if start else ())}
+    assert {*range(result.min_n, (result.max_n or 20) + 1)} <= wanted
+    assert result.lengths is not None
+    assert {n for low, high in result.lengths for n in range(low or 0, (high or 20) + 1)} == wanted
+
+
+def test_lengths_are_said_as_runs() -> None:
+    def said(lengths: list[int], start: int | None) -> str:
+        return span_of(lengths_of({"lengths": lengths, "start": start}))
+
+    assert said([2, 3, 4, 6, 8], 10) == "length 2 to 4, 6, 8, and every one from 10 on"
+    assert said([2, 12], None) == "length 2, 12"
+    assert said([], 8) == "every length from 8 on"
+    assert said([1, 2, 3], 4) == said([1, 2, 5, 7], 3) == "every length"
+    assert said([2, 4], 5) == "length 2, and every one from 4 on"
+    assert "lengths" in (sealed(rising(lengths=[])) or "")
+
+
+LARGE = "7" * 270
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"i**24/(i - (n + j + {'7' * 480})**20)",
+        f"(n + j + i + {LARGE})**10*(n + j + i + {LARGE})**10",
+        f"(n + j + i + {LARGE})**20/(n + j + i + {LARGE})**10",
+        "((((7**24)**24)**24)**24)**24",
+    ],
+)
+def test_what_takes_long_to_expand_is_refused(text: str) -> None:
+    document = rising()
+    document["facts"]["functions"].append(text)
+    assert "too large" in (sealed(document) or "")
+
+
+@pytest.mark.parametrize("text", ["((((7**64)**64)**64)**64)**64", f"i**24/(i + (n + {'7' * 480})**20)"])
+def test_what_takes_long_to_expand_at_every_length_is_refused(text: str) -> None:
+    document = formula_certificate("flipflop", "temperature", None)
+    document["model"]["encodings"]["more"] = text
+    assert "too large" in (formula_sealed(document) or "")
+
+
+def test_junk_allows_no_more_work() -> None:
+    document = rising()
+    plain = ProgramChecker(document).allowance
+    document["facts"]["spans"] += [[0, 0, 0, 0, None]] * 1000
+    assert ProgramChecker(document).allowance - plain == WORK[1] * 6 * 1000 * (20 + 4)
+    document["facts"]["spans"] += [[0, 0, 0, 0, None]] * 50_000
+    assert ProgramChecker(document).allowance == MINUTE
+
+
+@pytest.mark.parametrize(("name", "max_n"), [("dyck1.srasp", 16), ("sort.srasp", None), ("parity.srasp", 8)])
+def test_programs_need_a_small_part_of_what_is_allowed(name: str, max_n: int | None) -> None:
+    checker = ProgramChecker(made(name, max_n))
+    assert checker.work < checker.allowance / 10
+
+
+def test_a_formula_of_every_length_needs_a_small_part_of_what_is_allowed() -> None:
+    document = formula_certificate("parity", "temperature", None)
+    checker = checker_of(document)(document)
+    assert checker.work < checker.allowance / 10
+
+
+def test_decimals_are_rounded_in_contexts_of_the_checker_alone() -> None:
+    """An operator of decimals would round here to one digit, and says so."""
+    documents = [rising(), rising(lengths=[], start=8, temperature="1/(8*n)"), made("parity.srasp", 4)]
+    documents += [made("sort.srasp"), formula_certificate("majority", "temperature", 4)]
+    documents += [formula_certificate("majority", "temperature", None)]
+    with localcontext(Context(prec=1, traps=[Inexact, Rounded])):
+        for document in documents:
+            assert sealed(document) is None if "facts" in document else verify(document) is None
+
+
+def test_a_temperature_is_compared_with_that_of_a_model() -> None:
+    document, subject = rising(), shipped("sort.srasp")
+    document["model"] = made("sort.srasp")["model"]
+    check_network(document, subject, "it")
+    own = replace(subject, schedule=parse_arith("1/8"))
+    check_network(document, own, "it")
+    with pytest.raises(Rejected, match="temperature: it is not what it has"):
+        check_network(document | {"temperature": "1/4"}, own, "it")
+
+
+def test_integers_are_on_their_lattice() -> None:
+    document = rising(threshold=None)
+    document["model"] |= {"integers": True, "read": "every"}
+    assert sealed(document) is None
+    document = rising(threshold=None, reads=("0 to 1",) * 3)
+    document["model"] |= {"integers": True, "read": "every"}
+    assert "not seen to be an integer over n" in (sealed(document) or "")
 
 
 # ---- the judge ----

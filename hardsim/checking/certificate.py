@@ -8,7 +8,7 @@ compared with files here too: a formula, and a compiled network.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, assert_never
@@ -100,9 +100,33 @@ def certificate_text(document: Mapping[str, Any]) -> str:
     return visible_json(json.dumps(document, ensure_ascii=False, indent=1) + "\n")
 
 
-def span_of(said: Mapping[str, Any]) -> str:
-    """The lengths that a certificate of a formula is about, as text."""
-    return "every length" if said["max_n"] is None else span_text(said["min_n"], said["max_n"])
+def lengths_of(document: Mapping[str, Any]) -> list[list[int | None]]:
+    """The lengths that a certificate is about, as runs `[first, last]`, the last of them `[first, null]` if it has no
+    end."""
+    if "lengths" not in document:
+        return [[document["min_n"], document["max_n"]]]
+    start, runs = document["start"], list[list[int | None]]()
+    for n in document["lengths"]:
+        if start is not None and n >= start:
+            break
+        if runs and runs[-1][1] == n - 1:
+            runs[-1][1] = n
+        else:
+            runs.append([n, n])
+    if start is not None:
+        runs.append([runs.pop()[0] if runs and runs[-1][1] == start - 1 else start, None])
+    return runs
+
+
+def span_of(runs: Sequence[Sequence[int | None]]) -> str:
+    """Runs of lengths as text: `length 2 to 4, 6, and every one from 10 on`."""
+    (first, last), *others = runs
+    if last is None:
+        return "every length" if first == 1 else f"every length from {first:,} on"
+    parts = [span_text(first or 1, last)]
+    for low, high in others:
+        parts.append(f"and every one from {low:,} on" if high is None else span_text(low or 1, high)[len("length ") :])
+    return ", ".join(parts)
 
 
 # ---- the formula ----
@@ -132,7 +156,11 @@ class VerifyResult(Record):
     min_n: Length | None
     """The first length that the claim is about; of a program counted with padding."""
     max_n: Length | None
-    """The last length that the claim is about; null in a valid one of every length."""
+    """The last length up to which it is about all from `min_n` on; null in a valid one if there is no such end."""
+    lengths: tuple[tuple[Length | None, ...], ...] | None
+    """All lengths that the claim is about, as runs [first, last]; the last is null if the run has no end."""
+    temperature: str | tuple[str, ...] | None
+    """That of the network: an expression in i and n, or one for each length of a program."""
     formula: Annotated[dict[str, Any], Embedded(FORMULA)] | None
     """The formula that the claim is about, as a table of nodes, as the certificate has it; null of a program or a
     model."""

@@ -91,10 +91,14 @@ def program_certificate(result: ProofResult) -> dict[str, Any]:
 
 
 def check_network(document: Mapping[str, Any], subject: Subject, name: str) -> None:
-    """Hold that a certificate is about the network of a program or a model; Rejected with the first difference."""
+    """Hold that a certificate is about the network of a program or a model, at its temperature if it has one of its
+    own; Rejected with the first difference."""
     model = assemble(subject.program, constant(Fraction(1)))
     found = difference(document["model"], program_json(model, subject.program, _own(subject)), "model")
     hold(found is None, f"{found}: it is not what {name} has")
+    if subject.schedule is not None:
+        own = in_python(str(subject.schedule)) if isinstance(subject.schedule, Arith) else None
+        hold(document["temperature"] == own, f"temperature: it is not what {name} has")
 
 
 def _lengths(subject: Subject, proofs: Sequence[LengthProof], start: int | None) -> dict[int, Fraction | None]:

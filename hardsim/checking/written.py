@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hardsim.checking.certificate import certificate, certificate_text, span_of
+from hardsim.checking.certificate import certificate, certificate_text, lengths_of, span_of
 from hardsim.checking.options import Request
 from hardsim.checking.program_certificate import program_certificate
 from hardsim.checking.prove import ProofResult
@@ -33,7 +33,7 @@ def written_down(
     """
     if option == "certificate":
         document = program_certificate(result) if result.proof is None else _by_heads(subject, request, result, before)
-        span = "" if result.proof is None else f"{span_of(document)}, "
+        span = "" if result.proof is None else f"{span_of(lengths_of(document))}, "
         told = f"certificate, checked: {{}} ({span}model sha256 {document['digests']['model']})"
         return certificate_text(document), told
     if not result.every_length:

@@ -13,13 +13,14 @@ from hardsim.checking.certificate import (
     check_formula,
     check_labels,
     check_model,
+    lengths_of,
     literal_text,
     node_lines,
+    span_of,
 )
 from hardsim.checking.open import read_expression, read_input
 from hardsim.checking.options import Request
 from hardsim.checking.program_certificate import check_network
-from hardsim.checking.result import span_text
 from hardsim.checking.subject import Subject
 from hardsim.cli.session import Telling, check_source, session
 from hardsim.cli.streams import say
@@ -76,9 +77,8 @@ def command(request: Request) -> None:
 def _told(result: VerifyResult) -> Telling:
     """How a result is told."""
     said = result.reason or ""
-    if result.min_n is not None:
-        span = "every length" if result.max_n is None else span_text(result.min_n, result.max_n)
-        said = f"every word of {span}"
+    if result.lengths is not None:
+        said = f"every word of {span_of(result.lengths)}"
 
     def brief(screen: Screen) -> None:
         print_headline(screen, result.verdict, "bold green" if result.valid else "bold red", result.input, said)
@@ -127,6 +127,7 @@ def text_lines(result: VerifyResult) -> list[str]:
     assert result.digests is not None
     if result.formula is None:
         lines.append("  claim     softmax answers as hard attention with the same weights; lengths count padding")
+        lines.append(printable(f"  at        temperature {temperature_text(result)}"))
         told = f"that of {compared.model}, " if compared.model is not None else ""
         lines.append(f"  model     {told}sha256 {result.digests['model']}")
         return lines if told else [*lines, "  not compared with a file: the model (--model)"]
@@ -143,6 +144,14 @@ def text_lines(result: VerifyResult) -> list[str]:
         named = " and ".join(f"--{key}" for key in missing)
         lines.append(f"  not compared with a file: the {' and the '.join(missing)} ({named})")
     return lines
+
+
+def temperature_text(result: VerifyResult) -> str:
+    """The temperature, or those of the lengths in their order."""
+    given = result.temperature
+    if not isinstance(given, tuple):
+        return given or ""
+    return given[0] if len({*given}) == 1 else f"{', '.join(given)}, of these lengths in order"
 
 
 def check(path: str, meant: Meant) -> VerifyResult:
@@ -169,11 +178,14 @@ def check(path: str, meant: Meant) -> VerifyResult:
 
     reason = verify_document(document) or rejection(compare)
     compared = Compared(meant.formula and meant.formula[1], meant.model and meant.model[1])
-    wanted = ("claim", "min_n", "max_n", "formula", "digests")
-    said: dict[str, Any] = {key: document.get(key) if reason is None else None for key in wanted}
-    if of_program and reason is None:
-        lengths, start = document["lengths"], document["start"]
-        said |= {"min_n": min([*lengths, *([start] if start else [])]), "max_n": None if start else max(lengths)}
+    wanted = ("claim", "min_n", "max_n", "lengths", "temperature", "formula", "digests")
+    said: dict[str, Any] = dict.fromkeys(wanted)
+    if reason is None:
+        lengths = lengths_of(document)
+        given = (document if of_program else document["model"])["temperature"]
+        said = {key: document.get(key) for key in wanted} | {"lengths": tuple(map(tuple, lengths))}
+        said |= {"min_n": lengths[0][0], "max_n": lengths[0][1]}
+        said["temperature"] = tuple(given) if isinstance(given, list) else given
     return VerifyResult(path, "VALID" if reason is None else "INVALID", reason, compared=compared, **said)
 
 
