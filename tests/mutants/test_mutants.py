@@ -163,7 +163,8 @@ class Case:
         if len(word) > 12:
             return
         assert mismatch["oracle"] is self.truth(word), context
-        if mismatch["decided"] or mismatch["kind"] != "hard/oracle":  # which refutes by itself where softmax is left open
+        # Hard attention that is not the formula refutes it by itself, where softmax is left open.
+        if mismatch["decided"] or mismatch["kind"] != "hard/oracle":
             told = {True: "yes", False: "no", None: "neither"}[mismatch["soft"]]
             assert self.answer(word) in (told, "unknown"), f"{context}: {self.answer(word)}"
         assert not mismatch["soft"] == mismatch["hard"] == mismatch["oracle"], context
