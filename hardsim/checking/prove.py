@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from itertools import product, takewhile
+from itertools import islice, product, takewhile
 from math import log10
 from typing import Annotated, Literal
 
@@ -60,12 +60,18 @@ LONGEST_TRIED = 512
 """and up to this length: attention to every position from every position."""
 SHORT = 5
 """After a proof for every length, the lengths below are looked at one by one all the same, and words of them run."""
+TOGETHER = 64
+"""Words that are tried at once."""
 SUGGESTED = 8
 """Words of the worst cases that are run after a proof, those with the least margins."""
 ROUNDING = Fraction(1, 2**30)
 """A margin that is missed by less is a matter of how the numerical proof rounds, not of what it found."""
 EVERY = 20_000
 """Words of a length that are run one by one where structure says nothing."""
+FEW = 1_000
+"""Words of a length that are tried where a given temperature has no proof for every length."""
+LOOKED = 32
+"""Lengths at which a given temperature must be positive before every length is asked for."""
 MANY_DIGITS = 12
 """A number of words with more digits is shown as a power."""
 AMISS = "hard attention is not what the program says"
@@ -392,11 +398,12 @@ def _why_not(proof: Proof, general: Proof | None, tried: int) -> str:
 
 def _refute(subject: Subject, proof: Proof, heads_only: bool, search: int) -> tuple[int, Mismatch | None]:
     """Try words, the shortest first; how many, and the first that refutes."""
-    tried = 0
-    for tried, word in enumerate(_candidates(subject, proof, search), start=1):
-        (found,) = evaluate(subject, [word], CheckOptions())
-        if found.decided and found.mismatch is not None and (found.soft != found.hard or not heads_only):
-            return tried, found.mismatch
+    tried, candidates = 0, _candidates(subject, proof, search)
+    while some := list(islice(candidates, TOGETHER)):
+        for found in evaluate(subject, some, CheckOptions()):
+            tried += 1
+            if found.decided and found.mismatch is not None and (found.soft != found.hard or not heads_only):
+                return tried, found.mismatch
     return tried, None
 
 
@@ -444,19 +451,52 @@ def affordable(subject: Subject, n: int, every: int) -> bool:
 
 
 def prove_every_length(subject: Subject, max_n: int, min_n: int = 1) -> ProofResult:
-    """The proof for every length of a model or program, and the short ones that it looks at one by one."""
+    """The proof for every length of a model or program, and the short ones that it looks at one by one. Where there is
+    none at a given temperature, words of these are tried.
+
+    Raises:
+        InputError: if the temperature is not positive at a length up to LOOKED.
+    """
+    _hold_positive(subject)
     argument = subject.argument
     if not argument.proved:
+        tried, mismatch = _refute_short(subject)
+        if mismatch is not None:
+            reach = f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}"
+            return ProofResult(subject, min_n, max_n, Verdict.REFUTED, reach, tried, mismatch, argument=argument)
         reach = (
-            f"not proved for every length: {argument.reason}; no length was looked at. "
+            f"not proved for every length: {argument.reason}; "
+            f"{f'{tried:,} short words were tried and none refutes it' if tried else 'no length was looked at'}. "
             "Next: leave out --all-n, and name the longest length with --max-n"
         )
-        return ProofResult(subject, min_n, max_n, Verdict.UNDECIDED, reach, argument=argument)
+        return ProofResult(subject, min_n, max_n, Verdict.UNDECIDED, reach, tried, argument=argument)
     sharp = replace(subject, schedule=parse_arith(argument.temperature or "1"))
     start = argument.start or 1
     lengths = tuple(prove_length(sharp, n, 0)[0] for n in range(1, max(start, SHORT)))
     reach = f"every word of every length: {_claim(subject)}, at the temperature {argument.temperature}"
     return ProofResult(subject, min_n, max_n, Verdict.PROVED, reach, lengths=lengths, argument=argument)
+
+
+def _hold_positive(subject: Subject) -> None:
+    """Refuse a temperature that is not positive at some short length."""
+    if subject.schedule is not None:
+        model = assemble(subject.program, subject.schedule)
+        for n in range(1, LOOKED + 1):
+            model.inverse_temperatures(subject.positions(n) - subject.program.bos)
+
+
+def _refute_short(subject: Subject) -> tuple[int, Mismatch | None]:
+    """Try the words of short lengths at a given temperature, as far as they are few; how many, and one that refutes."""
+    tried = 0
+    for n in range(1, SHORT + 1) if subject.schedule is not None else ():
+        if not affordable(subject, n, FEW):
+            break
+        words = tuple(product(subject.alphabet, repeat=n))
+        tried += len(words)
+        mismatch = _refute_length(subject, words)
+        if mismatch is not None and mismatch.refutes:
+            return tried, mismatch
+    return tried, None
 
 
 def _claim(subject: Subject) -> str:

@@ -482,7 +482,8 @@ def argue(claim: DecayClaim, tau: Arith | None = None) -> ProgramArgument:
     found = ProgramArgument(None, reason="no temperature was tried")
     for place in range(POWERS_OF_2):
         sharp = InverseTemperature(2**place * _power(power + 1), 2**place * _power(power + 1))
-        text = f"1/({2**place}*n^{power + 1})" if place else f"1/n^{power + 1}"
+        raised = f"n^{power + 1}" if power else "n"
+        text = f"1/({2**place}*{raised})" if place else f"1/{raised}"
         if all(claim.holds(sharp, n) for n in claim.lengths(4)):
             found = claim.argument(sharp, text)
             if found.proved:

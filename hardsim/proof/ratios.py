@@ -60,7 +60,7 @@ class Ratio:
 
     def __init__(self, top: fmpq_mpoly, bottom: fmpq_mpoly) -> None:
         if not bottom:
-            raise NotProved(f"{top} is divided by 0")
+            raise NotProved(f"the argument divides {top} by what it cannot tell from 0")
         if not bottom.is_constant():
             common = top.gcd(bottom)
             if not common.is_constant():

@@ -13,12 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import hardsim
 from hardsim.checking.engines import HardRunner
 from hardsim.checking.prove import ProofResult, prove_attention
 from hardsim.checking.result import Answer, Verdict, Word
 from hardsim.checking.subject import Subject
+from hardsim.errors import InputError
 from tests.attention_models import HEAD, Document, critical, majority, sided, some_a, with_head
 from tests.checking.test_sharpening import check
+from tests.mistakes import raised
 from tests.subjects import at_temperature, known, program_of, shipped, subject_of
 
 HALF = Fraction(1, 2)
@@ -235,3 +238,26 @@ def test_a_broken_network_is_refuted(tmp_path: Path) -> None:
     proof = prove(replace(subject, program=broken), 2)
     assert (proof.verdict, known(proof.mismatch).kind) == (Verdict.REFUTED, "hard/oracle")
     assert known(proof.mismatch).word in (("a", "a"), ("b", "a"))  # the output is 0 now
+
+
+@pytest.mark.parametrize(
+    ("tau", "told"),
+    [
+        ("0", "is 0 at i = 0, n = 1"),
+        ("1/(n-3)", "is -1/2 at i = 0, n = 1"),
+        ("(n-20)^2/n^6", "is 0 at i = 0, n = 20"),
+        ("n/(n-1)", "division by zero in 1 / 0, at n = 1"),
+    ],
+)
+def test_a_temperature_that_is_none_is_refused_before_every_length_is_asked_for(tau: str, told: str) -> None:
+    model = hardsim.load("formulas/reverse.srasp")
+    assert told in str(raised(InputError, model.prove, all_n=True, tau=tau))
+
+
+def test_words_are_tried_where_a_given_temperature_has_no_proof_for_every_length() -> None:
+    model = hardsim.load("formulas/same_ends.ahat.json")
+    found = model.prove(all_n=True, tau="1")
+    assert found.verdict == "REFUTED"
+    assert found.mismatch is not None
+    assert found.tried >= 2
+    assert not model.check(max_n=len(found.mismatch.word), tau="1").agreed
