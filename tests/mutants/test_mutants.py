@@ -31,8 +31,9 @@ from tests.mutants.mutate import NETWORK_ONLY, mutant
 from tests.program_certificates import wrong_word
 
 Word = tuple[str, ...]
-FEW, MANY = 8, int(os.environ.get("MUTANTS", "500"))
-"""How many networks are changed in `make test` and in `make slow`, which takes another number as MUTANTS."""
+FEW, MANY = 8, int(os.environ.get("MUTANTS", "500")) // 2
+"""How many networks of formulas are changed in `make test`, and how many of formulas and how many of programs in `make
+slow`, which takes another number of both together as MUTANTS."""
 SHORT = 4
 """Every word up to this length is judged."""
 LONG = (65, 66)
