@@ -123,7 +123,7 @@ def run_to(ending: str, hardsim: Cli, directory: Path, monkeypatch: pytest.Monke
     """A run that ends so."""
     path = written(directory / "since.ltl", SINCE)
     if ending == "undecided":
-        return hardsim("prove", written(directory / "some.srasp", DYCK), "--all-n", "--tau", "1/n", *options)
+        return hardsim("prove", written(directory / "some.srasp", DYCK), "--all-n", "--tau", "1/(999*n)", *options)
     if ending == "bad":
         written(path, "alphabet: a b\n  \na S d\n")
     if ending == "internal":
@@ -436,7 +436,7 @@ def test_less_than_was_required_ends_a_run_and_undecided_alone_does_not(
     hardsim("check", since, future, *asked).exits(0, str(future)).unsaid("stopped")
     hardsim("check", since, future, *asked, "--require", "proved").exits(3).lacks(str(future)).says("not run: 1 input")
     undecided = written(tmp_path / "some.srasp", DYCK)
-    hardsim("prove", undecided, undecided, "--all-n", "--tau", "1/n", "--fail-fast").exits(3).unsaid("stopped")
+    hardsim("prove", undecided, undecided, "--all-n", "--tau", "1/(999*n)", "--fail-fast").exits(3).unsaid("stopped")
 
 
 def test_a_run_without_a_failure_is_not_stopped(hardsim: Cli, since: Path, future: Path) -> None:
