@@ -114,7 +114,7 @@ def _differ(model: dict[str, Any], hard: Judge, soft: Judge, word: Word) -> bool
             exact = streams[0][i - shift][k]
             assert not exact.terms
             found = soft.enclose(streams[1][i - shift][k])
-            if _apart(model, exact.constant, found, n):
+            if _apart(model, Fraction(int(exact.constant.p), int(exact.constant.q)), found, n):
                 return True
         return False
     finally:

@@ -63,31 +63,38 @@ def function(value: Any, i: int, n: int) -> Fraction:
 # ---- values ----
 
 
+NOTHING, WHOLE = fmpq(0), fmpq(1)
+
+
+def exact(value: str | int | Fraction) -> fmpq:
+    """A rational as python-flint has it, which is faster."""
+    found = Fraction(value)
+    return fmpq(found.numerator, found.denominator)
+
+
 class Form:
     """A rational plus rationals times symbols; `balls` says what is known of a symbol."""
 
     __slots__ = ("constant", "terms")
 
-    def __init__(self, constant: Fraction, terms: dict[int, Fraction] | None = None) -> None:
+    def __init__(self, constant: fmpq, terms: dict[int, fmpq] | None = None) -> None:
         self.constant = constant
-        self.terms = {key: value for key, value in (terms or {}).items() if value}
+        self.terms = {key: value for key, value in terms.items() if value != 0} if terms else {}
 
-    def plus(self, other: Form, factor: Fraction = Fraction(1)) -> Form:
+    def plus(self, other: Form, factor: fmpq = WHOLE) -> Form:
+        if not other.terms:
+            return Form(self.constant + factor * other.constant, self.terms)
         terms = dict(self.terms)
         for key, value in other.terms.items():
-            terms[key] = terms.get(key, Fraction(0)) + factor * value
+            terms[key] = terms.get(key, NOTHING) + factor * value
         return Form(self.constant + factor * other.constant, terms)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Form) and (self.constant, self.terms) == (other.constant, other.terms)
 
 
-ZERO = Form(Fraction(0))
-Row = list[tuple[int, Fraction]]
-
-
-def ball(value: Fraction) -> arb:
-    return arb(fmpq(value.numerator, value.denominator))
+ZERO = Form(NOTHING)
+Row = list[tuple[int, fmpq]]
 
 
 def matrix(data: Any, rows: Sequence[str] | None, columns: Sequence[str] | None) -> list[Row]:
@@ -96,15 +103,15 @@ def matrix(data: Any, rows: Sequence[str] | None, columns: Sequence[str] | None)
 
     def row(part: Any) -> Row:
         if isinstance(part, dict):
-            return [(index[name], Fraction(value)) for name, value in part.items()]
-        return [(k, Fraction(value)) for k, value in enumerate(part)]
+            return [(index[name], exact(value)) for name, value in part.items()]
+        return [(k, exact(value)) for k, value in enumerate(part)]
 
     if isinstance(data, list):
         return [row(part) for part in data]
     if "shape" in data and "entries" in data:
         found: list[Row] = [[] for _ in range(data["shape"][0])]
         for at, column, value in data["entries"]:
-            found[at].append((column, Fraction(value)))
+            found[at].append((column, exact(value)))
         return found
     assert rows is not None
     return [row(data[name]) if name in data else [] for name in rows]
@@ -141,8 +148,8 @@ class Judge:
         if not ffn:
             return heads, None
         w1 = matrix(ffn["w1"], None, self.names)
-        b1 = [Fraction(value) for value in ffn.get("b1", ["0"] * len(w1))]
-        b2 = [Fraction(value) for value in ffn.get("b2", ["0"] * len(self.names))]
+        b1 = [exact(value) for value in ffn.get("b1", ["0"] * len(w1))]
+        b2 = [exact(value) for value in ffn.get("b2", ["0"] * len(self.names))]
         return heads, (w1, b1, matrix(ffn["w2"], self.names, None), b2)
 
     def ask(self, word: Sequence[str]) -> Answer:
@@ -163,7 +170,7 @@ class Judge:
         value = stream[(1 if first else n) - (not self.bos)][self.output]
         threshold = self.data.get("threshold")
         if threshold is not None:
-            goal = Fraction(threshold)
+            goal = exact(threshold)
             if not value.terms:
                 return "unknown" if value.constant == goal else "yes" if value.constant > goal else "no"
             found = self.enclose(value.plus(Form(-goal)))
@@ -174,27 +181,27 @@ class Judge:
         return "unknown" if not found.is_finite() or found.contains(0) or found.contains(1) else "neither"
 
     def enclose(self, form: Form) -> arb:
-        total = ball(form.constant)
+        total = arb(form.constant)
         for key, factor in form.terms.items():
-            total += ball(factor) * self.balls[key]
+            total += arb(factor) * self.balls[key]
         return total
 
     def symbol(self, known: arb) -> Form:
         self.balls.append(known)
-        return Form(Fraction(0), {len(self.balls) - 1: Fraction(1)})
+        return Form(NOTHING, {len(self.balls) - 1: WHOLE})
 
     def _run(self, word: Sequence[str]) -> list[list[Form]]:
         n, self.balls = len(word), []
         places = range(0 if self.bos else 1, n + 1)
         stream: list[list[Form]] = []
         for i in places:
-            start = [Fraction(0)] * len(self.names)
+            start = [NOTHING] * len(self.names)
             for k, value in self.embedding[len(self.alphabet) if i == 0 else self.alphabet.index(word[i - 1])]:
                 start[k] += value
             for item in self.data.get("encodings", ()):
-                start[self.names.index(item["coordinate"])] += function(item["value"], i, n)
+                start[self.names.index(item["coordinate"])] += exact(function(item["value"], i, n))
             stream.append([Form(value) for value in start])
-        inverse = [1 / function(self.temperature, i, n) for i in places]
+        inverse = [exact(1 / function(self.temperature, i, n)) for i in places]
         assert min(inverse) > 0
         for heads, ffn in self.layers:
             added = [self._head(head, stream, inverse, n) for head in heads]
@@ -209,11 +216,14 @@ class Judge:
 
     def _feed_forward(self, row: list[Form], w1: list[Row], b1: Any, w2: list[Row], b2: Any) -> list[Form]:
         hidden = [self._relu(combine(form, row).plus(Form(bias))) for form, bias in zip(w1, b1, strict=True)]
-        return [old.plus(combine(form, hidden)).plus(Form(bias)) for old, form, bias in zip(row, w2, b2, strict=True)]
+        return [
+            old.plus(combine(form, hidden)).plus(Form(bias)) if form or bias != 0 else old
+            for old, form, bias in zip(row, w2, b2, strict=True)
+        ]
 
     def _relu(self, value: Form) -> Form:
         if not value.terms:
-            return Form(max(value.constant, Fraction(0)))
+            return Form(max(value.constant, NOTHING))
         known = self.enclose(value)
         return value if known >= 0 else ZERO if known <= 0 else self.symbol(known.max(arb(0)))
 
@@ -225,7 +235,7 @@ class Judge:
             return [0, *(j for j in range(low, high + 1) if j > 0)]
         return [j - 1 for j in range(low, high + 1)]
 
-    def _head(self, head: Any, stream: list[list[Form]], inverse: list[Fraction], n: int) -> list[dict[int, Form]]:
+    def _head(self, head: Any, stream: list[list[Form]], inverse: list[fmpq], n: int) -> list[dict[int, Form]]:
         mask, kind, w_q, w_k, w_v = head
         keys = [[combine(form, row) for form in w_k] for row in stream]
         values = [{k: combine(form, row) for k, form in enumerate(w_v) if form} for row in stream]
@@ -236,29 +246,27 @@ class Judge:
             scores = [self._score(query, keys[j]) for j in seen]
             some = [values[j] for j in seen]
             if self.hard:
-                result.append(hard_mean(kind, [known for known in scores if isinstance(known, Fraction)], some))
+                result.append(hard_mean(kind, [known for known in scores if isinstance(known, fmpq)], some))
             else:
                 assert kind == "softmax" or self.soft
                 result.append(self._soft_mean(scores, some, inverse[at]))
         return result
 
-    def _score(self, query: list[Form], key: list[Form]) -> Fraction | arb:
+    def _score(self, query: list[Form], key: list[Form]) -> fmpq | arb:
         if any(form.terms for form in (*query, *key)):
             return sum((self.enclose(q) * self.enclose(k) for q, k in zip(query, key, strict=True)), arb(0))
-        return sum((q.constant * k.constant for q, k in zip(query, key, strict=True)), Fraction(0))
+        return sum((q.constant * k.constant for q, k in zip(query, key, strict=True)), NOTHING)
 
-    def _soft_mean(
-        self, scores: list[Fraction | arb], values: list[dict[int, Form]], inverse: Fraction
-    ) -> dict[int, Form]:
-        if all(isinstance(score, Fraction) and score == scores[0] for score in scores):
+    def _soft_mean(self, scores: list[fmpq | arb], values: list[dict[int, Form]], inverse: fmpq) -> dict[int, Form]:
+        if all(isinstance(score, fmpq) and score == scores[0] for score in scores):
             return {k: mean([value[k] for value in values]) for k in values[0]}
-        if all(isinstance(score, Fraction) for score in scores):
-            top = max(score for score in scores if isinstance(score, Fraction))
-            logits = [ball((score - top) * inverse) for score in scores if isinstance(score, Fraction)]
+        if all(isinstance(score, fmpq) for score in scores):
+            top = max(score for score in scores if isinstance(score, fmpq))
+            logits = [arb((score - top) * inverse) for score in scores if isinstance(score, fmpq)]
         else:
-            parts = [ball(score) if isinstance(score, Fraction) else score for score in scores]
+            parts = [arb(score) if isinstance(score, fmpq) else score for score in scores]
             highest = max(parts, key=lambda part: float_order(part))
-            logits = [(part - highest) * ball(inverse) for part in parts]
+            logits = [(part - highest) * arb(inverse) for part in parts]
         weights = [logit.exp() for logit in logits]
         total = sum(weights, arb(0))
         found = {}
@@ -280,7 +288,7 @@ def float_order(part: arb) -> tuple[int, arb]:
 def combine(form: Row, values: Sequence[Form]) -> Form:
     total = ZERO
     for k, factor in form:
-        if factor:
+        if factor != 0:
             total = total.plus(values[k], factor)
     return total
 
@@ -288,11 +296,11 @@ def combine(form: Row, values: Sequence[Form]) -> Form:
 def mean(column: list[Form]) -> Form:
     total = ZERO
     for form in column:
-        total = total.plus(form, Fraction(1, len(column)))
+        total = total.plus(form, fmpq(1, len(column)))
     return total
 
 
-def hard_mean(kind: str, scores: list[Fraction], values: list[dict[int, Form]]) -> dict[int, Form]:
+def hard_mean(kind: str, scores: list[fmpq], values: list[dict[int, Form]]) -> dict[int, Form]:
     best = [place for place, score in enumerate(scores) if score == max(scores)]
     chosen = {"leftmost": best[:1], "rightmost": best[-1:], "average": best}[kind]
     return {k: mean([values[place][k] for place in chosen]) for k in values[0]}

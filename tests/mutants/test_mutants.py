@@ -339,14 +339,14 @@ class ProgramCase:
         self.path.write_text(json.dumps(document | {"program": changed}), encoding="utf-8")
         self.matrices = programs.matrices(changed)
         self.alphabet: list[str] = changed["alphabet"]
-        self.hard = Judge(self.matrices, hard=True)
+        self.hard = cache(Judge(self.matrices, hard=True).ask)
 
     def hold(self, n: int, tau: str, context: str, words: Iterable[Word] = ()) -> None:
         """Softmax at a temperature must answer as hard attention does on every word of a length that is proved, or on
         some."""
         soft = Judge(self.matrices, tau=tau)
         for word in words or product(self.alphabet, repeat=n):
-            told = self.hard.ask(word)
+            told = self.hard(word)
             assert told != "unknown", f"{context}\n{word}: hard attention decides nothing"
             assert soft.ask(word) in (told, "unknown"), f"{context}\n{word} at {tau}: {soft.ask(word)}, not {told}"
 
@@ -372,7 +372,7 @@ class ProgramCase:
         if result["verdict"] == "REFUTED" and (mismatch := result["mismatch"]) is not None and "--tau" in arguments:
             soft = Judge(self.matrices, tau=arguments[arguments.index("--tau") + 1])
             word = tuple(mismatch["word"])
-            told = soft.ask(word), self.hard.ask(word)
+            told = soft.ask(word), self.hard(word)
             assert "unknown" in told or told[0] != told[1], f"{context}\n{mismatch}"
 
     def certify(self, *arguments: str) -> None:
