@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from itertools import islice, product, takewhile
+from itertools import product, takewhile
 from math import log10
 from typing import Annotated, Literal
 
@@ -60,8 +60,6 @@ LONGEST_TRIED = 512
 """and up to this length: attention to every position from every position."""
 SHORT = 5
 """After a proof for every length, the lengths below are looked at one by one all the same, and words of them run."""
-TOGETHER = 64
-"""Words that are tried at once."""
 SUGGESTED = 8
 """Words of the worst cases that are run after a proof, those with the least margins."""
 ROUNDING = Fraction(1, 2**30)
@@ -398,12 +396,11 @@ def _why_not(proof: Proof, general: Proof | None, tried: int) -> str:
 
 def _refute(subject: Subject, proof: Proof, heads_only: bool, search: int) -> tuple[int, Mismatch | None]:
     """Try words, the shortest first; how many, and the first that refutes."""
-    tried, candidates = 0, _candidates(subject, proof, search)
-    while some := list(islice(candidates, TOGETHER)):
-        for found in evaluate(subject, some, CheckOptions()):
-            tried += 1
-            if found.decided and found.mismatch is not None and (found.soft != found.hard or not heads_only):
-                return tried, found.mismatch
+    tried = 0
+    for tried, word in enumerate(_candidates(subject, proof, search), start=1):
+        (found,) = evaluate(subject, [word], CheckOptions())
+        if found.decided and found.mismatch is not None and (found.soft != found.hard or not heads_only):
+            return tried, found.mismatch
     return tried, None
 
 
