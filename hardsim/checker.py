@@ -329,9 +329,9 @@ class CertificateChecker(Claim, Costs):
         work, wrong = (self._nearest if kind == "nearest" else self._counted), list[list[Any]]()
         read = [self._types(name, claim, values[j - 1], keys[j - 1], j) if kind == "nearest" else
                 (values[j - 1].get(None, Fraction(0)), keys[j - 1]) for j in self.places]  # fmt: skip
-        if kind == "number":
-            self.numbers[name] = pairs, read
         asked = [[combine((self.inverse[i - 1], self.apply(query, i))) for query, _ in pairs] for i in self.places]
+        if kind == "number":
+            self.numbers[name] = asked, read
         if kind == "nearest" and (found := self._at_once(name, (side, claim["backwards"]), asked, read)) is not None:
             self.bounds[name].append(found)
             return [found] * self.n
@@ -369,9 +369,8 @@ class CertificateChecker(Claim, Costs):
 
     def _at_once(self, name: str, way: tuple[str, bool], asked: list[Any], read: list[Any]) -> list[Any] | None:
         """A bound for all positions that see those up to them, or from them on, and ask alike; None for others."""
-        if not self.together or way not in (("L", False), ("R", True)) or any(query != asked[0] for query in asked):
-            return None
-        if len({*self.stretch}) > 1:
+        alike = all(query == asked[0] for query in asked) and len({*self.stretch}) == 1
+        if not self.together or way not in (("L", False), ("R", True)) or not alike:
             return None
         weights, far = self._weights(self._query(name, asked[0]), read[::-1] if way[1] else read, self.stretch[0])
         if far:
@@ -630,14 +629,13 @@ class CertificateChecker(Claim, Costs):
 
     def _looked_up(self, name: str, i: int) -> tuple[Any, tuple[Any, ...]]:
         """The count that a head looks up at a position, and how: its queries, how far counts go, what it sees."""
-        (side, claim, *_), (pairs, read) = self.heads[name], self.numbers[name]
+        (side, claim, *_), (asked, read) = self.heads[name], self.numbers[name]
         args, terms = claim["count"]
         symbol = next((key for key in self.linear(args, terms, 0, i) if key is not None), None)
-        queries = [combine((self.inverse[i - 1], self.apply(query, i))) for query, _ in pairs]
-        asked = tuple((query.get(None, 0), query.get(symbol, 0)) for query in queries)
+        queries = tuple((query.get(None, 0), query.get(symbol, 0)) for query in asked[i - 1])
         seen = tuple((int(value), *(key.get(None, 0) for key in keys))
                      for value, keys in (read[j - 1] for j in self.seen(side, i)))  # fmt: skip
-        return symbol, (asked, len(self.seen(terms[0][1], i)), seen, self.stretch[i - 1])
+        return symbol, (queries, len(self.seen(terms[0][1], i)), seen, self.stretch[i - 1])
 
     def _offsets(self, look_up: tuple[Any, ...]) -> list[tuple[int, int]]:
         """For each count between what the number that is looked up is, less the one that should be."""

@@ -2,7 +2,7 @@
 
 Of a model it is proved that softmax answers as hard attention does, by the error recursion of Theorem 26. What that
 needs to know of the hard model comes from the structure of a compiled program none of whose integers can leave its
-range (`sharpening.static`), or from exact hard attention on every word of a length, where these are few. Ties of
+range (`proof.program`), or from exact hard attention on every word of a length, where these are few. Ties of
 leftmost and rightmost heads are broken only in the network that hardsim makes of a hard-attention model.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from itertools import product, takewhile
+from itertools import islice, product, takewhile
 from math import log10
 from typing import Annotated, Literal
 
@@ -60,6 +60,8 @@ LONGEST_TRIED = 512
 """and up to this length: attention to every position from every position."""
 SHORT = 5
 """After a proof for every length, the lengths below are looked at one by one all the same, and words of them run."""
+TOGETHER = 64
+"""Words that are tried at once."""
 SUGGESTED = 8
 """Words of the worst cases that are run after a proof, those with the least margins."""
 ROUNDING = Fraction(1, 2**30)
@@ -396,11 +398,12 @@ def _why_not(proof: Proof, general: Proof | None, tried: int) -> str:
 
 def _refute(subject: Subject, proof: Proof, heads_only: bool, search: int) -> tuple[int, Mismatch | None]:
     """Try words, the shortest first; how many, and the first that refutes."""
-    tried = 0
-    for tried, word in enumerate(_candidates(subject, proof, search), start=1):
-        (found,) = evaluate(subject, [word], CheckOptions())
-        if found.decided and found.mismatch is not None and (found.soft != found.hard or not heads_only):
-            return tried, found.mismatch
+    tried, candidates = 0, _candidates(subject, proof, search)
+    while some := list(islice(candidates, TOGETHER)):
+        for found in evaluate(subject, some, CheckOptions()):
+            tried += 1
+            if found.decided and found.mismatch is not None and (found.soft != found.hard or not heads_only):
+                return tried, found.mismatch
     return tried, None
 
 
@@ -488,9 +491,8 @@ def _refute_short(subject: Subject) -> tuple[int, Mismatch | None]:
     for n in range(1, SHORT + 1) if subject.schedule is not None else ():
         if not affordable(subject, n, FEW):
             break
-        words = tuple(product(subject.alphabet, repeat=n))
-        tried += len(words)
-        mismatch = _refute_length(subject, words)
+        tried += count_words(len(subject.alphabet), n)
+        mismatch = _refute_length(subject, n)
         if mismatch is not None and mismatch.refutes:
             return tried, mismatch
     return tried, None
@@ -524,9 +526,8 @@ def prove_attention(
         left = search - tried
         cheap = count_words_upto(len(subject.alphabet), n, left + 1) <= left
         if not found.proved_by and mismatch is None and subject.schedule is not None and cheap:
-            words = tuple(product(subject.alphabet, repeat=n))
-            tried += len(words)
-            mismatch = _refute_length(subject, words)
+            tried += count_words(len(subject.alphabet), n)
+            mismatch = _refute_length(subject, n)
         if mismatch is not None or (n > longest(subject, n, every) and (subject.schedule is None or not cheap)):
             break  # of longer ones there is neither a proof nor a refutation
         if report is not None:
@@ -632,10 +633,10 @@ def output_bound(subject: Subject, bounds: Bounds) -> Fraction:
     return max(bounds.layers[-1].final[out] for out in outs) if bounds.layers else Fraction(0)
 
 
-def _refute_length(subject: Subject, words: tuple[Word, ...]) -> Mismatch | None:
+def _refute_length(subject: Subject, n: int) -> Mismatch | None:
     """A word of one length that softmax answers wrongly at the given temperature, in the network that was to be proved.
     Words at which softmax lies on the threshold itself, so that no precision settles them, refute nothing."""
-    n = len(words[0])
+    words = tuple(product(subject.alphabet, repeat=n))
     found, runs, _ = prepare_words(subject, {n: words}, {n: True})
     judge = Judge(subject, found.program, plan_length(found, subject, n))
     return judge.tally(words, [run for shard in runs[n] for run in shard.known]).mismatch

@@ -227,11 +227,11 @@ class ParallelHard:
     def _prepare(self, n: int) -> None:
         if n == self._length:
             return
-        self._length = n
         self._ranked.clear()
         self._functions = {key: function for key, function in self._functions.items() if not key[1]}
         self._declared = {head.name: head.promised(n) for head in self.program.heads}
         self._rows = {ONE: Exact.row([1] * n, 1)} | dict(encoded(self.program, n))
+        self._length = n  # only now: what was promised may be refused, and asked for again
 
     # ---- heads ----
 

@@ -197,6 +197,10 @@ def least_of(values: OfN) -> PowerBound | None:
     return PowerBound(min(factor for factor, _ in known), -max(power for _, power in known))
 
 
+def _unsigned(form: object) -> int:
+    raise NoRatio("its sign changes")
+
+
 @dataclass(frozen=True)
 class InverseTemperature:
     """f = 1/tau: functions of n that are at most, and at least f from length 1 on; and tau itself, where these are not
@@ -205,6 +209,19 @@ class InverseTemperature:
     least: Value
     most: Value
     tau: Arith | None = None
+
+    @classmethod
+    def known(cls, value: Value) -> InverseTemperature:
+        """f itself, a rational function of n."""
+        return cls(value, value)
+
+    @classmethod
+    def of(cls, tau: Arith) -> InverseTemperature:
+        """That of a temperature; NoRatio where there is no rational function of n, or none on either side of it."""
+        if not tau.irrational:
+            return cls.known(simplest(Ratio.of(1) / ratio_of(tau, _unsigned, _from(1))))
+        least, most = (simplest(Ratio.of(1) / side(tau, _unsigned, _from(1))) for side in (hotter, colder))
+        return cls(least, most, tau)
 
     def at(self, n: int) -> RealNumber:
         """f at a length."""
@@ -478,10 +495,10 @@ def argue(claim: DecayClaim, tau: Arith | None = None) -> ProgramArgument:
     except NotProved as failure:
         return ProgramArgument(None, reason=failure.reason)
     if power is None:
-        return claim.argument(InverseTemperature(1, 1), "1")
+        return claim.argument(InverseTemperature.known(1), "1")
     found = ProgramArgument(None, reason="no temperature was tried")
     for place in range(POWERS_OF_2):
-        sharp = InverseTemperature(2**place * _power(power + 1), 2**place * _power(power + 1))
+        sharp = InverseTemperature.known(2**place * _power(power + 1))
         raised = f"n^{power + 1}" if power else "n"
         text = f"1/({2**place}*{raised})" if place else f"1/{raised}"
         if all(claim.holds(sharp, n) for n in claim.lengths(4)):
@@ -497,7 +514,7 @@ def _given(claim: DecayClaim, tau: Arith) -> ProgramArgument:
     if "i" in tau.variables:
         return ProgramArgument(str(tau), reason=reason)
     try:
-        sharp = sharpness(tau)
+        sharp = InverseTemperature.of(tau)
         if not tau.irrational and (below(sharp.least) is None or tau.evaluate(n=1) <= 0):
             return ProgramArgument(str(tau), reason=f"the temperature {tau} is not known to be positive")
         return claim.argument(sharp, str(tau))
@@ -505,19 +522,6 @@ def _given(claim: DecayClaim, tau: Arith) -> ProgramArgument:
         return ProgramArgument(str(tau), reason=f"{reason}: {failure}")
     except NotProved as failure:
         return ProgramArgument(str(tau), reason=failure.reason)
-
-
-def sharpness(tau: Arith) -> InverseTemperature:
-    """f = 1/tau; NoRatio where there is no rational function of n, or none on either side of it."""
-    if tau.irrational:
-        least, most = (simplest(Ratio.of(1) / side(tau, _unsigned, _from(1))) for side in (hotter, colder))
-        return InverseTemperature(least, most, tau)
-    found = simplest(Ratio.of(1) / ratio_of(tau, _unsigned, _from(1)))
-    return InverseTemperature(found, found)
-
-
-def _unsigned(form: object) -> int:
-    raise NoRatio("its sign changes")
 
 
 def _steepest(law: ProgramLaw) -> int | None:

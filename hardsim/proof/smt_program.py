@@ -40,10 +40,10 @@ from hardsim.proof.decay import (
     Decay,
     DecayClaim,
     Induction,
+    InverseTemperature,
     LayerStep,
     PowerBound,
     ProgramArgument,
-    sharpness,
 )
 from hardsim.proof.lattice import NumberSpan, linear, plus
 from hardsim.proof.lattice import times as product
@@ -742,7 +742,7 @@ def program_writer(
     if argument.start is None or not isinstance(model.temperature, Arith):
         raise NotProved(argument.reason or f"the temperature {model.temperature} is not known for all lengths")
     claim = DecayClaim(program, law, exact, lambda _: ())
-    return ProgramWriter(model, program, law, claim.from_on(sharpness(model.temperature), argument.start))
+    return ProgramWriter(model, program, law, claim.from_on(InverseTemperature.of(model.temperature), argument.start))
 
 
 def program_text(made: ProgramWriter, title: str) -> str:

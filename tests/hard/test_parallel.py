@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from hardsim.compiling.from_ltl.lower import lower
-from hardsim.errors import InvariantError, Unsupported
+from hardsim.errors import InputError, InvariantError, Unsupported
 from hardsim.hard import parallel
 from hardsim.hard.parallel import BitFunction, ParallelHard, minterms
 from hardsim.lang import ast
@@ -152,6 +152,14 @@ def test_one_word_of_many_breaks_a_promise(how: str, monkeypatch: pytest.MonkeyP
         run(program, ["aba"] * 77 + ["abb"] + ["aba"] * 22)
     # The promise of the regime itself is kept, and the least gap is that of the one word.
     assert list(run(since(), ["aba"] * 77 + ["abb"] + ["aba"] * 22).gaps.values()) == [Fraction(1, 6)]
+
+
+def test_a_gap_that_is_none_is_refused_each_time() -> None:
+    """The declared gap is 0 at every length; a length that was refused is not known the next time."""
+    model = ParallelHard(with_head(since(), decay=expression("n-n")))
+    for _ in range(2):
+        with pytest.raises(InputError, match="the declared gap n-n is 0 at i = 1, n = 2"):
+            model.run(model.symbols(["ab"]))
 
 
 def test_a_defect_of_one_interpreter_alone_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
