@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import signal
-import sys
-from collections.abc import Generator
+from zlib import crc32
 
 import pytest
 from hypothesis import settings
@@ -25,22 +24,18 @@ for number in (signal.SIGTERM, signal.SIGHUP):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With new random examples every random test is one for `make slow`."""
-    if settings.get_current_profile_name() == "new":
-        for item in items:
-            if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
-                item.add_marker("slow")
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Coverage measures nothing new in sweeps, and would make them several times as long."""
-    if item.get_closest_marker("sweep") is None:
-        return (yield)
-    # pytest-cov's own `no_cover` stops one of the two measurements that it has in a process of pytest-xdist.
-    tracer = sys.gettrace()
-    sys.settrace(None)
-    try:
-        return (yield)
-    finally:
-        sys.settrace(tracer)
+    """With new random examples every random test is one for `make slow`; so is a sweep, but for one in `every` of its
+    cases. Which one is decided by the name, so that no regime or file is left out as one of a pattern."""
+    new = settings.get_current_profile_name() == "new"
+    sweeps: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if new and getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            item.add_marker("slow")
+        if item.get_closest_marker("sweep") and not item.get_closest_marker("slow"):
+            sweeps.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for alike in sweeps.values():
+        mark = alike[0].get_closest_marker("sweep")
+        assert mark is not None
+        ranked = sorted(alike, key=lambda item: crc32(item.nodeid.encode()))
+        for item in ranked[-(-len(ranked) // mark.kwargs.get("every", 4)) :]:
+            item.add_marker("slow")

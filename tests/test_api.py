@@ -120,6 +120,7 @@ def test_eval_is_the_command(inputs: dict[str, Path], command: Command, kind: st
     assert [evaluation.word for evaluation in found] == [(one, two), (two,)]
 
 
+@pytest.mark.sweep
 @EACH
 @pytest.mark.parametrize("by", ["oracle", "hard", "soft"])
 def test_words_are_the_command(inputs: dict[str, Path], command: Command, kind: str, by: Any) -> None:
@@ -136,7 +137,6 @@ def test_bound_is_the_command(inputs: dict[str, Path], command: Command, kind: s
     assert given.bound(gap=True, max_n=3).to_dict() == command("bound", inputs[kind], "--gap", "--max-n", 3)
 
 
-@pytest.mark.sweep
 @pytest.mark.slow
 def test_a_critical_beta_is_the_command(inputs: dict[str, Path], command: Command) -> None:
     for kind in ("formula", "network"):
@@ -156,7 +156,6 @@ def test_compile_is_the_command(
     assert network.sha256 == document["sha256"]
 
 
-@pytest.mark.sweep
 @EACH
 @pytest.mark.slow
 def test_a_compiled_network_is_the_file_that_is_written(inputs: dict[str, Path], tmp_path: Path, kind: str) -> None:
@@ -743,6 +742,7 @@ def test_an_error_of_the_callers_own_is_the_callers(inputs: dict[str, Path], tmp
     assert given.check(max_n=3, resume=kept) == given.check(max_n=3)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("kind", "method", "options"),
     [
@@ -847,7 +847,6 @@ def test_ctrl_c_is_raised_with_what_was_found(since: Model, monkeypatch: pytest.
     assert since.check(max_n=3).verdict is hardsim.Verdict.PROVED
 
 
-@pytest.mark.sweep
 def test_another_thread_is_as_good(since: Model) -> None:
     def handlers() -> list[Any]:
         return [signal.getsignal(number) for number in sorted(signal.valid_signals())]

@@ -24,7 +24,6 @@ CASES: list[dict[str, Any]] = (
 
 if CASES:
 
-    @pytest.mark.sweep
     @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
     def test_nothing_false_is_said(case: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(DIRECTORY)

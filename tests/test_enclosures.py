@@ -54,7 +54,7 @@ def held(low: Any, true: Any, high: Any, digits: int = 57) -> bool:
 POSITIVE = st.fractions(Fraction(1, 10**9), 10**6, max_denominator=10**9)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 @given(POSITIVE, st.sampled_from(["log", "sqrt", "exp"]))
 def test_functions_are_enclosed_closely(x: Fraction, name: str) -> None:
     mp = MPContext()
@@ -90,7 +90,7 @@ def test_what_is_rational_is_told_exactly(text: str, value: Fraction) -> None:
 TERMS = st.sampled_from(["log(n+1)", "sqrt(n)", "exp(-n)", "n", "1/3", "log(1/(n+1))", "(sqrt(2)-2)", "2"])
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 @given(st.lists(st.tuples(st.sampled_from("+-*/"), TERMS), min_size=1, max_size=5), st.integers(0, 3),
        st.integers(1, 40))  # fmt: skip
 def test_arithmetic_encloses_what_the_compiler_reads(parts: list[tuple[str, str]], power: int, n: int) -> None:
@@ -145,7 +145,7 @@ def test_work_is_told() -> None:
     assert work[0] < 100 < work[1] < work[2]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(st.lists(st.fractions(-9, 9), min_size=4, max_size=4))
 def test_wide_enclosures_hold_every_number_in_them(four: list[Fraction]) -> None:
     (a, b), (c, d) = sorted(four[:2]), sorted(four[2:])
@@ -182,7 +182,7 @@ def test_every_weight_up_to_a_stretch_is_enclosed(stretch: Fraction) -> None:
             assert held(Fraction(low), MP.exp(true_of(x * s)), Fraction(high), 40)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(st.lists(st.tuples(st.integers(-300, 0), st.integers(0, 4)), min_size=1, max_size=5), st.integers(0, 4))
 def test_a_number_attended_to_is_as_near_at_every_stretch(keys: list[tuple[int, int]], goal: int) -> None:
     logits, values = [logit for logit, _ in keys], [value for _, value in keys]
@@ -258,6 +258,7 @@ def test_formulas_have_certificates_that_are_true(tau: str) -> None:
         check_model(document, compiled("a S b", tau=parse_arith(tau), letters="abc"), "model")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("text", "options"),
     [("#L[a] >= #L[b]", {}), ("#L[a] >= #L[b]", {"counting": "sign"}), ("PRIME(#[a])", {}), ("X a | first", {})],
@@ -387,6 +388,7 @@ def made_of(name: str, tau: str, max_n: int | None = None) -> dict[str, Any]:
     return document
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", ["sort.srasp", "same_ends.ahat.json"])
 @pytest.mark.parametrize("tau", [FALLING, "1/(64*n^3*log(n+1))", pytest.param("exp(-3)/n^5", marks=pytest.mark.slow)])
 def test_programs_have_certificates(name: str, tau: str) -> None:

@@ -173,6 +173,7 @@ def hard(name: str, regime: str = "temperature", **options: Any) -> Subject:
     return of_document(text.encode(), name).compile(ModelOptions(**options))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", ["since.ltl", "majority.ltl", "mod3.ltl", "first_half.ltl"])
 def test_a_hard_attention_model_has_the_certificate_of_its_formula(name: str) -> None:
     model, formula = hard(name), shipped(name)

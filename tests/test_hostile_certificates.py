@@ -198,6 +198,7 @@ def row_of(values: list[int]) -> dict[str, str]:
     return {f"b{k}": str(value) for k, value in enumerate(values)}
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("count", [3, 40])
 def test_a_conjunction_of_many_is_read_by_its_threshold(count: int) -> None:
     """With coefficients 1 the sum of all is the count, and one less where one is missing: the threshold lies between
@@ -279,10 +280,11 @@ def _other(value: str, rng: Random) -> str:
     return rng.choice(changed or [value])
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("tries", "seed"),
     [
-        pytest.param(40, "", marks=pytest.mark.sweep),
+        (40, ""),
         *(pytest.param(400, str(seed), marks=pytest.mark.slow) for seed in range(5)),
     ],
 )

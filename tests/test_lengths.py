@@ -136,7 +136,7 @@ def test_what_is_claimed_is_named() -> None:
 @pytest.mark.parametrize(
     ("tries", "seed"),
     [
-        pytest.param(8, "", marks=pytest.mark.sweep),
+        (8, ""),
         *(pytest.param(400, str(seed), marks=pytest.mark.slow) for seed in range(3)),
     ],
 )

@@ -43,6 +43,7 @@ FALSE_ON = {"dyck1.srasp": ("1/n**2", 2), "sort.srasp": ("1/n**3", 2), "same_end
 # ---- what is true ----
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", FEW)
 def test_certificates_of_lengths_and_of_every_length_are_valid_and_true(name: str) -> None:
     for document in (made(name, 4), made(name)):
@@ -130,7 +131,7 @@ def test_no_change_of_the_facts_makes_it_right(name: str, every: bool) -> None:
         assert sealed(changed) is not None, seed
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6))
 def test_changed_facts_of_a_false_claim_are_rejected(seed: int) -> None:
     random = Random(seed)
@@ -143,7 +144,7 @@ def test_changed_facts_of_a_false_claim_are_rejected(seed: int) -> None:
 NUMBERS = ("0", "1", "-1", "2", "1/2", "1/1000", "1000")
 
 
-@settings(max_examples=30)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6))
 def test_a_changed_network_is_rejected_unless_the_claim_is_true_of_it(seed: int) -> None:
     random = Random(seed)
@@ -443,6 +444,7 @@ def test_junk_allows_no_more_work() -> None:
     assert ProgramChecker(document).allowance == MINUTE
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("name", "max_n"), [("dyck1.srasp", 16), ("sort.srasp", None), ("parity.srasp", 8)])
 def test_programs_need_a_small_part_of_what_is_allowed(name: str, max_n: int | None) -> None:
     checker = ProgramChecker(made(name, max_n))

@@ -21,8 +21,6 @@ from tests.counting_strategies import ALL_SIDES, counting_formulas
 from tests.strategies import all_words, formulas
 from tests.subjects import agree
 
-pytestmark = pytest.mark.sweep
-
 
 def agree_at_6(regime: str, data: st.DataObject) -> None:
     """A random formula of depth 4, at either end, with one head a layer or several."""
@@ -32,6 +30,7 @@ def agree_at_6(regime: str, data: st.DataObject) -> None:
     agree(subject, all_words("ab", 6))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("regime", PROVEN)
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
@@ -101,12 +100,14 @@ def one_kind(draw: st.DrawFn, regime: str) -> ast.Formula:
 SIZES = pytest.mark.parametrize(("longest", "wanted"), [(5, 8), pytest.param(8, 60, marks=pytest.mark.slow)])
 
 
+@pytest.mark.sweep
 @SIZES
 @pytest.mark.parametrize("regime", LOOK_UP)
 def test_random_counting_formulas_agree(regime: str, longest: int, wanted: int) -> None:
     agree_at_random(regime, "lookup", by_look_up(regime), longest, wanted)
 
 
+@pytest.mark.sweep
 @SIZES
 @pytest.mark.parametrize("regime", PROVEN)
 def test_random_comparisons_agree_by_the_sign_test(regime: str, longest: int, wanted: int) -> None:
@@ -117,7 +118,7 @@ def test_the_formulas_are_not_the_same_few() -> None:
     """Most programs drawn have heads that count."""
     kinds: Counter[str] = Counter()
 
-    @settings(max_examples=60, deadline=None, database=None, derandomize=True)
+    @settings(max_examples=25, deadline=None, database=None, derandomize=True)
     @given(by_look_up("temperature"))
     def each(formula: ast.Formula) -> None:
         try:

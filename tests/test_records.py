@@ -448,6 +448,7 @@ def numeric_strings(data: Any, key: str = "") -> Iterator[str]:
         yield f"{key}: {data}"
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.__name__)
 @settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
@@ -461,6 +462,7 @@ def test_random_results_meet_the_schema(kind: type[Record], data: st.DataObject)
     Page(record._repr_html_())
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("command", RESULTS)
 @settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())

@@ -33,11 +33,10 @@ from tests.hostile_certificates import CASES, made, sealed
 from tests.mistakes import raised
 from tests.strategies import formulas
 
-pytestmark = pytest.mark.sweep
-
 FORMULAS = Path(__file__).resolve().parents[1] / "formulas"
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("name", "regime"), CASES)
 def test_certificates_are_accepted_and_true(name: str, regime: str) -> None:
     document = made(name, regime, 4)

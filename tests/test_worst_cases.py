@@ -89,7 +89,7 @@ def test_what_is_no_look_up_has_no_reach(steep: int, place: int, off: int, lengt
             assert len(rest) == 1
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(
     st.lists(st.integers(-6, 6), min_size=1, max_size=6),
     st.lists(st.integers(1, 6), min_size=6, max_size=6),

@@ -63,8 +63,7 @@ def test_torch_answers_what_is_right_of_short_words(case: Any) -> None:
         assert alternatives.batched(work, dtype)() == work.truth
 
 
-@pytest.mark.sweep
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(transformers(), st.lists(words, min_size=1, max_size=3))
 def test_the_batched_pass_is_the_definition_up_to_float64(model: Transformer, some: list[list[str]]) -> None:
     pytest.importorskip("torch", reason="the extra bench")
@@ -79,7 +78,6 @@ def test_the_batched_pass_is_the_definition_up_to_float64(model: Transformer, so
         assert abs(value - expected) <= max(1, abs(expected)) * 1e-7
 
 
-@pytest.mark.sweep
 def test_slices_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch", reason="the extra bench")
     from benchmarks import batched

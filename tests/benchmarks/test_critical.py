@@ -58,6 +58,7 @@ def test_numbers_that_are_derived() -> None:
     assert isclose(squares(0.5, 1), 0.5 + 2 * 0.5**4 + 3 * 0.5**9 + 4 * 0.5**16, rel_tol=1e-6)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("row", "regime"),
     [

@@ -20,7 +20,6 @@ from tests.networks import ALPHABET, context, dense_forward, transformers
 words = st.lists(st.sampled_from(ALPHABET), min_size=1, max_size=7)
 
 
-@pytest.mark.sweep
 @settings(max_examples=60, deadline=None)
 @given(transformers(), words)
 @pytest.mark.slow
@@ -31,8 +30,7 @@ def test_the_naive_pass_is_the_definition(model: Transformer, word: list[str]) -
     assert abs(found - expected) <= max(1, abs(expected)) * context.mpf(10) ** -35
 
 
-@pytest.mark.sweep
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(transformers(), st.lists(words, min_size=1, max_size=3))
 def test_the_dense_pass_is_the_definition_up_to_float64(model: Transformer, some: list[list[str]]) -> None:
     n = len(some[0])

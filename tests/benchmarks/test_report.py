@@ -180,7 +180,6 @@ def test_what_takes_minutes_is_run_on_demand(
 
 
 @pytest.mark.slow
-@pytest.mark.sweep
 def test_a_quick_run_measures_what_agrees(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "quick.json"
     assert command.main(["--quick", "--json", str(path)]) == 0

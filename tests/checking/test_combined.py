@@ -79,7 +79,6 @@ def test_a_regime_that_must_fail_is_not_asked_about(asked: list[int]) -> None:
     assert asked == []
 
 
-@pytest.mark.sweep
 def test_the_prover_is_asked_up_to_a_length(asked: list[int]) -> None:
     options = [CheckOptions(max_n=max_n, exhaustive=0, samples=0) for max_n in (LONGEST, LONGEST + 1)]
     assert [check_with_proof(since(), one).verdict for one in options] == [Verdict.PROVED, Verdict.CERTIFIED]

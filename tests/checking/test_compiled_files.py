@@ -24,8 +24,6 @@ from hardsim.lang.arith import parse_arith
 from tests.networks import dense_forward
 from tests.subjects import known, shipped
 
-pytestmark = pytest.mark.sweep
-
 Edit = Callable[[dict[str, Any]], object]
 LONGEST = 4
 
@@ -116,6 +114,7 @@ def test_a_file_as_it_was_written_is_proved_by_its_construction(edit: Edit | Non
     assert confirmed(prove_subject(subject, 20, heads_only=True)).verdict is Verdict.PROVED
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", EDITS)
 def test_an_edited_file_is_believed_nothing(name: str, tmp_path: Path) -> None:
     subject = opened(edited(tmp_path, EDITS[name]), ModelOptions())
@@ -155,6 +154,7 @@ TEMPERATURES = (
 )
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("name", "options"),
     [

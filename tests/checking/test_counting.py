@@ -17,8 +17,6 @@ from hardsim.program.model import Kind
 from tests.strategies import all_words
 from tests.subjects import compiled, judge_of, known
 
-pytestmark = pytest.mark.sweep
-
 SUM = "2*#L[a] - #L[b] >= 1"
 
 

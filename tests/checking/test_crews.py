@@ -33,6 +33,7 @@ def test_an_error_of_the_thread_of_processes_that_are_ended_is_nothing_to_hear_o
     assert threading.excepthook is threading.__excepthook__
 
 
+@pytest.mark.slow
 def test_an_interrupt_just_after_the_first_shards_are_out_ends_their_processes(
     recwarn: pytest.WarningsRecorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -89,7 +89,6 @@ def test_the_ends_are_what_they_say(since: CriticalResult) -> None:
     assert general_proof(subject, at_beta(subject, known(since.every_length.right_at))).proved
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("text", "regime", "longest"),
     [("a S b", "temperature", 3),

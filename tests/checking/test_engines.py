@@ -98,7 +98,6 @@ def test_mpmath_lies_in_every_enclosure(text: str, beta: Fraction | None) -> Non
             hold(compiled(text, regime, beta), list(product("ab", repeat=n))[-8:])
 
 
-@pytest.mark.sweep
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.one_of(formulas("ab", 3), counting_formulas("ab")),
@@ -148,7 +147,6 @@ def test_every_engine_reports_the_same_figures(text: str) -> None:
                 assert other.error - (ACCURATE if name != "auto" else near) <= one.error <= other.error + near
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize("regime", [*PROVEN, "none"])
 def test_too_flat_attention_is_refuted_by_the_same_word_in_every_engine(regime: str) -> None:
     subject = compiled("a S b", regime, Fraction(1, 2), "abc")
@@ -344,7 +342,6 @@ def test_a_word_without_an_answer_disagrees_with_nothing() -> None:
         assert oracle or mismatch.kind == "hard/oracle"
 
 
-@pytest.mark.sweep
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(1, 10**18), st.integers(1, 10**18), st.integers(0, 10**18), st.sampled_from(["<", "=", ">"]))
 def test_large_coefficients_agree_in_every_engine_or_are_undecided(left: int, right: int, more: int, sign: str) -> None:
@@ -378,7 +375,6 @@ def rescaled(subject: Subject, scale: Fraction) -> Subject:
     return replace(subject, stored=replace(subject.model, layers=(Layer((head,), moved),)))
 
 
-@pytest.mark.sweep
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(-50, 50), st.integers(1, 9), st.sampled_from([None, Fraction(1, 2)]))
 def test_rescaled_networks_are_answered_alike_or_not_at_all(power: int, factor: int, beta: Fraction | None) -> None:

@@ -78,6 +78,7 @@ def crew() -> Iterator[Crew]:
 # ---- order, state, environment ----
 
 
+@pytest.mark.slow
 def test_results_come_in_the_order_of_the_shards_and_a_job_is_made_once_in_each_process(crew: Crew) -> None:
     found = list(crew.run(Job(counting, ()), shards(30)))
     processes = {process for process, _, _ in found}
@@ -346,6 +347,7 @@ def test_a_check_that_loses_a_worker_finds_the_same(engine: str, max_n: int) -> 
     assert said
 
 
+@pytest.mark.sweep(every=2)
 @pytest.mark.parametrize("name", ["dyck1.srasp", "no_repeats.ahat.json"])
 def test_programs_and_models_give_the_same_on_two_processes(name: str, crew: Crew) -> None:
     options = CheckOptions(max_n=4, exhaustive=100, samples=80)
@@ -373,6 +375,7 @@ def test_an_interrupted_check_leaves_no_process() -> None:
         assert gone(workers_of(psutil.Process()))
 
 
+@pytest.mark.sweep(every=2)
 @pytest.mark.parametrize("ready", [True, False])
 def test_workers_do_not_outlive_their_parent(ready: bool) -> None:
     """Whether it is killed while they work or while they start."""

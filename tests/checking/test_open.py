@@ -26,8 +26,6 @@ from hardsim.program.regimes import PROVEN
 from tests.strategies import all_words
 from tests.subjects import evaluations, known
 
-pytestmark = pytest.mark.sweep
-
 TEXT = """// A formula with everything that a stored model must keep
 alphabet: a b
 at: first

@@ -71,7 +71,6 @@ def meant(alphabet: Alphabet) -> set[frozenset[str]]:
     return {frozenset(members_of(symbol)) for symbol in alphabet}
 
 
-@pytest.mark.sweep
 @given(alphabets(), alphabets())
 def test_alphabets_are_the_same_if_they_have_the_same_sets(one: Alphabet, other: Alphabet) -> None:
     assert same_symbols(one, other) == (meant(one) == meant(other))
@@ -81,7 +80,6 @@ def test_alphabets_are_the_same_if_they_have_the_same_sets(one: Alphabet, other:
         assert one.within(other) == (meant(one) <= meant(other))
 
 
-@pytest.mark.sweep
 @given(alphabets())
 def test_a_symbol_has_its_number_in_whatever_order_its_propositions_are(alphabet: Alphabet) -> None:
     numbers, listed = Numbering(alphabet), list(alphabet)
@@ -112,8 +110,7 @@ def first_apart(one: str, other: str, alphabet: Alphabet) -> tuple[str, ...] | N
     return min(words, key=lambda word: [numbers[symbol] for symbol in word], default=None)
 
 
-@pytest.mark.sweep
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 @given(patterns, patterns, st.sampled_from(HEADERS), st.sampled_from(HEADERS), st.booleans())
 def test_expressions_are_compared_over_alphabets_written_differently(
     tmp_path: Path, one: str, other: str, left: str, right: str, backwards: bool
@@ -131,8 +128,7 @@ def test_expressions_are_compared_over_alphabets_written_differently(
         assert result.word is None or len(result.word) > len(WORDS[-1])
 
 
-@pytest.mark.sweep
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 @given(
     patterns, st.sampled_from(sorted(FORMULAS)), st.sampled_from(HEADERS[:2]), st.sampled_from(HEADERS), st.booleans()
 )

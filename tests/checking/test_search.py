@@ -123,7 +123,6 @@ def test_a_search_tries_its_words_once_and_the_same_again() -> None:
     assert tallies[0].searched is not None
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_changes_take_any_word(operation: Any) -> None:
     subject = foreign(Rare(7))
@@ -150,7 +149,6 @@ def test_what_is_wrong_on_rare_words_is_found_and_shrunk() -> None:
     assert sum(length.mismatches for length in result.judged) > 20
 
 
-@pytest.mark.sweep
 def test_words_that_are_judged_are_found_where_few_are() -> None:
     # Judged is one word of each length divisible by 3 that is a power of aab, accepted; the network has 2/3 for it.
     def wanted(word: Word) -> bool | None:
@@ -162,7 +160,6 @@ def test_words_that_are_judged_are_found_where_few_are() -> None:
     assert {length.words for length in result.judged} == {0, 1}
 
 
-@pytest.mark.sweep
 def test_random_words_of_the_same_number_are_right() -> None:
     subject, rng = foreign(Rare(7)), Random(0)
     words = [tuple(rng.choices("ab", k=n)) for n in range(7, LONG + 1) for _ in range(400)]
@@ -170,7 +167,6 @@ def test_random_words_of_the_same_number_are_right() -> None:
     assert result.verdict is Verdict.CERTIFIED
 
 
-@pytest.mark.sweep
 def test_the_result_does_not_depend_on_processes() -> None:
     subject = foreign(Rare(7))
     options = CheckOptions(max_n=20, exhaustive=64, samples=60)

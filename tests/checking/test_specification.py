@@ -226,7 +226,6 @@ def other(bias: str, **more: Any) -> hardsim.Model:
     return model_of(mean_of_a(Fraction(bias), **more), f"more than {bias}")
 
 
-@pytest.mark.sweep
 def test_another_network_says_what_is_wanted() -> None:
     # More than 20/41 and more than 21/43 of up to 12 symbols are the same words; more than 3/5 are not: of 2 symbols
     # one a is enough for the one alone.

@@ -52,7 +52,6 @@ def backend_of(cluster: Cluster) -> tuple[str, ...]:
 # ---- the same results ----
 
 
-@pytest.mark.sweep
 @pytest.mark.slow
 def test_processes_of_this_machine_give_the_same_document(hardsim: Cli, inputs: list[Path], alone: Any) -> None:
     found = hardsim("check", *inputs, *WORDS, "--workers", "2", "--json", "-")

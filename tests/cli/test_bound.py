@@ -225,7 +225,6 @@ def texts(path: Path) -> list[str]:
     return ["".join(node.itertext()) for node in root.iter() if node.tag.endswith("}text")]
 
 
-@pytest.mark.sweep
 @pytest.mark.slow
 def test_a_plot_names_its_series(hardsim: Any, tmp_path: Path, model: Path, since: Path) -> None:
     target = tmp_path / "one.svg"

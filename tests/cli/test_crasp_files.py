@@ -59,7 +59,6 @@ def test_networks_answer_as_the_oracle_on_all_short_words(regime: str, made: tup
     agree(subject, all_words("ab", 5))
 
 
-@pytest.mark.sweep
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason="the public programs lie beside the project, in ../shared")
 @pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.cr")), ids=lambda path: path.stem)
 @pytest.mark.slow

@@ -50,6 +50,7 @@ ATTENTION = st.sampled_from(
 ).flatmap(damaged)
 
 
+@pytest.mark.sweep(every=2)
 @pytest.mark.parametrize(("name", "damage"), [("m.model.json", MODELS), ("m.ahat.json", ATTENTION)])
 @SMALL
 @given(draw=st.data(), command=st.sampled_from(COMMANDS))
@@ -107,7 +108,7 @@ def craft(path: Path, data: Any) -> None:
                 database.execute("REPLACE INTO kept VALUES (?, ?, ?, ?)", (*row, digest))
 
 
-@pytest.mark.sweep
+@pytest.mark.sweep(every=2)
 @pytest.mark.parametrize("half", [False, True])
 @SMALL
 @given(draw=st.data())

@@ -37,7 +37,6 @@ from hardsim.lang.vocabulary import FORMULAS
 from hardsim.program.regimes import REGIMES
 from tests.cli.conftest import Cli, Outcome, ended, process, written
 
-pytestmark = pytest.mark.sweep
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]

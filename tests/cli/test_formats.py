@@ -142,6 +142,7 @@ def _fail() -> None:
     raise InvariantError("a lemma is false")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("name", [*FORMATS, "text"])
 def test_a_run_ends_the_same_in_every_format(

@@ -70,8 +70,8 @@ def word_cases(random: Random) -> Iterator[Case]:
 SOURCES = {"texts": text_cases, "options": option_cases, "words": word_cases}
 
 
+@pytest.mark.sweep(every=2)
 @pytest.mark.parametrize("source", list(SOURCES))
-@pytest.mark.sweep
 def test_hostile_texts_are_tame(hardsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str) -> None:
     monkeypatch.chdir(tmp_path)
     for case in islice(SOURCES[source](Random(source)), 40):

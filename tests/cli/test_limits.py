@@ -87,7 +87,7 @@ def test_a_model_is_not_measured_on_more_words_than_there_is_room_for(
     outcome.refused("symbols, the most that is measured at once")
 
 
-@pytest.mark.sweep
+@pytest.mark.sweep(every=2)
 @pytest.mark.parametrize("name", ["flipflop.srasp", "flipflop.ahat.json", "since.ltl"])
 @pytest.mark.parametrize("tau", ["1/n^400", "1/" + "7" * 999])
 def test_very_small_temperatures_have_a_verdict(hardsim: Any, name: str, tau: str) -> None:
@@ -120,7 +120,6 @@ def _with_example(directory: Path, word: str) -> Path:
     return written(directory / "long.ahat.json", json.dumps(document | {"examples": {"accept": [word]}}))
 
 
-@pytest.mark.sweep
 def test_an_example_beyond_memory_is_refused_before_it_is_judged(hardsim: Any, tmp_path: Path) -> None:
     """Exact means over 1 to n have the denominator lcm(1..n) of n log2(e) bits at each of n positions: 2 GB here."""
     hardsim("show", _with_example(tmp_path, "()" * 50_000)).refused("MiB for each coordinate\n  Give shorter words.\n")
@@ -158,7 +157,6 @@ def test_temperatures_out_of_range(hardsim: Any, name: str, tau: str, where: str
 # ---- deep formulas ----
 
 
-@pytest.mark.sweep
 @pytest.mark.slow
 def test_a_deep_formula_is_used_by_every_command(hardsim: Any, tmp_path: Path) -> None:
     """5,000 negations of a are a: the half of all words that end in it."""
@@ -180,7 +178,6 @@ def test_what_is_too_deep_is_refused_with_its_place(hardsim: Any, tmp_path: Path
     hardsim("eval", path, "ab").refused("deep.ltl:2:5001: error: nesting beyond 5000 levels")
 
 
-@pytest.mark.sweep
 @pytest.mark.slow
 def test_of_what_is_too_large_the_semantics_answers(hardsim: Any, tmp_path: Path) -> None:
     """1,500 strong nexts ask for as many positions, which no word here has: the formula says `first`, which the last

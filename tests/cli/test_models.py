@@ -490,6 +490,7 @@ def test_show_of_a_model(hardsim: Any, tmp_path: Path) -> None:
     assert result["reads"] == "accepts where found is above 3/4 at the last position"
 
 
+@pytest.mark.sweep(every=2)
 @pytest.mark.parametrize(
     "name", ["no_repeats.ahat.json", "dyck1_uniform.ahat.json", "dyck2.srasp", "marked_square.srasp"]
 )

@@ -55,6 +55,7 @@ INPUTS = {
 }
 
 
+@pytest.mark.sweep(every=2)
 @pytest.mark.parametrize("name", list(INPUTS))
 def test_inputs_that_are_no_files(hardsim: Any, place: Path, since: Path, name: str) -> None:
     for command in COMMANDS:

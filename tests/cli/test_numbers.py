@@ -28,6 +28,7 @@ def accepts(word: str) -> bool:
     return same > 2 and sum(value < same for value in upto) > same
 
 
+@pytest.mark.slow
 def test_counts_are_proved_and_compiled(hardsim: Cli, tmp_path: Path) -> None:
     file = written(tmp_path / "histogram.srasp", HISTOGRAM)
     hardsim("prove", file, "--max-n", "5").exits(0, "PROVED", "every word of length 1 to 5")

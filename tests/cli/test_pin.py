@@ -125,6 +125,7 @@ def test_prove_and_several_regimes_pin_each_word_once(hardsim: Cli, tmp_path: Pa
     assert all(oracle.accepts(example.word) is example.accept for example in file.examples)
 
 
+@pytest.mark.slow
 def test_of_a_transduction_the_output_is_pinned(hardsim: Cli, tmp_path: Path) -> None:
     path = written(tmp_path / "mirror.srasp", MIRROR)
     outcome = hardsim("check", path, "--tau", "2", "--max-n", "4", "--pin").exits(1).says("pinned as an example: map: ")

@@ -70,6 +70,7 @@ def shell(script: str) -> Outcome:
     return ended("bash", "-c", script, env=environment())
 
 
+@pytest.mark.sweep(every=2)
 @pytest.mark.parametrize(
     ("script", "seen"),
     [
@@ -82,6 +83,7 @@ def test_a_closed_pipe_ends_quietly(since: Path, script: str, seen: str) -> None
     assert (done.out, done.err) == (f"{seen}141\n", "")
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_keeps_no_certificate_from_being_written(since: Path, tmp_path: Path) -> None:
     target = tmp_path / "since.cert.json"
     proof = f"{HARDSIM} prove '{since}' --all-n --max-n 2"
@@ -100,6 +102,7 @@ def test_a_full_disk_is_no_defect(since: Path) -> None:
         done.exits(2).says("No space left on device").unsaid("Exception")
 
 
+@pytest.mark.sweep(every=2)
 @pytest.mark.parametrize(
     "script",
     [
@@ -158,6 +161,7 @@ def test_ctrl_c_prints_what_was_found(since: Path, tmp_path: Path) -> None:
         last_words(running).exits(130, "CERTIFIED ").says("Ctrl-C", "partial").unsaid("Traceback")
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_formatting_of_a_long_file(tmp_path: Path) -> None:
     path = written(tmp_path / "x.ltl", f"alphabet: a b\n{'a  | ' * 200_000}b\n")
     before = path.read_bytes()
@@ -234,6 +238,7 @@ def test_the_module_and_the_script_are_the_same_command() -> None:
 # ---- streams ----
 
 
+@pytest.mark.sweep(every=2)
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
@@ -254,6 +259,7 @@ def test_closed_and_full_streams_do_not_change_the_exit_code(since: Path, argume
     shell(f"{HARDSIM} {arguments.format(since)}").exits(code).unsaid("internal error", "Traceback")
 
 
+@pytest.mark.sweep(every=2)
 @pytest.mark.parametrize("arguments", ["--help", "--version", "check --help", "examples", "examples since"])
 def test_whatever_is_printed_into_a_closed_pipe_ends_quietly(arguments: str) -> None:
     # The reader has gone before the first byte is written.
@@ -261,6 +267,7 @@ def test_whatever_is_printed_into_a_closed_pipe_ends_quietly(arguments: str) -> 
     assert (done.out, done.err) == ("", "141\n")
 
 
+@pytest.mark.sweep(every=2)
 @pytest.mark.parametrize(
     ("setting", "reason"),
     [
@@ -290,6 +297,7 @@ def test_where_processes_cannot_be_started_the_environment_is_to_blame(since: Pa
     assert done.err.count("cannot be started") == 1
 
 
+@pytest.mark.slow
 def test_a_signal_is_answered_at_any_time_of_the_start(since: Path) -> None:
     # From the first line of hardsim on: before it the signal is Python's, which knows no better.
     program = (
@@ -319,6 +327,7 @@ def test_a_closed_standard_output_says_so(since: Path) -> None:
     shell(f"{HARDSIM} words '{since}' --max-n 2 >&-").says("standard output is closed")
 
 
+@pytest.mark.slow
 def test_a_polite_end_keeps_the_report_whole(since: Path, tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     with long_check(since, "--json", str(report)) as running:

@@ -306,7 +306,6 @@ def test_short_proofs_are_not_estimated(monkeypatch: pytest.MonkeyPatch, capsys:
     assert told(announce_proof, capsys, since(), 1, 90_000) == ""
 
 
-@pytest.mark.sweep
 @pytest.mark.slow
 def test_the_estimate_is_of_the_size_of_what_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     """By a clock of which every function that is called is a tick: what the machine does besides is no part of it."""
@@ -443,6 +442,7 @@ def test_a_bar_goes_when_a_proof_is_interrupted(monkeypatch: pytest.MonkeyPatch)
 # ---- what has no use ----
 
 
+@pytest.mark.sweep(every=2)
 @pytest.mark.parametrize(
     ("command", "options", "unused"),
     [

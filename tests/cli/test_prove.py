@@ -65,7 +65,6 @@ def test_a_proof_says_no_more_than_its_length(hardsim: Any, since: Path) -> None
     )
 
 
-@pytest.mark.sweep
 def test_a_compiled_model_is_proved_from_its_file(hardsim: Any, since: Path, tmp_path: Path) -> None:
     target = tmp_path / "since.model.json"
     assert hardsim("compile", since, "-o", target).code == 0
@@ -127,7 +126,6 @@ def test_where_every_length_is_not_proved_the_exit_code_says_so(hardsim: Any, si
     assert hardsim("prove", since, "--all-n", "--beta", "1").code == 1
 
 
-@pytest.mark.sweep
 def test_a_single_length(hardsim: Any, since: Path) -> None:
     outcome = hardsim("prove", since, "--min-n", "1500", "--max-n", "1500")
     outcome.clean("PROVED ", "every word of length 1,500, from the weights")
@@ -190,7 +188,6 @@ def believing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hardsim.checking.prove.prove", believe)
 
 
-@pytest.mark.sweep
 def test_words_are_run_after_a_proof(hardsim: Any, since: Path) -> None:
     # 3 + 9 + 27 + 81.
     outcome = hardsim("prove", since, "--max-n", "4")
@@ -207,7 +204,6 @@ def test_words_are_run_after_a_proof(hardsim: Any, since: Path) -> None:
     assert hardsim("prove", since, "--beta", "1", "--json", "-").result["confirmed"] is None
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize("arguments", [(), ("--heads-only",), ("--all-n",), ("--max-n", "2"), ("--regime", "position")])
 def test_a_word_that_contradicts_a_proof_is_exit_code_4(
     hardsim: Any, since: Path, believing: None, arguments: tuple[str, ...]
@@ -268,7 +264,6 @@ def test_a_proof_that_only_one_argument_is_precise_enough_for(hardsim: Any, sinc
         assert "not by the other, numerical one for length 1 to 24, for want of precision: head S4.read" in outcome.told
 
 
-@pytest.mark.sweep
 @settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(power=st.integers(20, 290), column=st.sampled_from([0, 2, 4]))
 def test_what_floats_cannot_tell_apart_is_no_contradiction(
@@ -411,7 +406,6 @@ def test_a_word_out_of_range_is_an_error(hardsim: Any, tmp_path: Path) -> None:
     hardsim("prove", path, "--max-n", "2").refused("hold integers from -n to n").unsaid("Traceback")
 
 
-@pytest.mark.sweep
 def test_check_holds_a_program_to_a_proof(hardsim: Any, tmp_path: Path, model: Path, since: Path) -> None:
     path = program(tmp_path, SOME_A)
     for proved in (path, since):

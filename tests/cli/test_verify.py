@@ -219,6 +219,7 @@ def test_a_file_that_is_too_large_is_no_certificate(
     hardsim("verify", proved).refused("larger than 1 MiB")
 
 
+@pytest.mark.slow
 def test_long_formulas_are_shown_in_part(hardsim: Any, tmp_path: Path) -> None:
     path, target = tmp_path / "long.ltl", tmp_path / "long.cert.json"
     path.write_text("alphabet: a b\n" + "(a S Y " * 24 + "b" + ")" * 24 + "\n", encoding="utf-8")

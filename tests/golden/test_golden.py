@@ -5,7 +5,6 @@ The facts are in `facts.json`; `python -m tests.golden.record` writes it anew wh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,21 +27,9 @@ from tests.golden.facts import (
     recorded,
 )
 
-pytestmark = pytest.mark.sweep
-
 BUILT = [case for case in CASES if "refused" not in recorded()[label(case)]["check"]]
 """The cases that have a construction."""
 PAIRS = [case for case in BUILT if case[0].endswith(FORMULAS)]
-
-
-def some_in_test(cases: Sequence[Case], every: int = 1) -> list[Any]:
-    """Of each input, or of every second one, one regime, taking turns; the other cases in `make slow`."""
-    names = list(dict.fromkeys(name for name, _ in cases))
-    chosen = []
-    for place, name in enumerate(names[::every]):
-        regimes = [regime for other, regime in cases if other == name]
-        chosen.append((name, regimes[place % len(regimes)]))
-    return [pytest.param(case, id=label(case), marks=() if case in chosen else pytest.mark.slow) for case in cases]
 
 
 def test_every_case_is_on_file() -> None:
@@ -50,7 +37,8 @@ def test_every_case_is_on_file() -> None:
     assert len(PAIRS) >= 209
 
 
-@pytest.mark.parametrize("case", some_in_test(CASES, 2))
+@pytest.mark.sweep(every=12)
+@pytest.mark.parametrize("case", CASES, ids=label)
 def test_what_was_found_is_found(case: Case) -> None:
     assert list(recorded()[label(case)]) == applicable(case)
     for name, facts in recorded()[label(case)].items():
@@ -126,7 +114,8 @@ def hold_pair(source: tuple[str, ...], document: Any, path: Path) -> None:
         assert ours == theirs
 
 
-@pytest.mark.parametrize("case", some_in_test(PAIRS, every=2))
+@pytest.mark.sweep(every=16)
+@pytest.mark.parametrize("case", PAIRS, ids=label)
 def test_a_formula_and_its_hard_model_agree(case: Case, tmp_path: Path) -> None:
     hold_pair(given(case), command("check", *given(case), "--max-n", "3", *SAMPLE), tmp_path / "hard.ahat.json")
 

@@ -21,14 +21,12 @@ from hardsim.program.model import Affine, Encoding, Head, Letter, Program, Progr
 from tests.hard_runs import outputs_of, with_head
 from tests.networks import ALPHABET, HardNetwork, dense_hard, hard_transformers
 
-pytestmark = pytest.mark.sweep
-
 WORDS = st.integers(1, 6).flatmap(
     lambda n: st.lists(st.lists(st.sampled_from(ALPHABET), min_size=n, max_size=n), min_size=1, max_size=5)
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(hard_transformers(), WORDS)
 def test_every_value_of_every_layer_is_the_definition_s(model: HardNetwork, words: list[list[str]]) -> None:
     program = model.program
@@ -45,7 +43,7 @@ def test_every_value_of_every_layer_is_the_definition_s(model: HardNetwork, word
         assert outputs_of(interpreter.program, trace)[index] == wanted.final[at][model.network.output]
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(hard_transformers(), WORDS)
 def test_rows_of_scores_are_what_they_are_said_to_be(model: HardNetwork, words: list[list[str]]) -> None:
     trace = ExactModel(model.program).run(words)
@@ -61,7 +59,7 @@ def test_rows_of_scores_are_what_they_are_said_to_be(model: HardNetwork, words: 
                     assert rows.maxima[index, query] == list(row.values()).count(ranked[0])
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(hard_transformers(), WORDS)
 def test_heads_without_rows_have_no_scores(model: HardNetwork, words: list[list[str]]) -> None:
     trace = ExactModel(model.program).run(words)
@@ -160,7 +158,7 @@ def test_verdicts() -> None:
     assert [free.verdict(Fraction(value)) for value in (0, 1, 2, half)] == [False, True, None, None]
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(hard_transformers(), WORDS)
 def test_queries_may_be_taken_one_at_a_time(model: HardNetwork, words: list[list[str]]) -> None:
     """Long words are taken in blocks of queries: the blocks do not matter."""

@@ -80,6 +80,7 @@ def test_shipped_formulas_in_every_regime(path: Path) -> None:
     assert tried
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("regime", sorted(REGIMES))
 @pytest.mark.parametrize("text", ["Y a S (b & X b)", "a U b"])
 def test_long_words(regime: str, text: str) -> None:
@@ -92,8 +93,7 @@ def test_long_words(regime: str, text: str) -> None:
         hold(program, some_words("ab", 65, 70))
 
 
-@pytest.mark.sweep
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(sorted(REGIMES)), st.booleans(), st.integers(1, 6), st.data())
 def test_random_formulas(regime: str, single: bool, n: int, data: st.DataObject) -> None:
     formula = data.draw(formulas("ab", 4, future=not REGIMES[regime].causal))
@@ -101,8 +101,7 @@ def test_random_formulas(regime: str, single: bool, n: int, data: st.DataObject)
     hold(program, some_words("ab", n))
 
 
-@pytest.mark.sweep
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(st.sampled_from(sorted(REGIMES)), st.sampled_from([None, "sign"]), st.integers(1, 6), st.data())
 def test_random_counting_formulas(regime: str, counting: Any, n: int, data: st.DataObject) -> None:
     sides = ("L",) if REGIMES[regime].causal or counting == "sign" else ALL_SIDES

@@ -519,8 +519,7 @@ def expressions(draw: st.DrawFn) -> str:
     return whole(2)
 
 
-@pytest.mark.sweep
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(expressions())
 def test_any_layout_of_an_expression(text: str) -> None:
     text = f"alphabet: a b ( / -\n{text}"
@@ -530,7 +529,6 @@ def test_any_layout_of_an_expression(text: str) -> None:
     assert form(once, ".re") == once
 
 
-@pytest.mark.sweep
 @given(st.data(), st.sampled_from([".ltl", ".srasp"]))
 def test_any_layout(data: st.DataObject, suffix: str) -> None:
     plain, other = data.draw(layouts(suffix, broken=True))
@@ -541,7 +539,6 @@ def test_any_layout(data: st.DataObject, suffix: str) -> None:
     assert form(once, suffix) == once
 
 
-@pytest.mark.sweep
 @given(st.data(), st.sampled_from([".ltl", ".srasp"]))
 def test_without_line_breaks_it_is_what_the_printer_writes(data: st.DataObject, suffix: str) -> None:
     """Printers of trees, which know nothing of tokens, put as few brackets and quotes."""

@@ -101,6 +101,7 @@ def test_a_template_means_it_of_single_activities_too(name: str) -> None:
         assert oracle.accepts(word) is MEANING[name](a, b, len(word)), word
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", MEANING)
 def test_a_template_is_compiled_and_proved_for_every_length(name: str) -> None:
     file = template(name)

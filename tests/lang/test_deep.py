@@ -19,8 +19,6 @@ from hardsim.lang.pretty import format_formula
 from hardsim.lang.semantics import Oracle
 from tests.mistakes import raised
 
-pytestmark = pytest.mark.sweep
-
 N = MAX_LEVELS
 WORD = "abbab"
 LAST_A, LAST_B = "ab" * 3, "ba" * 3

@@ -341,7 +341,6 @@ def test_a_long_name_is_not_repeated_in_full() -> None:
     assert len(str(error)) < 1000
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -375,7 +374,6 @@ def test_a_device_without_an_end_is_refused() -> None:
 DOUBLING = ["alphabet: a b", "let x0 = a", *(f"let x{k + 1} = x{k} & x{k}" for k in range(5050))]
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("text", "column", "message"),
     [
@@ -401,7 +399,6 @@ def test_nesting(text: str, column: int, message: str) -> None:
     assert len(lines[1]) < 180
 
 
-@pytest.mark.sweep
 @pytest.mark.slow
 def test_brackets_to_the_limit() -> None:
     assert parse_expression("(" * 100_000 + "a" + ")" * 100_000, "a b").formula == ast.Symbol("a")
@@ -410,7 +407,6 @@ def test_brackets_to_the_limit() -> None:
     assert chain == ast.Nary("&", (ast.Symbol("a"), *[ast.Symbol("b")] * 4999))
 
 
-@pytest.mark.sweep
 @pytest.mark.slow
 def test_nesting_after_expansion() -> None:
     parse_text("\n".join([*DOUBLING[:5002], "x5000"]))

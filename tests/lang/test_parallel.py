@@ -35,15 +35,13 @@ def hold(file: ast.FormulaFile, n: int, most: int = 300) -> None:
         assert many.accepts(symbols, at).tolist() == [one.accepts(word, at) for word in words]
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize("path", FORMULAS, ids=lambda path: path.stem)
 def test_shipped_formulas(path: Path) -> None:
     for n in (1, 2, 5):
         hold(load(path), n)
 
 
-@pytest.mark.sweep
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.one_of(formulas("ab", 4), counting_formulas("ab")), st.integers(1, 7))
 def test_random_formulas(formula: ast.Formula, n: int) -> None:
     hold(ast.FormulaFile(("a", "b"), formula), n)

@@ -217,7 +217,6 @@ def files(draw: st.DrawFn, alphabet: tuple[str, ...]) -> FormulaFile:
     )
 
 
-@pytest.mark.sweep
 @given(st.one_of(files(HOSTILE), files(("0", "1", "'", "(", "/", "#", "S"))))
 def test_a_printed_file_parses_to_the_same_file(file: FormulaFile) -> None:
     text = format_file(file)

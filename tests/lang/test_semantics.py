@@ -47,7 +47,6 @@ def test_unary_operators(op: ast.UnaryOp) -> None:
     same(ast.Unary(op, ast.Unary(op, ast.Nary("|", (A, B)))))
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize("op", get_args(ast.BinaryOp))
 def test_binary_operators(op: ast.BinaryOp) -> None:
     same(ast.Binary(op, A, B))

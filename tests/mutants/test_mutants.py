@@ -181,7 +181,6 @@ def try_mutant(number: int, seed: int, folder: Path) -> None:
     assert not ("REFUTED" in certain and len(certain) > 1), (case.said, verdicts)
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize("number", range(len(BASES)))
 def test_the_judge_agrees_with_the_formulas(number: int) -> None:
     judge, (*_, truth) = Judge(base(number)["model"]), BASES[number]
@@ -270,7 +269,6 @@ def test_no_verdict_about_a_mutant_is_wrong(number: int, tmp_path: Path) -> None
         try_mutant(number, seed, tmp_path)
 
 
-@pytest.mark.sweep
 def test_no_verdict_about_mutants_that_told_something_once_is_wrong(tmp_path: Path) -> None:
     try_mutant(2, 2902, tmp_path)  # bounds of a margin that are infinite on both sides
 

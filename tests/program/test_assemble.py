@@ -154,8 +154,7 @@ def same_network(one: Transformer, two: Transformer) -> None:
         assert units(mine.ffn) == units(theirs.ffn)
 
 
-@pytest.mark.sweep
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(hard_transformers())
 def test_matrices_are_those_of_the_program_that_they_are_read_as(hard: HardNetwork) -> None:
     """Assembled and read again, a program is the same matrices; written and read again, it is the same program."""
@@ -164,8 +163,7 @@ def test_matrices_are_those_of_the_program_that_they_are_read_as(hard: HardNetwo
     same_network(assemble(program_of(network, list(hard.heads)), TAU), network)
 
 
-@pytest.mark.sweep
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(hard_transformers())
 def test_only_what_adds_nothing_is_lost_of_matrices(hard: HardNetwork) -> None:
     """Rows of a score of which one side is 0, and hidden units that write nothing."""
@@ -181,8 +179,7 @@ def test_only_what_adds_nothing_is_lost_of_matrices(hard: HardNetwork) -> None:
         assert layer.ffn.b2 == old.ffn.b2
 
 
-@pytest.mark.sweep
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(hard_transformers())
 def test_a_program_that_is_written_is_read_again(hard: HardNetwork) -> None:
     check_written(unique(hard.program))
@@ -193,8 +190,7 @@ def check_written(program: Program) -> None:
     assert read_program(Reader(written, "m"), once=False) == program
 
 
-@pytest.mark.sweep
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(st.integers(0, 10**9), st.booleans())
 def test_programs_with_a_constant_too(seed: int, tied: bool) -> None:
     """In these models the first coordinate is 1 everywhere, or is called so and is something else."""

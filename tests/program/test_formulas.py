@@ -30,13 +30,12 @@ from tests.program.test_file import read, written
 from tests.sources import load
 from tests.subjects import compiled
 
-pytestmark = pytest.mark.sweep
-
 FILES = sorted((Path(__file__).parents[2] / "formulas").glob("*.ltl"))
 WORDS = 70
 """How many words of a length are tried: those to length 6 over two symbols, to length 2 over five."""
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     "path", [pytest.param(path, marks=pytest.mark.slow if "hop" in path.stem else (), id=path.stem) for path in FILES]
 )

@@ -24,8 +24,6 @@ from tests.programs.reference import ACCEPTORS, TRANSDUCTIONS
 from tests.programs.shipped import DIRECTORY, NAMES, balanced, expected, long_words, program_of, words_of
 from tests.sources import load_program
 
-pytestmark = pytest.mark.sweep
-
 Word = tuple[str, ...]
 EVERY = 40_000
 """More than there are words to length 4 for any program."""
@@ -94,6 +92,7 @@ def test_the_examples_hold_for_program_and_function(name: str) -> None:
     assert not verdicts or min(verdicts.count(True), verdicts.count(False)) >= 3
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("longer", LONGER)
 def test_all_words(name: str, longer: bool) -> None:
     agree(name, all_words(name, longer, MOST if longer else EVERY))
@@ -206,6 +205,7 @@ def compare(subject: Subject, words: Iterable[Word]) -> Iterator[Tally]:
         yield tally
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("longer", LONGER)
 def test_softmax_on_all_words(name: str, longer: bool) -> None:
     words = list(all_words(name, longer, MOST if longer else FEWER))

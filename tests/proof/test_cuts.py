@@ -41,7 +41,7 @@ def variables(facts: Facts, number: int) -> list[Column]:
 SIGNS = st.lists(st.sampled_from([-1, 1]), min_size=2, max_size=6)
 
 
-@settings(max_examples=100)
+@settings(max_examples=25)
 @given(SIGNS, st.sampled_from([1, 2, Fraction(1, 2), 3]), st.fractions(-9, 9, max_denominator=2), st.data())
 def test_a_clip_is_what_its_table_says(
     signs: list[int], size: Fraction, constant: Fraction, data: st.DataObject

@@ -16,8 +16,6 @@ from hardsim.run.soft import SoftModel, rounded
 from tests.sources import load
 from tests.subjects import FORMULAS, in_regimes
 
-pytestmark = pytest.mark.sweep
-
 FILES = sorted(FORMULAS.glob("*.ltl"))
 LONGEST = 10
 QUICK, MOST = 60, 100_000
@@ -55,6 +53,7 @@ def certified(subject: Subject, longest: int) -> int:
     return seen
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("most", [QUICK, pytest.param(MOST, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_proofs_agree_with_all_words(path: Path, most: int) -> None:

@@ -25,8 +25,6 @@ from tests.networks import edited_head
 from tests.proof.test_perturbed import perturbations, refuting_word, subjects
 from tests.subjects import compiled, general_proof, known
 
-pytestmark = pytest.mark.sweep
-
 
 def sweep(count: int, longest: int, seed: int) -> Counter[str]:
     """How many changed networks were proved for every length, refuted by a word, or neither; fails on one that is
@@ -46,6 +44,7 @@ def sweep(count: int, longest: int, seed: int) -> Counter[str]:
     return found
 
 
+@pytest.mark.slow
 def test_no_changed_network_is_proved_for_every_length_and_refuted() -> None:
     found = sweep(120, 5, seed=3)
     print(found)
@@ -86,6 +85,7 @@ def test_since_is_right_at_every_length_from_two_ln_four_on(regime: str) -> None
     assert isclose(float(known(proof.margin)), 0.5 - 2 * x, rel_tol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_bound_for_every_length_covers_the_worst_cases_of_each() -> None:
     compared = 0
     for subject in subjects():
@@ -180,6 +180,7 @@ def test_a_predicate_with_another_definition_is_not_the_formulas() -> None:
     assert not known(proof.meaning).proved
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("regime", ["temperature", "position"])
 @pytest.mark.parametrize("body", ["#L[first] <= 0", "#L[first] > 0", "a & !a", "true", "!first | #L[first] > 0"])
 @pytest.mark.parametrize("side", ["L", "R", ""])

@@ -66,7 +66,7 @@ def points(one: SiteClass) -> list[tuple[int, int]]:
             if (i == 1, i == n, i % 2 == 0, n % 2 == 0) == (one.first, one.last, one.even_i, one.even_n)]  # fmt: skip
 
 
-@settings(max_examples=80)
+@settings(max_examples=25)
 @given(st.recursive(LEAVES, _deeper, max_leaves=6))
 def test_an_expression_is_for_every_length_what_it_is_at_each(tree: Expression) -> None:
     function = Arith(tree)
@@ -187,7 +187,7 @@ def test_a_ball_of_which_nothing_is_known_is_below_infinity() -> None:
     assert above(ball(1) / (ball(1) - 1)) == inf
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(st.lists(st.tuples(st.floats(-1e306, 1e306), st.booleans()), min_size=1, max_size=8))
 def test_shares_are_bounded_whatever_the_size_of_logits(logits: list[tuple[float, bool]]) -> None:
     wrong, right = Running.empty((1,)), Running.empty((1,))
@@ -211,7 +211,7 @@ SIZES = st.sampled_from([Fraction(1, 10**400), Fraction(1, 10**320), Fraction(1,
 
 
 @given(SIZES, SIZES, st.integers(0, 6), st.booleans())
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_numbers_of_any_size_prove_nothing_wrong(query: Fraction, key: Fraction, place: int, both: bool) -> None:
     subject = compiled("a S b", letters="abc")
     head = subject.model.heads[-1]
@@ -226,7 +226,7 @@ def test_numbers_of_any_size_prove_nothing_wrong(query: Fraction, key: Fraction,
 # ---- names ----
 
 
-@pytest.mark.sweep
+@pytest.mark.sweep(every=2)
 @pytest.mark.parametrize("text", ["a S b & Y a", "PRIME(#L[a]) & first"])
 def test_a_name_with_two_meanings_proves_nothing(text: str) -> None:
     subject = compiled(text)
@@ -258,7 +258,6 @@ def in_place(form: Affine, names: dict[str, str]) -> Affine:
     return Affine.of([(names.get(name, name), value) for name, value in form.terms])
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize("regime", PROVEN)
 @pytest.mark.parametrize("kind", ["ODD({})", "PRIME({})", "MOD(3, 1, 2*{} + 1)"])
 @pytest.mark.parametrize("row", [{}, {"i": 1, "n": 1, "n*i": 1}])
@@ -370,7 +369,6 @@ CASES = [
 ]
 
 
-@pytest.mark.sweep
 @given(LEVELS, st.sampled_from(CASES))
 @settings(max_examples=24)
 def test_a_head_is_proved_with_any_constant_in_its_keys(level: Fraction, case: tuple[str, str, Kind]) -> None:
@@ -404,7 +402,6 @@ def sweep(count: int, longest: int, seed: int) -> Counter[str]:
     return found
 
 
-@pytest.mark.sweep
 def test_nothing_changed_is_proved_and_refuted() -> None:
     found = sweep(40, 4, seed=5)
     assert found["finite and every"] >= 3

@@ -34,8 +34,6 @@ from hardsim.proof.program import number
 from hardsim.proof.ratios import Ratio, Value, chain
 from hardsim.proof.result import NotProved
 
-pytestmark = pytest.mark.sweep
-
 RATIONALS = st.fractions(-3, 3, max_denominator=4)
 EVERYWHERE = [chain(["i", "n"], [0, 0])]
 """1 <= i <= n."""

@@ -135,7 +135,7 @@ def test_rational_temperatures_are_taken_as_they_are() -> None:
 
 
 @given(st.fractions(Fraction(1, 20), 30), st.fractions(0, 5), st.integers(2, 12))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 def test_errors_fall_as_the_rates_grow(rate: Fraction, more: Fraction, size: int) -> None:
     """Why a rational below a rate is taken in its place."""
     assert number_error(rate + more, size) <= number_error(rate, size) * (1 + 2.0**-40)

@@ -64,8 +64,7 @@ def readings(draw: st.DrawFn) -> tuple[int, NearestReading]:
     return n, NearestReading(mask, rightmost, (queries,), (keys,), kinds, types)
 
 
-@pytest.mark.sweep
-@settings(max_examples=100)
+@settings(max_examples=25)
 @given(readings(), st.sampled_from([0, 1]))
 def test_the_worst_case_is_that_of_all_choices(case: tuple[int, NearestReading], value: int) -> None:
     n, reading = case
@@ -180,7 +179,6 @@ def long_readings(draw: st.DrawFn) -> tuple[Sites, NearestReading]:
     return sites, NearestReading(mask, rightmost, queries, keys, chosen, types)
 
 
-@pytest.mark.sweep
 @settings(max_examples=25, deadline=None)
 @given(long_readings(), st.sampled_from([0, 1]))
 def test_running_sums_agree_with_the_definition_at_forty_digits(case: tuple[Sites, NearestReading], value: int) -> None:

@@ -122,7 +122,6 @@ def test_a_temperature_that_is_not_positive_is_an_error() -> None:
 # ---- numbers ----
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize("regime", PROVEN)
 def test_the_largest_error_is_that_of_the_worst_word(regime: str) -> None:
     # Over {a, b, c} the worst types of `a S b` are words: every b and c is selected.

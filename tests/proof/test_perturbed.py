@@ -21,8 +21,6 @@ from hardsim.run.soft import SoftModel, rounded
 from tests.proof.perturb import perturbed
 from tests.subjects import in_regimes
 
-pytestmark = pytest.mark.sweep
-
 FORMULAS = (
     "a S b", "Y a", "O(a & Y b)", "X a", "b U a", "#L[a] > #L[b]", "ODD(#L[a])", "!(a S Y b) & O a",
     "first | #[a] = #[b]", "H(a -> Y b) | last",

@@ -70,6 +70,7 @@ def some_words(alphabet: Sequence[str], n: int) -> Iterator[tuple[str, ...]]:
     yield from dict.fromkeys([*islice(forwards, MOST // 2), *islice(backwards, MOST // 2)])
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_facts_of_shipped_programs_contain_those_of_words(name: str) -> None:
     """Also of words on which an integer leaves its range: the weights are what they are."""
@@ -83,7 +84,6 @@ def test_the_facts_of_shipped_programs_contain_those_of_words(name: str) -> None
             assert all(most == 1 for head in law.facts(n).heads.values() for most in head.most)
 
 
-@pytest.mark.sweep
 def test_the_facts_of_random_models_contain_those_of_all_words() -> None:
     """Sums, means and relus of all kinds, with or without a beginning of sequence, with and without ties."""
     recognised = 0

@@ -147,6 +147,7 @@ WRONG: list[tuple[str, Callable[[], Writer]]] = [
 ]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("kind", "make"), WRONG)
 def test_a_wrong_step_has_a_solution(kind: str, make: Callable[[], Writer], tmp_path: Path) -> None:
     found = solved(make(), tmp_path)

@@ -84,6 +84,7 @@ def test_every_step_of_every_shipped_program_holds(name: str, tmp_path: Path) ->
     assert set.union(*solved(writer(name), tmp_path).values()) == {"unsat"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seeds", [range(12), pytest.param(range(12, 80), marks=pytest.mark.slow)])
 def test_every_step_of_random_models_holds(seeds: range, tmp_path: Path) -> None:
     """Of those that have a proof; with averages over ties and alternating encodings."""
@@ -260,6 +261,7 @@ WRONG: list[tuple[str, str, Change]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("name", "kind", "change"), WRONG)
 def test_a_wrong_step_has_a_solution(name: str, kind: str, change: Change, tmp_path: Path) -> None:
     assert "sat" in solutions(change(writer(name)), kind, tmp_path)

@@ -107,7 +107,6 @@ def test_json_meets_the_schema() -> None:
     raised(jsonschema.ValidationError, validator.validate, RESULT.to_dict() | {"regime": "warm"})
 
 
-@pytest.mark.sweep
 @pytest.mark.slow
 def test_a_picture_is_the_same_each_time_and_skips_what_is_not_there() -> None:
     text = draw([RESULT])

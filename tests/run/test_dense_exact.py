@@ -95,7 +95,6 @@ def test_balls_mpmath_and_plain_floats_agree(activation: Activation, post: bool)
     compare(made(activation=activation, post=post), [0, 3, 1, 2, 2])
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize(
     "norm", [pytest.param("layer", marks=pytest.mark.slow), "rms", pytest.param(None, marks=pytest.mark.slow)]
 )

@@ -372,7 +372,6 @@ def worst_share(activation: Activation, points: Any) -> float:
     return worst
 
 
-@pytest.mark.sweep
 @pytest.mark.slow
 @pytest.mark.parametrize("activation", list(Activation))
 def test_activations_are_as_near_as_they_say(activation: Activation) -> None:

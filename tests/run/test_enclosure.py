@@ -30,8 +30,6 @@ from hardsim.run.enclosure import (
 from hardsim.run.float_rows import LOWEST, LOWEST_BESIDE_1, Views, lone, mean, weights_of
 from tests.networks import EXTREME
 
-pytestmark = pytest.mark.sweep
-
 RATIONALS = st.fractions(min_value=-1000, max_value=1000, max_denominator=1000)
 HOSTILE = st.one_of(EXTREME, EXTREME, RATIONALS)
 N = 5
@@ -152,6 +150,7 @@ def test_what_queries_see(views: Views) -> None:
     assert {*seen_by(views, 2), *seen_by(views, 3)} <= set(range(low, high))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("views", VIEWS, ids=str)
 @given(values=st.lists(RATIONALS, min_size=N, max_size=N), error=st.integers(0, 3))
 def test_means(views: Views, values: list[Fraction], error: int) -> None:

@@ -40,8 +40,6 @@ from tests.networks import (
 from tests.strategies import formulas
 from tests.subjects import compiled
 
-pytestmark = pytest.mark.sweep
-
 SLACK = Fraction(1, 10**25)
 """More than the width of a ball (they have at least 128 bits), far less than that of a float enclosure."""
 
@@ -111,13 +109,13 @@ def batches(draw: st.DrawFn) -> list[tuple[str, ...]]:
     return draw(st.lists(st.tuples(*[st.sampled_from(ALPHABET)] * n), min_size=1, max_size=4))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(transformers(), batches())
 def test_enclosures_contain_the_balls_on_random_networks(model: Transformer, words: list[tuple[str, ...]]) -> None:
     compare(model, words)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(hostile_transformers(), batches())
 def test_enclosures_contain_the_balls_beyond_the_ends_of_float64(
     model: Transformer, words: list[tuple[str, ...]]
@@ -146,6 +144,7 @@ def sample(alphabet: str, n: int, how_many: int) -> list[tuple[str, ...]]:
     ]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("beta", [None, Fraction(1, 2)])
 @pytest.mark.parametrize(
     "text",

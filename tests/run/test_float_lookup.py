@@ -81,7 +81,7 @@ curves = st.sampled_from([LINE, DOME, BOWL, SIGNS, WAVE])
     st.sampled_from([DOME, WAVE, SIGNS, [Fraction(j == 5) for j in PLACES]]),
     sharpness,
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_enclosures_hold_the_softmax_mean(
     queries: list[tuple[Fraction, Fraction]],
     keys: tuple[list[Fraction], list[Fraction]],

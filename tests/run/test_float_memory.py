@@ -101,7 +101,6 @@ def test_look_ups_that_are_kept_and_that_are_not_agree(text: str, monkeypatch: p
     assert (half[0][0].accepted == trace.accepted[:4]).all()
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize(("text", "n"), [("(a S b) & Y a & O b", 1200), ("ODD(#[a])", 1200)])
 def test_long_words_take_little_memory(text: str, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A table of all pairs has 11 megabytes at n = 1200; work space and tables together stay below the stated sums."""

@@ -51,8 +51,7 @@ def check(model: Transformer, words: list[tuple[str, ...]], bits: int = BITS) ->
     return widest
 
 
-@pytest.mark.sweep
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(transformers(), st.integers(1, 7), st.integers(0, 10**6))
 def test_enclosures_contain_the_balls(model: Transformer, n: int, seed: int) -> None:
     draw = random.Random(seed)
@@ -60,8 +59,7 @@ def test_enclosures_contain_the_balls(model: Transformer, n: int, seed: int) -> 
     check(model, words)
 
 
-@pytest.mark.sweep
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(hostile_transformers(), st.integers(1, 5), st.integers(0, 10**6))
 def test_enclosures_contain_the_balls_beyond_the_ends_of_float64(model: Transformer, n: int, seed: int) -> None:
     draw = random.Random(seed)
@@ -211,8 +209,7 @@ def test_every_word_of_the_flip_flop_program_is_decided() -> None:
     assert all(np.isfinite([block.lower, block.upper]).all() for block in blocks)
 
 
-@pytest.mark.sweep
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(transformers(), RATIONALS, st.sampled_from(READINGS), st.integers(1, 6), st.integers(0, 10**6))
 def test_answers_by_a_threshold(
     model: Transformer, threshold: Fraction, reading: Literal["first", "last"], n: int, seed: int

@@ -20,8 +20,7 @@ from hardsim.run.soft import rounded
 from tests.networks import ALPHABET, context, dense_forward, mp_forward, number, one_head, transformers
 
 
-@pytest.mark.sweep
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(transformers(), st.lists(st.sampled_from(ALPHABET), min_size=1, max_size=11))
 def test_forward_agrees_with_the_definition(model: Transformer, word: list[str]) -> None:
     forward = mp_forward(model, 50)
@@ -36,8 +35,7 @@ def test_forward_agrees_with_the_definition(model: Transformer, word: list[str])
                 assert not column.exact or isinstance(value, int | Fraction)
 
 
-@pytest.mark.sweep
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(transformers(), st.integers(1, 6))
 def test_no_logit_is_larger_than_the_bound(model: Transformer, n: int) -> None:
     bound = number(largest_logit(model, n))
@@ -117,8 +115,7 @@ def test_more_digits_than_a_reasonable_number_are_refused() -> None:
     assert choose_digits(model, 4, 30) == 30
 
 
-@pytest.mark.sweep
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(transformers(), st.lists(st.sampled_from(ALPHABET), min_size=1, max_size=5), st.integers(-30, 30))
 def test_rounding_is_within_its_bound_on_random_networks(model: Transformer, word: list[str], power: int) -> None:
     # Values scaled up or down, so that large terms cancel.

@@ -58,7 +58,6 @@ def test_balls_enclose_the_closed_form_and_mpmath_lies_beside_it(tmp_path: Path,
     assert set(value_of(balls, "bb")) == {0}
 
 
-@pytest.mark.sweep
 @given(transformers(), st.text("abc", min_size=1, max_size=4))
 def test_balls_and_mpmath_agree_on_random_networks(model: Transformer, word: str) -> None:
     runs = [SoftModel(model, engine).run(word, lambda trace: True) for engine in ("ball", "mpmath")]

@@ -7,7 +7,6 @@ from copy import deepcopy
 from dataclasses import replace
 from fractions import Fraction
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,8 +16,6 @@ from hardsim.program.model import Affine, Program, Weighting
 from hardsim.sharpening.measure import HeadFacts, LengthFacts, Witness, lower, measure
 from tests.networks import ALPHABET, HardLayer, HardNetwork, dense_hard, hard_transformers
 from tests.simulations import one_head, run_hard
-
-pytestmark = pytest.mark.sweep
 
 Words = list[list[str]]
 ANYWHERE = Witness(("any",), 1)
@@ -38,7 +35,7 @@ def row_gap(row: dict[int, Fraction]) -> Fraction | None:
     return ranked[-1] - ranked[-2] if len(ranked) > 1 else None
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(hard_transformers(), BATCHES)
 def test_facts_are_recounted(hard: HardNetwork, words: Words) -> None:
     model = hard.program
@@ -93,7 +90,7 @@ def check_layers(hard: HardNetwork, facts: LengthFacts, passes: Sequence[list[Ha
     assert facts.largest == max([facts.size, *(layer.size for layer in facts.layers)])
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(hard_transformers(), BATCHES, st.integers(1, 4))
 def test_parts_that_are_merged_are_the_whole(hard: HardNetwork, words: Words, cut: int) -> None:
     model, cut = hard.program, min(cut, len(words) - 1)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,8 +16,6 @@ from hardsim.sharpening.recursion import Gaps, LayerBounds, declared_gaps, error
 from hardsim.theory.perturbation import FARTHEST, weight_distance
 from tests.networks import ffns
 from tests.simulations import models, one_head, run_hard, tieless
-
-pytestmark = pytest.mark.sweep
 
 ZERO, HALF = Fraction(0), Fraction(1, 2)
 SMALL = st.fractions(0, Fraction(1, 4), max_denominator=40)

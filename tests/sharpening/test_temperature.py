@@ -27,8 +27,6 @@ from hardsim.sharpening.recursion import (
 )
 from tests.simulations import Errors, Measured, models, one_head, run_hard, soft_errors, tieless
 
-pytestmark = pytest.mark.sweep
-
 EPSILONS = [Fraction(1, 2), DEFAULT_EPSILON, Fraction(1, 100)]
 ROUNDING = Fraction(1, 2**150)
 """What the balls of this precision may be wide: an error of 0 is enclosed by such a ball."""
@@ -56,6 +54,7 @@ def check(found: Sequence[Solution], errors: Sequence[Errors]) -> list[float]:
     return ratios
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "tied", "count"),
     [
@@ -177,7 +176,6 @@ def test_the_grid_has_64_temperatures_between_powers_of_two(value: Fraction) -> 
     assert [grid(k) for k in (0, 1, STEPS - 1, STEPS)] == [1, Fraction(65, 64), Fraction(127, 64), 2]
 
 
-@pytest.mark.sweep
 @pytest.mark.slow
 def test_where_the_search_begins_changes_nothing() -> None:
     for model, lengths in models(6, 29, tied=False, wanted=tieless):

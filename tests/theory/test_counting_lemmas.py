@@ -17,8 +17,6 @@ from hardsim.theory.lemmas import halved_look_up_error, look_up_error, ramp_sign
 from tests.networks import context, number, softmax
 from tests.subjects import compiled as subject
 
-pytestmark = pytest.mark.sweep
-
 LENGTHS = (1, 2, 3, 4, 7, 16, 33, 64, 127, 200)
 SMALL = [Fraction(1, 50), Fraction(1, 10), Fraction(1, 4), Fraction(49, 100)]
 RATES = [*SMALL, Fraction(1, 2), Fraction(51, 100), Fraction(1), Fraction(4), Fraction(35, 2), Fraction(200)]
@@ -220,6 +218,7 @@ def halves(m: int) -> list[Fraction]:
     return [(k + Fraction(1, 2)) / m for k in (-3 * m, -m, -3, -2, -1, 0, 1, 2, m, 3 * m)]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("regime", "side"), CASES)
 def test_the_sign_test_at_its_rate_for_every_half_integer(regime: str, side: str) -> None:
     compiled = subject(f"#{side}[a] >= 2", regime, counting="sign")

@@ -74,7 +74,6 @@ def score(regime: Regime, encodings: dict[str, Encoding], q: int, i: int, j: int
     return sum((value(a, i) * value(b, j) for a, b in regime.score(Affine.coordinate("q"), side)), Fraction(0))
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize("regime", REGIMES.values(), ids=str)
 @pytest.mark.parametrize("side", ["right", "left"])
 def test_lemma_8_per_position_for_every_pattern_of_q(regime: Regime, side: Any) -> None:

@@ -119,7 +119,6 @@ def random_layer(source: random.Random, width: int, inputs: int) -> Layer:
     return [unit() for _ in range(width)]
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("depth", "width"), [(1, 1), (1, 2), (1, 7), (2, 2), (2, 3), (2, 5), (3, 1), (3, 2), (3, 3), (5, 2)]
 )

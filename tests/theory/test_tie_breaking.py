@@ -70,8 +70,6 @@ def _check_gap(scores: Sequence[Fraction]) -> None:
         raise InputError(f"Lemma 8 needs scores with a gap of at least 1, not {best - second}")
 
 
-pytestmark = pytest.mark.sweep
-
 Break = Callable[[Sequence[Fraction]], Row]
 
 

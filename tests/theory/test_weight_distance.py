@@ -27,8 +27,6 @@ from tests.theory.layer_errors import (
     total_norm,
 )
 
-pytestmark = pytest.mark.sweep
-
 Bound: TypeAlias = Callable[[int, int, Fraction | None, Fraction, Fraction], Fraction]
 BOUNDS = pytest.mark.parametrize("bound", [weight_distance, sharp_weight_distance], ids=["THEORY", "sharp"])
 ZERO, ONE = Fraction(0), Fraction(1)

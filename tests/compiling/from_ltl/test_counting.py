@@ -76,7 +76,6 @@ RUNS = [
 ]
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("certain", "observed"), [(6, 3), pytest.param(8, 6, marks=pytest.mark.slow)], ids=["short", "longer"]
 )
@@ -88,7 +87,6 @@ def test_counting_on_all_short_words(text: str, regime: str, method: Method, cer
     agree(subject, all_words("ab", observed), MPMATH)
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize("regime", PROVEN)
 @pytest.mark.parametrize("text", FORMULAS)
 def test_each_method_is_there_or_refused(text: str, regime: str) -> None:
@@ -104,7 +102,6 @@ def test_each_method_is_there_or_refused(text: str, regime: str) -> None:
         assert program(text, regime, "lookup") == program(text, regime, "sign")
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize("at", ["first", "last"])
 def test_counts_read_at_the_first_position(at: str) -> None:
     file = replace(parse("#R[a] = 2 & #L[b] = 0"), at="first" if at == "first" else "last")

@@ -38,7 +38,6 @@ def test_the_hint_names_the_operators_of_the_past() -> None:
     assert {*known(named)[1].split()} == {*PAST_UNARY, *PAST_BINARY, "#L", "pos"}
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("certain", "observed"), [(4, 2), pytest.param(6, 4, marks=pytest.mark.slow)], ids=["short", "longer"]
 )
@@ -58,7 +57,6 @@ def test_operator_on_all_short_words(text: str, regime: str, at: str, certain: i
     agree(subject, all_words("abc", observed), MPMATH)
 
 
-@pytest.mark.sweep
 def test_none_fails_visibly_and_only_from_some_length_on() -> None:
     subject = compile_formula(parse_expression("a S b", ["a", "b", "c"]), ModelOptions("none"))
     wrong = [found for found in evaluations(subject, all_words("abc", 6)) if found.mismatch]

@@ -12,8 +12,6 @@ from hardsim.lang.ast import SraspProgram
 from hardsim.lang.srasp.parse import parse_program
 from tests.compiling.from_srasp.harness import agree, words_to
 
-pytestmark = pytest.mark.sweep
-
 # c: how many a so far; s: a minus b so far; both are look-ups, s needs both signs. m is an integer with an offset.
 HEAD = """alphabet: a b
 rel pair = { 'a' 'b', 'b' 'b' }
@@ -89,6 +87,7 @@ SCORES = [
 ]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("text", [*POSITION_WISE, *PREFIX_SUMS])
 def test_what_one_position_or_a_prefix_computes(text: str) -> None:
     program = parse_program(f"{HEAD}x(i) := {text}{TAIL}")
@@ -102,6 +101,7 @@ def attending(masks: Sequence[str], *attentions: str) -> SraspProgram:
     return parse_program(HEAD + "".join(lines) + "Y(i) := x0(i) = x0(i)\n")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("side", ["leftmost", "rightmost"])
 def test_attention_under_every_mask(side: str, score: str) -> None:
@@ -109,6 +109,7 @@ def test_attention_under_every_mask(side: str, score: str) -> None:
     assert agree(program, words_to(program, 4), beyond=True).compared == 30
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("op", ["<", "<=", ">", ">="])
 @pytest.mark.parametrize(("side", "masks"), [("leftmost", ("1", "j<i", "j<=i")), ("rightmost", ("1", "j>i", "j>=i"))])
 def test_order_inside_scores(side: str, masks: tuple[str, ...], op: str) -> None:

@@ -13,8 +13,6 @@ from hardsim.sharpening.measure import measure
 from tests.compiling.from_srasp.harness import agree, words_to
 from tests.mistakes import raised
 
-pytestmark = pytest.mark.sweep
-
 # c, s and w are integers in [0, n], [-n, n] and [-1, 1].
 HEAD = """alphabet: a b
 c(i) := psum_j[j<=i] Q_a(j)
@@ -64,12 +62,14 @@ def hold(mask: str, score: str) -> None:
     assert (found.compared, found.out_of_range) == (62, 0)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("score", EVERY_MASK)
 @pytest.mark.parametrize("mask", MASKS)
 def test_counts(mask: str, score: str) -> None:
     hold(mask, score)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("score", BY_ORDER)
 def test_counts_by_order(score: str) -> None:
     hold("1", score)

@@ -24,6 +24,7 @@ OUTPUTS = [
 ]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("expression", OUTPUTS)
 @pytest.mark.parametrize("pad", ["", "pad: len + 2\n"])
 def test_integer_outputs(expression: str, pad: str) -> None:

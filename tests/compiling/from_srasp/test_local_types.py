@@ -89,7 +89,6 @@ def hold(program: ast.SraspProgram, most: int = 40, longest: int = 4) -> Claims:
 # ---- shipped programs ----
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize("name", SHIPPED)
 def test_what_is_shipped_stays_in_range(name: str) -> None:
     program = parse_program((FORMULAS / name).read_bytes(), name)
@@ -188,14 +187,12 @@ def sums(draw: st.DrawFn) -> ast.SraspProgram:
     return parse_program("\n".join(lines))
 
 
-@pytest.mark.sweep
 @settings(QUICK, max_examples=15)
 @given(programs(MANY), ANY)
 def test_random_programs(program: ast.SraspProgram, pad: str | None) -> None:
     check_random(program, pad, 3)
 
 
-@pytest.mark.sweep
 @settings(QUICK, max_examples=15)
 @given(sums(), ANY)
 def test_random_sums(program: ast.SraspProgram, pad: str | None) -> None:

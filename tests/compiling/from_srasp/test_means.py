@@ -10,8 +10,6 @@ from hardsim.lang.srasp.parse import parse_program
 from tests.compiling.from_srasp.harness import agree, words_to
 from tests.mistakes import raised
 
-pytestmark = pytest.mark.sweep
-
 # s is in [-n, n]; the sums of m and l leave that range, and are compared all the same.
 HEAD = """alphabet: a b
 s(i) := psum_j[j<=i] (Q_a(j) ? 1 : -1)
@@ -39,6 +37,7 @@ COMPARED = [
 ]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("mask", ["1", "j<=i", "j>=i"])
 @pytest.mark.parametrize("compared", COMPARED)
 def test_means(mask: str, compared: str) -> None:

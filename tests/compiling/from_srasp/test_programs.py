@@ -25,9 +25,8 @@ from tests.programs.reference import dyck
 from tests.programs.shipped import NAMES, expected, long_words, program_of, words_of
 from tests.srasp_strategies import Shape, programs
 
-pytestmark = pytest.mark.sweep
 
-
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("longest", "of_square", "most"), [(4, 4, 400), pytest.param(7, 5, 10_000, marks=pytest.mark.slow)]
 )
@@ -130,7 +129,7 @@ def test_random_programs(shape: Shape, examples: int, words: int) -> None:
 def test_random_programs_without_integers_always_compile() -> None:
     """B-RASP: nothing is refused, nothing can leave a range."""
 
-    @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
     @given(programs(Shape(integers=False)))
     def check(program: SraspProgram) -> None:
         compiled = compile_program(program)

@@ -90,7 +90,6 @@ def test_integers_that_mix_both_positions() -> None:
     assert caret(message) == "?"
 
 
-@pytest.mark.sweep
 def test_the_number_of_cases_is_limited() -> None:
     """Nine Booleans at i, each beside its own at j, have 2^9 cases; eight have 256, which is the limit."""
 

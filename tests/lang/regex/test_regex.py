@@ -60,13 +60,11 @@ def accepted(made: Automaton) -> set[str]:
 # ---- the language ----
 
 
-@pytest.mark.sweep
 @given(patterns)
 def test_the_automaton_matches_what_python_matches(pattern: str) -> None:
     assert accepted(automaton(pattern)) == matched(pattern)
 
 
-@pytest.mark.sweep
 @given(patterns, patterns)
 def test_intersection_and_complement_are_those_of_sets(one: str, other: str) -> None:
     left, right = matched(one), matched(other)
@@ -76,7 +74,6 @@ def test_intersection_and_complement_are_those_of_sets(one: str, other: str) -> 
     assert accepted(automaton(f"({one}) & ! ({other}) | c")) == left - right | {"c"}
 
 
-@pytest.mark.sweep
 @given(patterns, patterns)
 def test_a_complement_has_the_empty_word_unless_what_it_is_of_has_it(one: str, other: str) -> None:
     """A sequence with a complement: a word that is split somewhere, the empty word on either side included."""
@@ -88,7 +85,6 @@ def test_a_complement_has_the_empty_word_unless_what_it_is_of_has_it(one: str, o
     assert accepted(automaton(f"({other})!({one})")) == wanted
 
 
-@pytest.mark.sweep
 @given(patterns)
 def test_words_are_counted_and_listed_in_order(pattern: str) -> None:
     made, found = automaton(pattern), matched(pattern)
@@ -101,7 +97,6 @@ def test_words_are_counted_and_listed_in_order(pattern: str) -> None:
     ]
 
 
-@pytest.mark.sweep
 @given(patterns, st.integers(0, 99))
 def test_samples_are_distinct_words_of_the_language(pattern: str, seed: int) -> None:
     found = automaton(pattern).samples(4, 6, Random(seed))
@@ -110,7 +105,6 @@ def test_samples_are_distinct_words_of_the_language(pattern: str, seed: int) -> 
     assert bool(found) == any(len(word) == 4 for word in matched(pattern))
 
 
-@pytest.mark.sweep
 @given(patterns, patterns)
 def test_the_difference_is_the_first_word_of_one_alone(one: str, other: str) -> None:
     left, right = automaton(one), automaton(other)
@@ -124,7 +118,6 @@ def test_the_difference_is_the_first_word_of_one_alone(one: str, other: str) -> 
     assert (found is None) == (right.difference(left) is None)
 
 
-@pytest.mark.sweep
 @given(patterns)
 def test_no_two_states_are_the_same(pattern: str) -> None:
     """Minimal: from each pair of states some word leads to acceptance from one alone, found by refining (Moore)."""
@@ -225,7 +218,6 @@ def test_notes() -> None:
 # ---- what is refused ----
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("expression", "place", "told", "advice"),
     [

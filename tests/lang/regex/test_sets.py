@@ -51,7 +51,6 @@ def word_of(letters: str, names: tuple[str, ...] = NAMES) -> tuple[str, ...]:
     return tuple("{q,p}" if letter == "d" and names == ("q", "p") else SETS[letter] for letter in letters)
 
 
-@pytest.mark.sweep
 @given(patterns, st.booleans(), st.permutations(NAMES))
 def test_the_automaton_matches_what_python_matches(pattern: str, backwards: bool, names: list[str]) -> None:
     python, order = re.compile(pattern), tuple(names)
@@ -70,7 +69,6 @@ def test_the_automaton_matches_what_python_matches(pattern: str, backwards: bool
         assert bool(samples) == bool(wanted)
 
 
-@pytest.mark.sweep
 @given(patterns, patterns, st.permutations(NAMES))
 def test_two_automata_over_propositions_in_other_orders(one: str, other: str, names: list[str]) -> None:
     """Differences and intersections of automata whose alphabets are the same in another order."""
@@ -90,7 +88,6 @@ def test_two_automata_over_propositions_in_other_orders(one: str, other: str, na
         assert found is None or len(found) > LONGEST
 
 
-@pytest.mark.sweep
 @given(patterns, st.sampled_from(["one-of", "at-most-one"]))
 def test_constraints_leave_sets_out(pattern: str, key: str) -> None:
     """`.` and `[^...]` are sets that the constraint leaves."""
@@ -107,7 +104,6 @@ def test_constraints_leave_sets_out(pattern: str, key: str) -> None:
         assert made.count(n) == sum(len(word) == n and bool(python.fullmatch(word)) for word in words)
 
 
-@pytest.mark.sweep
 @given(st.integers(1, 3), st.sets(st.integers(0, 7)), st.sets(st.integers(0, 7)))
 def test_letters_are_those_of_the_list_of_symbols(props: int, one: set[int], other: set[int]) -> None:
     """SymbolClasses, their first symbols, sizes and order, by listing all symbols."""

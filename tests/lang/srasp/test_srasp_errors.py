@@ -293,7 +293,6 @@ def test_mistakes(head: str, text: str, place: str, under: str, message: str) ->
     assert error.exit_code == 2
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("right", "column", "message"),
     [

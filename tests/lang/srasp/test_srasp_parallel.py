@@ -32,7 +32,6 @@ def hold(program: ast.SraspProgram, words: list[tuple[str, ...]]) -> None:
         assert many.outputs(words) == [one.output(word) for word in words]
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_shipped_programs(path: Path) -> None:
     program = parse_program(path.read_bytes())
@@ -40,8 +39,7 @@ def test_shipped_programs(path: Path) -> None:
         hold(program, list(product(program.alphabet, repeat=n))[:300])
 
 
-@pytest.mark.sweep
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(programs(), st.integers(1, 5))
 def test_random_programs(program: ast.SraspProgram, n: int) -> None:
     hold(program, list(product("ab", repeat=n)))

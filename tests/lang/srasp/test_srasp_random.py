@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 from fractions import Fraction
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -19,19 +18,17 @@ from tests.srasp_definitions import run_by_tables
 from tests.srasp_strategies import Shape, programs
 from tests.srasp_text import format_program
 
-pytestmark = pytest.mark.sweep
-
 WORDS = st.lists(st.sampled_from("ab"), min_size=1, max_size=6)
 QUICK = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
-@settings(QUICK, max_examples=80)
+@settings(QUICK, max_examples=25)
 @given(programs(Shape(depth=3)))
 def test_the_text_of_a_program_reads_back(program: ast.SraspProgram) -> None:
     assert parse_program(format_program(program)) == program
 
 
-@settings(QUICK, max_examples=80)
+@settings(QUICK, max_examples=25)
 @given(programs(), WORDS)
 def test_two_evaluations_agree(program: ast.SraspProgram, word: list[str]) -> None:
     values = ProgramOracle(program).run(word)
@@ -43,7 +40,7 @@ def test_two_evaluations_agree(program: ast.SraspProgram, word: list[str]) -> No
         assert {type(value) for value in values[statement.name]} == {kind}
 
 
-@settings(QUICK, max_examples=30)
+@settings(QUICK, max_examples=25)
 @given(programs(Shape(integers=False, symbols=False, masks=("j<i",), sides=("leftmost",), output=ast.Sort.BOOL)))
 def test_a_shape_is_kept(program: ast.SraspProgram) -> None:
     assert program.is_acceptor
@@ -55,7 +52,7 @@ def test_a_shape_is_kept(program: ast.SraspProgram) -> None:
         assert kinds == {ast.Sort.BOOL}
 
 
-@settings(QUICK, max_examples=30)
+@settings(QUICK, max_examples=25)
 @given(programs(Shape(allow_integer_scores=False, psum_of_booleans=True)))
 def test_scores_without_integers(program: ast.SraspProgram) -> None:
     for statement in program.statements:
@@ -65,7 +62,7 @@ def test_scores_without_integers(program: ast.SraspProgram) -> None:
             assert isinstance(statement.right.value, ast.AsInteger)
 
 
-@settings(QUICK, max_examples=30)
+@settings(QUICK, max_examples=25)
 @given(programs())
 def test_programs_can_be_pickled_and_hashed(program: ast.SraspProgram) -> None:
     assert pickle.loads(pickle.dumps(program)) == program
@@ -80,7 +77,7 @@ PIECES = [
 ]  # fmt: skip
 
 
-@settings(QUICK, max_examples=60)
+@settings(QUICK, max_examples=25)
 @given(programs(Shape(vectors=2)), st.lists(st.tuples(st.sampled_from(PIECES), st.integers(0, 400)), max_size=4))
 def test_spoilt_programs_are_refused_or_read(program: ast.SraspProgram, pieces: list[tuple[str, int]]) -> None:
     text = format_program(program)
@@ -96,7 +93,7 @@ def test_spoilt_programs_are_refused_or_read(program: ast.SraspProgram, pieces: 
         assert parse_program(format_program(found)) == found
 
 
-@settings(QUICK, max_examples=60)
+@settings(QUICK, max_examples=25)
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
 def test_any_text_is_refused_or_read(right: str) -> None:
     found = read_or_refused(lambda: parse_program(f"alphabet: a b\nP := Q_a\nY := {right}"))

@@ -51,7 +51,6 @@ def shallow(word: str) -> bool:
     return depth == 0
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("text", "alphabet", "longest", "language"),
     [
