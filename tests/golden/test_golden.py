@@ -37,7 +37,7 @@ def test_every_case_is_on_file() -> None:
     assert len(PAIRS) >= 209
 
 
-@pytest.mark.sweep(every=12)
+@pytest.mark.sweep(every=24)
 @pytest.mark.parametrize("case", CASES, ids=label)
 def test_what_was_found_is_found(case: Case) -> None:
     assert list(recorded()[label(case)]) == applicable(case)
@@ -114,7 +114,7 @@ def hold_pair(source: tuple[str, ...], document: Any, path: Path) -> None:
         assert ours == theirs
 
 
-@pytest.mark.sweep(every=16)
+@pytest.mark.sweep(every=32)
 @pytest.mark.parametrize("case", PAIRS, ids=label)
 def test_a_formula_and_its_hard_model_agree(case: Case, tmp_path: Path) -> None:
     hold_pair(given(case), command("check", *given(case), "--max-n", "3", *SAMPLE), tmp_path / "hard.ahat.json")
