@@ -33,7 +33,7 @@ from functools import lru_cache
 from hardsim.lang.arith import Arith
 from hardsim.lang.reals import RealNumber
 from hardsim.network.numbers import ONE as CONSTANT
-from hardsim.program.model import Affine, Head, Program, ProgramLayer, Weighting
+from hardsim.program.model import Affine, Head, Program, ProgramLayer, Unit, Weighting
 from hardsim.proof.lattice import times
 from hardsim.proof.monotone import colder, hotter
 from hardsim.proof.places import A, N
@@ -351,7 +351,7 @@ class Induction:
         margins: list[PowerBound | None] = []
         for unit, margin in zip(layer.units, known.margins, strict=True):
             moved = attended.of(unit.pre)
-            found = self._forgotten(depth, unit.out, moved, attended, margin) if unit.clip and moved else None
+            found = self._forgotten(depth, unit, moved, attended, margin) if unit.clip and moved else None
             margins.append(found)
             for out, weight in unit.outs:
                 final[out] += abs(Fraction(weight)) * (moved if found is None else ZERO)
@@ -360,10 +360,10 @@ class Induction:
         self.steps.append(LayerStep(error, attended, after, weights, reaches, tuple(margins)))
         return after
 
-    def _forgotten(self, depth: int, out: str, moved: Fraction, error: Decay, margin: OfN) -> PowerBound | None:
+    def _forgotten(self, depth: int, unit: Unit, moved: Fraction, error: Decay, margin: OfN) -> PowerBound | None:
         """By how much a clip that gives the number that it gives in the hard model may be off; None of another."""
         found = least_of(margin)
-        what = f"the clip of {out} in layer {depth}"
+        what = f"the clip of {' and '.join(out for out, _ in unit.outs)} in layer {depth}"
         if found is None or not self.falls(what, moved, error.power - found.power, error.rate, found.factor):
             return None
         return found

@@ -172,6 +172,19 @@ def test_a_function_of_that_form_falls_from_power_over_rate_on(rate: Fraction, p
         assert all(one >= other for one, other in pairwise(values))
 
 
+def test_a_hidden_unit_may_write_several_coordinates() -> None:
+    found = program("dyck1.srasp").program
+    layers = [
+        replace(layer, units=tuple(replace(unit, outs=(*unit.outs, ("C", 1))) for unit in layer.units))
+        for layer in found.layers
+    ]
+    changed = replace(found, coordinates=(*found.coordinates, "C"), layers=tuple(layers))
+    claim = DecayClaim(changed, law_of(changed), exact=False, lengths=lambda end: list(range(1, end)))
+    argument = argue(claim)
+    assert argument.proved, argument.reason
+    assert "the clip of low (2) and C in layer 3" in [check.what for check in argument.checks]
+
+
 def test_a_program_without_layers_has_no_error(tmp_path: Path) -> None:
     argument = program_of(tmp_path, "alphabet: a b\npad: len + 1\nY(i) := in(i)\n").argument
     assert (argument.proved, argument.temperature, argument.layers) == (True, "1", ())
