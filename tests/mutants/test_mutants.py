@@ -352,13 +352,19 @@ class ProgramCase:
         if not words and (n, tau) in self.held:
             return
         soft = Judge(self.matrices, tau=tau)
-        every = list(product(self.alphabet, repeat=n)) if not words else []
-        for word in words or (every if len(every) <= MOST else Random(n).sample(every, MOST)):
+        for word in words or self.some(n):
             told = self.hard(word)
             assert told != "unknown", f"{context}\n{word}: hard attention decides nothing"
             assert soft.ask(word) in (told, "unknown"), f"{context}\n{word} at {tau}: {soft.ask(word)}, not {told}"
         if not words:
             self.held.add((n, tau))
+
+    def some(self, n: int) -> list[Word]:
+        """The words of a length, or MOST of them."""
+        if len(self.alphabet) ** n <= MOST:
+            return list(product(self.alphabet, repeat=n))
+        rng = Random(n)
+        return [tuple(rng.choices(self.alphabet, k=n)) for _ in range(MOST)]
 
     def ask(self, *arguments: str, certified: bool = False) -> None:
         """Ask hardsim, and hold what it says against the judge; a certificate that it writes, against the checker."""
