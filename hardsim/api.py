@@ -79,6 +79,7 @@ from hardsim.checking.prove import ProofResult
 from hardsim.checking.result import ENGINES, CheckResult, EvalResult, ModelFacts, Opened, Verdict, Word, WordsResult
 from hardsim.checking.specification import SPEC
 from hardsim.checking.subject import At, ModelOptions, Subject, Target, digest
+from hardsim.checking.trace import TraceResult, trace_network, trace_of
 from hardsim.checking.written import WRITTEN, written_down
 from hardsim.compiling.from_ltl.lower import Method
 from hardsim.errors import (
@@ -105,6 +106,7 @@ from hardsim.reading.tensors import is_network_folder
 from hardsim.reading.torch import from_torch as taken_from_torch
 from hardsim.reading.tracr import from_tracr as taken_from_tracr
 from hardsim.reading.writing import save
+from hardsim.report.maps import drawn, hold_map
 from hardsim.run.float_trust import reasons
 from hardsim.visible import visible
 
@@ -120,6 +122,7 @@ __all__ = [
     "Model",
     "ProofResult",
     "Remark",
+    "TraceResult",
     "Verdict",
     "WordsResult",
     "check",
@@ -685,6 +688,49 @@ class Model:
                 options = replace(options, max_n=max(map(len, options.words)))
             result = heads_of(subject, options, _update(progress))
         return _whole(result, result.partial)
+
+    @_answering
+    def trace(
+        self,
+        word: str | Iterable[Any],
+        *,
+        plot: str | os.PathLike[str] | None = None,
+        head: Iterable[str] = (),
+        against: Against | None = None,
+        regime: str | None = None,
+        beta: Number | None = None,
+        tau: Number | None = None,
+        at: At | None = None,
+        single_head: bool = False,
+        counting: Method | None = None,
+        epsilon: Number | None = None,
+        engine: str = "auto",
+        dps: int | None = None,
+    ) -> TraceResult:
+        """One word position by position: what each coordinate holds and where each head looks, hard beside soft. A
+        `plot` (.svg, .png, .pdf, .html) gets attention maps of all heads, or of those named by `head`.
+
+        Raises:
+            hardsim.errors.Undecided: if a number has no bounds.
+        """
+        names = [head] if isinstance(head, str) else list(head)
+        with self._asked({name: value for name, value in locals().items() if name != "head"}) as asked:
+            request, subject = asked.request, asked.target()
+            given = _word_of(word, subject)
+            with ExitStack() as stack:
+                target = None
+                if request.plot is not None:
+                    hold_map(request.plot)
+                    target = stack.enter_context(_sink(request.plot, "plot", "Name a file."))
+                    target.spare(located(self.name))
+                if isinstance(subject, Foreign):
+                    result = trace_network(subject, given, request.engine, request.dps)
+                else:
+                    result = trace_of(asked.subject(), given, request.engine, request.dps)
+                chosen = result.chosen(names)
+                if target is not None:
+                    target.write(drawn(result, chosen, target.path))
+        return result
 
     def read_as(
         self,

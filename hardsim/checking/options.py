@@ -189,6 +189,7 @@ class Request:
     all_lengths: bool = False
     resume: str | None = None
     plot: str | None = None
+    head: list[str] | None = None
     certificate: str | None = None
     smt: str | None = None
     output: str | None = None
@@ -320,7 +321,7 @@ def of_python(name: str, value: object) -> Any:
             return RATIONALS[name](text) if name in RATIONALS else text
         if isinstance(DEFAULTS[name], bool):
             return _typed(value, bool, "True or False")
-        if name in ("resume", "certificate", "smt", "against"):
+        if name in ("resume", "certificate", "smt", "against", "plot"):
             return _typed(os.fspath(value) if isinstance(value, os.PathLike) else value, str, "a path")
         return PARSERS.get(name, str)(_typed(value, str, "text"))
     except TypeError as error:

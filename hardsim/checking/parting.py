@@ -14,8 +14,21 @@ from typing import Any
 from hardsim.checking.campaign import CheckOptions, Judge
 from hardsim.checking.engines import HardRunner
 from hardsim.checking.evaluate import judge_of
-from hardsim.checking.result import AUTO, Answer, CheckResult, Mapped, Mismatch, Parting, Shown, Verdict, Word, settled
+from hardsim.checking.result import (
+    AUTO,
+    FLOAT64,
+    Answer,
+    CheckResult,
+    Mapped,
+    Mismatch,
+    Parting,
+    Shown,
+    Verdict,
+    Word,
+    settled,
+)
 from hardsim.checking.subject import Subject
+from hardsim.checking.trace import LONGEST_TRACED
 from hardsim.checking.words import enumerate_words, structured_words
 from hardsim.errors import InputError, Undecided
 from hardsim.hard.exact import HardTrace
@@ -32,9 +45,6 @@ from hardsim.run.soft import bounds
 
 EXPRESSION = "<expression>"
 """The name of an input that is given as text."""
-LONGEST = 256
-"""Symbols of a word on which it is looked for where softmax leaves hard attention: every position sees every other, in
-balls."""
 EACH = 3
 """Words that are shown of a kind."""
 ASKED, ASKED_ONE_BY_ONE, STRUCTURED = 1000, 200, 24
@@ -107,9 +117,9 @@ def _clip(value: Fraction) -> Fraction:
 
 def parting_of(subject: Subject, mismatch: Mismatch, options: CheckOptions) -> Parting | None:
     """Where softmax leaves hard attention on a mismatching word; None where it does not, where no arithmetic tells, and
-    of words of more than LONGEST symbols."""
+    of words of more than LONGEST_TRACED positions."""
     word = mismatch.word
-    if "soft/hard" not in mismatch.kind or len(word) > LONGEST:
+    if "soft/hard" not in mismatch.kind or subject.positions(len(word)) > LONGEST_TRACED:
         return None
     with suppress(Undecided, InputError):
         return parting(judge_of(subject, options, word), word)
@@ -176,7 +186,8 @@ def _told(runs: _Runs, number: int, head: Head, out: str, place: int, allowed: F
 
 
 def command_for(subject: Subject, word: Word, engine: str = AUTO, dps: int | None = None) -> str:
-    """The command line that evaluates one word on the same network, quoted for a POSIX shell."""
+    """The command line that traces one word on the same network, or evaluates it if it is too long for that, quoted
+    for a POSIX shell."""
     options: dict[str, str | None] = {}
     file, budget = subject.formula, subject.sharpness
     if budget is not None and file is not None:
@@ -200,7 +211,9 @@ def command_for(subject: Subject, word: Word, engine: str = AUTO, dps: int | Non
     if subject.epsilon is not None:
         options["--epsilon"] = str(subject.epsilon)
     options["--against"] = subject.against
-    options |= {"--engine": None if engine == AUTO else engine, "--dps": None if dps is None else str(dps)}
+    traced = subject.positions(len(word)) <= LONGEST_TRACED
+    usual = engine == AUTO or (traced and engine == FLOAT64)  # a trace is in balls
+    options |= {"--engine": None if usual else engine, "--dps": None if dps is None else str(dps)}
     given = [part for name, value in options.items() if value is not None for part in (name, value)]
     given += ["--single-head"] * subject.single_head
     text = written_word(word, subject.alphabet)
@@ -210,14 +223,14 @@ def command_for(subject: Subject, word: Word, engine: str = AUTO, dps: int | Non
         source = [subject.name]
         if file is not None and mentions_propositions(file):
             given += ["--props", MENTIONED]
-    return eval_line(source, text, given)
+    return command_line("trace" if traced else "eval", source, text, given)
 
 
-def eval_line(source: Sequence[str], text: str, given: Sequence[str]) -> str:
-    """The command line that evaluates a word on an input with some options, quoted for a POSIX shell."""
+def command_line(command: str, source: Sequence[str], text: str, given: Sequence[str]) -> str:
+    """The command line that asks about a word on an input with some options, quoted for a POSIX shell."""
     dash = ["--"] if any(one.startswith("-") for one in (*source, text)) and text != "-" else []
-    line = shlex.join(["hardsim", "eval", *given, *dash, *source, text] if dash or not source else
-                      ["hardsim", "eval", *source, text, *given])  # fmt: skip
+    line = shlex.join(["hardsim", command, *given, *dash, *source, text] if dash or not source else
+                      ["hardsim", command, *source, text, *given])  # fmt: skip
     return f"echo - | {line}" if text == "-" else line  # a lone - is standard input
 
 

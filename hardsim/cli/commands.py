@@ -141,7 +141,7 @@ def application(brief: bool) -> Any:
 
     app.callback()(signed(lambda **_: None, [VERSION, all_options(show)]))
     for name, manual in COMMANDS.items():
-        app.command(name, short_help=manual.purpose)(lambda: None)
+        app.command(name, short_help=manual.purpose, hidden=brief and manual.minor)(lambda: None)
     app.command("help", short_help="What a command does, on one screen.", hidden=brief)(_help)
     return typer.main.get_command(app)
 

@@ -32,7 +32,7 @@ def command(request: Request) -> None:
     request = replace(request, files=[] if request.expression is not None else given[:1])
     files = request.files or []
     check_source(request)
-    texts = _texts(given[len(files) :], files)
+    texts = given_texts(given[len(files) :], files)
     with session("eval", request) as current:
         for one in current.read():
             if one.refusal is not None and one.against is None:
@@ -43,7 +43,7 @@ def command(request: Request) -> None:
             current.each(one, partial(_evaluate, current, texts), partial(_evaluate_network, current, texts))
 
 
-def _texts(words: list[str], files: list[str]) -> list[Source]:
+def given_texts(words: list[str], files: list[str]) -> list[Source]:
     """The words as written, each with the name under which errors cite it; InputError if there is none."""
     if not words:
         what = f"no word to evaluate after {files[0]}" if files else "no word to evaluate"
@@ -73,7 +73,7 @@ def _semantics(current: Session, given: Input, texts: list[Source]) -> None:
             current.found.append(OracleResult(given.name, given.kind, tuple(starmap(OracleAnswer, answers))))
 
 
-def _read(texts: list[Source], subject: Foreign) -> list[Word]:
+def network_words(texts: list[Source], subject: Foreign) -> list[Word]:
     """The words, in the tokens of a network, which may have no names."""
     try:
         return [parse_word(text, subject.alphabet) for text in texts]
@@ -86,7 +86,7 @@ def _read(texts: list[Source], subject: Foreign) -> list[Word]:
 @held()
 def _evaluate_network(current: Session, texts: list[Source], subject: Foreign) -> None:
     """All words on a network that others made; after an interruption those before it."""
-    words = _read(texts, subject)
+    words = network_words(texts, subject)
     judge, engine = NetworkJudge(subject, current.request.dps, current.request.engine), current.request.engine
     found, told = list[Evaluation](), Foresight(subject.name, "words")
     try:

@@ -29,6 +29,8 @@ class Manual:
     options: str
     defaults: Mapping[str, Any] = field(default_factory=dict)
     usage: str = "[OPTIONS]"
+    minor: bool = False
+    """Whether the one screen of `hardsim --help` leaves the command out."""
 
     @property
     def common(self) -> tuple[str, ...]:
@@ -277,6 +279,30 @@ Examples:
   hardsim show flipflop.ltl --regime causal-position --single-head
 """
 
+TRACE = """Show one word position by position: what each vector is, where each head looks, hard beside soft.
+
+FILE and WORD are what `hardsim eval` takes: a formula, a program, a model, a network.
+
+Printed are, layer by layer, for each head the positions at which hard attention looks and the weight that softmax has
+there, at least; for each coordinate what it holds with hard attention, and with softmax where that reads otherwise, by
+how much these differ at most, and how far what is rounded is at least from a threshold. The softmax network is run in
+balls, so that these are bounds. With --head the heads named are shown alone: position by position the weight, the score
+gap, and what is read. Of a network that others made it is shown where the largest logit certainly is; its coordinates
+have no names.
+
+--plot draws attention maps of the heads (of those named by --head), hard beside soft, with the word on both axes. An
+.html page is one file that works without network: step through the heads with the arrow keys, point at a weight.
+
+A word has at most 256 positions. The exit code is that of `hardsim eval`.
+
+\b
+Examples:
+  hardsim trace since cbaa
+  hardsim trace since --regime none cbaa --plot since.html
+  hardsim trace dyck2 '([])' --head 'mate = ('
+  hardsim trace gpt2/ 'a b a' --plot heads.pdf
+"""
+
 HEADS = """Show where the heads of a network that others made attend, and how hard.
 
 FILE is such a network, a folder or a file, or its specification (.spec); there may be several. What the heads of a
@@ -428,6 +454,7 @@ COMMANDS = {
         "Which words are accepted, up to a length?",
         WORDS,
         f"files max_n by expression alphabet props | budget {MODEL} epsilon engine dps {INPUT}",
+        minor=True,
     ),
     "equiv": Manual(
         "Do two files say the same of every word?",
@@ -439,6 +466,12 @@ COMMANDS = {
         "What was the formula compiled into?", SHOW, f"files regime max_n json | {MODEL} {INPUT}", {"max_n": 64}
     ),
     "heads": Manual("Where do the heads of a network attend, and how hard?", HEADS, f"files max_n json | {TRIED}"),
+    "trace": Manual(
+        "What is what, position by position, on one word?",
+        TRACE,
+        f"words regime head plot expression json | alphabet props against {MODEL} epsilon engine dps {INPUT}",
+        usage="[OPTIONS] [FILE]",
+    ),
     "compile": Manual(
         "Write the transformer to a file.", COMPILE, f"file output regime hard | {MODEL} epsilon max_n {INPUT}"
     ),

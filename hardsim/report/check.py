@@ -11,7 +11,7 @@ from typing import Protocol
 from rich.cells import cell_len
 
 from hardsim.checking.bound import BoundResult
-from hardsim.checking.parting import eval_line
+from hardsim.checking.parting import command_line
 from hardsim.checking.result import (
     AUTO,
     FLOAT64,
@@ -32,6 +32,7 @@ from hardsim.checking.result import (
     judged_text,
     printed_lengths,
 )
+from hardsim.checking.trace import LONGEST_TRACED
 from hardsim.lang.pretty import shortened
 from hardsim.lang.words import written_word
 from hardsim.program.regimes import DEFAULT_REGIME, REGIMES
@@ -375,8 +376,10 @@ def network_command(result: CheckResult, mismatch: Mismatch, alphabet: Sequence[
     if not mismatch.word:
         return None
     against = [] if result.against in (None, result.input) else ["--against", str(result.against)]
-    engine = [] if result.engine == AUTO else ["--engine", result.engine]
-    return eval_line([result.input], written_word(mismatch.word, alphabet), [*against, *engine])
+    traced = len(mismatch.word) < LONGEST_TRACED  # with what is read before and after it, mostly
+    engine = [] if result.engine == AUTO or (traced and result.engine == FLOAT64) else ["--engine", result.engine]
+    text = written_word(mismatch.word, alphabet)
+    return command_line("trace" if traced else "eval", [result.input], text, [*against, *engine])
 
 
 def next_in_network(model: ModelFacts, mismatch: Mismatch, what: str) -> str | None:

@@ -12,6 +12,7 @@ from hardsim.checking.equiv import EquivResult
 from hardsim.checking.heads import HeadsResult
 from hardsim.checking.prove import ProofResult
 from hardsim.checking.result import CheckResult, CompileResult, EvalResult, FormatResult, OracleResult, WordsResult
+from hardsim.checking.trace import TraceResult
 from hardsim.examples import ExampleResult
 from hardsim.records import Record, one_of
 from hardsim.report.automaton import AutomatonReport
@@ -39,6 +40,7 @@ Result: TypeAlias = (
     | BoundResult
     | CriticalResult
     | HeadsResult
+    | TraceResult
 )
 RESULTS: dict[str, tuple[type[Record], ...]] = {
     "check": (CheckResult,),
@@ -49,6 +51,7 @@ RESULTS: dict[str, tuple[type[Record], ...]] = {
     "equiv": (EquivResult,),
     "show": (ModelReport, AutomatonReport, NetworkReport),
     "heads": (HeadsResult,),
+    "trace": (TraceResult,),
     "compile": (CompileResult,),
     "examples": (ExampleResult,),
     "bound": (BoundResult, CriticalResult),

@@ -137,6 +137,25 @@ class WordHead(Generic[T]):
             for part, reach in zip(numbers, reaches, strict=True)
         ]
 
+    def shares(self, columns: Sequence[Column]) -> list[list[Value]]:
+        """The weight of every key (a rational where that is known), 0 where it is not seen, by query."""
+        if not self.head.scores:
+            counts = self.seen.sum(axis=1).tolist()
+            return [
+                [Fraction(seen, count) for seen in row] for row, count in zip(self.seen.tolist(), counts, strict=True)
+            ]
+        found: list[list[Value]] = []
+        for row in self.rows(columns, screened=False):
+            shares: list[Value] = [0] * len(self.seen)
+            if not row.weights:
+                shares[row.keys[0]] = 1
+            else:
+                total = self.arithmetic.total(row.weights)
+                for key, weight in zip(row.keys, row.weights, strict=True):
+                    shares[key] = weight / total
+            found.append(shares)
+        return found
+
     def rows(self, columns: Sequence[Column], screened: bool = True) -> list[KeyWeights[T]]:
         """The rows of all queries; unless they are `screened` nothing is left out."""
         queries, keys = self._forms(0, columns), self._forms(1, columns)

@@ -106,7 +106,7 @@ class DenseForward:
         start = [self._number(0)] * self.network.dimension if layer.b_o is None else self._exact(layer.b_o[None, :])[0]
         found = [start for _ in places]
         for head in layer.heads:
-            weights = [self._shares(row) for row in self._logits(head, y, places)]
+            weights = [self.shares(row) for row in self._logits(head, y, places)]
             values = self._linear(y, head.w_v, head.b_v)
             means = self.arithmetic.product(self.arithmetic.matrix(weights), self.arithmetic.matrix(values))
             found = _sums(found, self._linear(means, head.w_o, None))
@@ -126,7 +126,7 @@ class DenseForward:
             for place, row in zip(places, scores, strict=True)
         ]
 
-    def _shares(self, logits: Row) -> Row:
+    def shares(self, logits: Row) -> Row:
         """The softmax of the logits of the keys that are seen, 0 elsewhere."""
         seen = [logit for logit in logits if logit is not None]
         # Any reference is right; the largest midpoint keeps the exponentials small.

@@ -7,7 +7,7 @@ rationals, so the only error in an attended value is that of exp, of the sums an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -44,6 +44,8 @@ class Trace(Generic[T]):
     columns: list[Column]
     index: int = -1
     """That of the reading position."""
+    entering: list[Column] = field(default_factory=list)
+    """The residual stream that enters the first layer."""
     layers: list[tuple[list[Column], list[Column]]] = field(default_factory=list)
     """By layer, the residual stream after attention and after the feed-forward network."""
     attended: dict[str, dict[int, Column]] = field(default_factory=dict)
@@ -91,13 +93,22 @@ class Forward(Generic[T]):
         for place, letter in self._letters.items():
             held, base = [letter.values[row] for row in letter.places(rows).tolist()], columns[place]
             columns[place] = Column(list(map(add, held, base.values))) if base.exact else self._add(Column(held), base)
-        trace: Trace[T] = Trace(columns, self.model.reading_index(len(word)))
+        trace: Trace[T] = Trace(columns, self.model.reading_index(len(word)), list(columns))
         for number, (layer, heads) in enumerate(zip(self.model.layers, self._heads, strict=True)):
             self._attention(number, layer, heads, trace)
             attended = list(trace.columns)
             self._feed_forward(number, layer.ffn, trace)
             trace.layers.append((attended, list(trace.columns)))
         return trace
+
+    def weights(self, trace: Trace[T]) -> Iterator[tuple[int, AttentionHead, list[list[Value]]]]:
+        """By layer from 0 and head the attention weights, a row of all positions for each query, on the word that was
+        run last. None is left out for being small."""
+        entering = trace.entering
+        for number, (layer, heads) in enumerate(zip(self.model.layers, self._heads, strict=True)):
+            for head, means in zip(layer.heads, heads, strict=True):
+                yield number, head, means.shares(entering)
+            _, entering = trace.layers[number]
 
     def _prepare(self, n: int) -> None:
         """Position encodings and heads with the temperatures of a length."""

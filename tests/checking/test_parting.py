@@ -107,13 +107,13 @@ def test_nothing_is_told_where_nothing_parts() -> None:
 )
 def test_the_command_makes_the_same_network(options: ModelOptions, given: list[str]) -> None:
     line = command_for(expression("a S b", options), ("b", "a"))
-    assert shlex.split(line) == ["hardsim", "eval", "-e", "a S b", "--alphabet", "a b c", *given, "ba"]
+    assert shlex.split(line) == ["hardsim", "trace", "-e", "a S b", "--alphabet", "a b c", *given, "ba"]
     counts = expression("#L[a] > #L[b]", replace(options, counting="sign"))
     assert "--counting sign" in command_for(counts, ("a",))
     path = formulas_directory() / "since.ltl"
     file = command_for(shipped("since.ltl", options), ("b", "a"), "ball", 30)
     assert shlex.split(file) == [
-        "hardsim", "eval", str(path), "ba", *[one for one in given if one != "--single-head"], "--engine", "ball",
+        "hardsim", "trace", str(path), "ba", *[one for one in given if one != "--single-head"], "--engine", "ball",
         "--dps", "30", *[one for one in given if one == "--single-head"],
     ]  # fmt: skip
 
@@ -136,7 +136,7 @@ def test_what_a_shell_would_read_is_quoted(symbol: str, tmp_path: Path) -> None:
     subject = replace(shipped("since.ltl"), name=str(path), alphabet=("a", symbol))
     line = command_for(subject, (symbol, "a"))
     assert [str(path), " ".join((symbol, "a")) if len(symbol) > 1 else f"{symbol}a"] == [
-        one for one in shlex.split(line) if one not in ("hardsim", "eval", "--")
+        one for one in shlex.split(line) if one not in ("hardsim", "trace", "--")
     ]
     alone = command_for(subject, (symbol,))
     assert alone.startswith("echo - | ") is (symbol == "-")

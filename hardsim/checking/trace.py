@@ -1,0 +1,420 @@
+"""One word, position by position: what each coordinate holds and where each head looks, hard attention beside softmax.
+
+The softmax run is in balls (or in mpmath), so that what is said of it are bounds: at least so much weight is where hard
+attention looks, and what a head reads is off by no more than its error. Of a network that others made there is no hard
+run beside it: hard attention with its own logits is what is shown, where it is certain which one is the largest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, Any
+
+import numpy as np
+
+from hardsim.checking.campaign import CheckOptions, Judge
+from hardsim.checking.evaluate import evaluate, judge_of
+from hardsim.checking.foreign import Foreign, NetworkJudge
+from hardsim.checking.result import (
+    BALL,
+    MPMATH,
+    AnyWord,
+    Digits,
+    Engine,
+    Evaluation,
+    FormulaText,
+    InputKind,
+    InputName,
+    LayerNumber,
+    ModelFacts,
+    Title,
+    Word,
+    settled,
+    word_summary,
+)
+from hardsim.checking.subject import Subject
+from hardsim.errors import InputError, Undecided, did_you_mean
+from hardsim.hard.exact import HardTrace, LayerTrace
+from hardsim.hard.hardmax import visible
+from hardsim.lang.ast import BOS
+from hardsim.lang.valuations import held_by, listing
+from hardsim.network.model import Transformer
+from hardsim.network.numbers import Mask
+from hardsim.program.model import Head, Program, Weighting
+from hardsim.records import Exact, Lower, Measured, Natural, Record, Upper, one_of
+from hardsim.run.arithmetic import Value, is_exact, linear
+from hardsim.run.ball import BallArithmetic
+from hardsim.run.dense_exact import DenseForward, Row
+from hardsim.run.forward import HALF, margin
+from hardsim.run.mp import MpArithmetic
+from hardsim.run.soft import SoftTrace, bounds
+
+LONGEST_TRACED = 256
+"""Positions of a word: every one sees every other, in balls."""
+FOREIGN_BITS = 256
+"""Bits of the balls for a network that others made."""
+DECIMALS = 10**6
+"""The weights of a picture are rounded to so many parts."""
+
+Position = Annotated[Natural, "A position: from 1, or from 0 with what is read before the word."]
+
+
+# ---- the result ----
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TraceRead(Record):
+    """What one head reads at one position."""
+
+    query: Position
+    keys: tuple[int, ...]
+    """Where hard attention looks; none: nothing is seen, or it is not certain which logit is the largest."""
+    weight: Lower
+    """At least so much of the attention of softmax is there, all together."""
+    gap: Lower | None
+    """At most the distance of the largest score from the next one, in units of the score (of a network that others
+    made, of the logits, in nats); None where all that is seen has the same."""
+    hard: tuple[Exact, ...] = ()
+    """What hard attention reads, by output."""
+    soft: tuple[Measured, ...] = ()
+    """What softmax reads, the middle of its bounds, by output."""
+    error: Upper | None = None
+    """At most how far these are apart."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TraceHead(Record):
+    """One head on the word."""
+
+    layer: LayerNumber
+    name: str
+    """The head's name."""
+    mask: Annotated[str, one_of(*(mask.value for mask in Mask))]
+    """Which keys are hidden from it."""
+    purpose: str
+    """What it is for; empty where nothing says so."""
+    uniform: bool
+    """Whether all keys that are seen have the same score."""
+    outputs: tuple[str, ...]
+    """The coordinates that it writes; none: a network that others made."""
+    reads: tuple[TraceRead, ...]
+    """What it reads, position by position."""
+    weights: tuple[tuple[Measured | None, ...], ...]
+    """The attention of softmax, a row of all positions for each query, rounded to six decimals; None where a position
+    is not seen."""
+
+    @property
+    def hard(self) -> list[list[float | None]]:
+        """The attention of hard attention, in the same form."""
+        rows = list[list[float | None]]()
+        for read, row in zip(self.reads, self.weights, strict=True):
+            first, share = self.reads[0].query, 1 / max(1, len(read.keys))
+            looked = [share * (key + first in read.keys) for key in range(len(row))]
+            rows.append([None if weight is None else one for weight, one in zip(row, looked, strict=True)])
+        return rows
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TraceValue(Record):
+    """What one coordinate holds after a layer that writes it."""
+
+    layer: Natural
+    """The layer; 0: the word embedding."""
+    coordinate: str
+    """The coordinate's name."""
+    holds: str
+    """What it is for; empty where nothing says so."""
+    hard: tuple[Exact, ...]
+    """With hard attention, position by position."""
+    soft: tuple[Measured, ...]
+    """With softmax, the middle of its bounds."""
+    error: tuple[Upper, ...]
+    """At most how far these are apart."""
+    margin: tuple[Lower, ...] | None
+    """At least how far what is rounded to it is from a threshold, in units of what was attended (negative: between the
+    thresholds); of an output that is read against a threshold its distance. None: nothing is rounded here."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TraceResult(Record):
+    """One word on one network, position by position."""
+
+    input: InputName
+    kind: InputKind
+    formula: FormulaText
+    title: Title
+    model: ModelFacts
+    """The network that was run."""
+    engine: Engine
+    digits: Digits
+    word: AnyWord
+    """The word."""
+    symbols: tuple[str, ...]
+    """What is read at each position, with what stands before and after the word."""
+    first: Natural
+    """The number of the first position."""
+    values: tuple[TraceValue, ...]
+    """The coordinates that have a meaning, layer by layer; none: a network that others made."""
+    heads: tuple[TraceHead, ...]
+    """The heads, layer by layer."""
+    answers: Evaluation
+    """What is answered on the word."""
+
+    @property
+    def summary(self) -> str:
+        """The word, and what it is traced through."""
+        return f"{self.input!r} {word_summary(self.word)}: {self.model.summary}"
+
+    def chosen(self, names: Sequence[str]) -> tuple[TraceHead, ...]:
+        """The heads of these names, or all.
+
+        Raises:
+            InputError: if there is none of a name.
+        """
+        known = [head.name for head in self.heads]
+        for name in names:
+            if name not in known:
+                near = did_you_mean(name, known)
+                told = f"{self.input} has no head {name!r}{near and f'; {near}'}"
+                raise InputError(
+                    told, f"Its heads are: {', '.join(map(repr, known))}." if known else "It has no heads."
+                )
+        return tuple(head for head in self.heads if not names or head.name in names)
+
+
+def hold_traceable(positions: int, engine: str) -> None:
+    """Refuse what would take too long, and an arithmetic that does not run single words.
+
+    Raises:
+        InputError: saying what to do.
+    """
+    if positions > LONGEST_TRACED:
+        told = f"a trace has at most {LONGEST_TRACED} positions, not {positions}: each of them sees every other"
+        raise InputError(told, "`hardsim eval` answers on longer words.")
+    if engine == "float64":
+        raise InputError("a trace is run word by word, in balls or in mpmath", "Leave out --engine float64.")
+
+
+# ---- formulas, programs, models ----
+
+
+def trace_of(subject: Subject, word: Word, engine: str = "auto", dps: int | None = None) -> TraceResult:
+    """A word on what is compiled.
+
+    Raises:
+        InputError: if the word is too long, or leaves what the construction covers (OutOfRange).
+        Undecided: if a number has no bounds at the limit of the arithmetic.
+    """
+    prepared = subject.prepared(word)
+    hold_traceable(len(prepared) + subject.program.bos, engine)
+    options = CheckOptions(max_n=len(word), dps=dps, engine=engine)
+    (answers,) = evaluate(subject, [word], options)
+    judge = judge_of(subject, options, word)
+    hard = judge.hard.trace([prepared])
+    found = _run(judge, prepared, settled(answers.hard))
+    with found.precision():
+        both = _Both(judge, hard, found)
+        values, heads = tuple(both.values()), tuple(both.heads())
+    return TraceResult(
+        subject.name, subject.kind, subject.formula_text, subject.file_title, subject.facts,
+        MPMATH if engine == MPMATH else BALL, found.digits, tuple(word),
+        (*([BOS] * subject.program.bos), *prepared), subject.program.first, values, heads, answers,
+    )  # fmt: skip
+
+
+def _run(judge: Judge, prepared: Word, open_: bool) -> SoftTrace:
+    """The softmax run, settled if it can be."""
+    words = judge.soft.words
+    try:
+        return words.run(prepared, open_)
+    except Undecided:
+        return words.soft.run(prepared, lambda trace: True)
+
+
+class _Both:
+    """Both runs of one word."""
+
+    def __init__(self, judge: Judge, hard: HardTrace, soft: SoftTrace) -> None:
+        self.program: Program = judge.program
+        self.network: Transformer = soft.forward.model
+        self.hard, self.soft, self.subject = hard, soft, judge.subject
+        self.arithmetic = soft.arithmetic
+        self.places = range(hard.n + 1 - self.program.first)
+
+    # ---- coordinates ----
+
+    def values(self) -> Iterator[TraceValue]:
+        """What the coordinates hold: the letters, then what each layer writes."""
+        program, index = self.program, self.subject.index
+        letters = {one.name: _where(one.symbols, program.alphabet) for one in program.letters}
+        meanings = letters | program.meanings
+        entering = self.soft.trace.entering
+        for name in letters:
+            yield self._value(0, name, meanings[name], self.hard.inputs, entering[index[name]].values, None)
+        for number, (layer, found) in enumerate(zip(program.layers, self.hard.layers, strict=True)):
+            attended, after = self.soft.trace.layers[number]
+            margins = self._margins(number, attended)
+            outs = [out for head in layer.heads for out, _ in head.values]
+            outs += [out for unit in layer.units for out, _ in unit.outs] + [out for out, _ in layer.biases]
+            for name in dict.fromkeys(outs):
+                place = index[name]
+                column = after[place].values
+                near = margins.get(place)
+                if number + 1 == len(program.layers) and name in program.answers and program.threshold is not None:
+                    level = Fraction(program.threshold)
+                    near = [_low(abs(value - self._number(value, level))) for value in column]
+                yield self._value(number + 1, name, meanings.get(name, ""), found.columns, column, near)
+
+    def _value(
+        self, layer: int, name: str, holds: str, hard: Any, column: Sequence[Value], near: list[Fraction] | None
+    ) -> TraceValue:
+        wanted = [Fraction(hard[name].at(0, place)) for place in self.places]
+        ends = [bounds(value) for value in column]
+        apart = tuple(_apart(one, end) for one, end in zip(wanted, ends, strict=True))
+        return TraceValue(
+            layer, name, holds, tuple(wanted), tuple(map(_middle, ends)), apart, None if near is None else tuple(near),
+        )  # fmt: skip
+
+    def _margins(self, number: int, attended: Any) -> dict[int, list[Fraction]]:
+        """How far what is rounded is from its thresholds, by the coordinate that it is rounded to."""
+        found: dict[int, list[Fraction]] = {}
+        for unit in self.network.layers[number].ffn.units:
+            if self.network.rounds(unit):
+                entering = linear(self.arithmetic, unit.form, attended, unit.bias).values
+                near = [_low(margin(value, self._number(value, HALF))) for value in entering]
+                for out, _ in unit.outs:
+                    found[out] = list(map(min, found[out], near)) if out in found else near
+        return found
+
+    def _number(self, beside: Value, number: Fraction) -> Value:
+        """A number that can be computed with beside a value."""
+        return number if is_exact(beside) else self.arithmetic.number(number)
+
+    # ---- heads ----
+
+    def heads(self) -> Iterator[TraceHead]:
+        """What the heads read."""
+        entering = self.hard.inputs
+        rows = {(number, head.name): shares for number, head, shares in self.soft.forward.weights(self.soft.trace)}
+        for number, (layer, found) in enumerate(zip(self.program.layers, self.hard.layers, strict=True)):
+            for head in layer.heads:
+                shares = rows[number, head.name]
+                seen = visible(head.mask, len(self.places), self.program.bos).tolist()
+                reads = tuple(self._read(head, found, entering, place, shares[place]) for place in self.places)
+                yield TraceHead(
+                    number + 1, head.name, head.mask.value, head.purpose, head.uniform,
+                    tuple(out for out, _ in head.values), reads, tuple(map(_rounded, shares, seen)),
+                )  # fmt: skip
+            entering = found.columns
+
+    def _read(self, head: Head, found: LayerTrace, entering: Any, place: int, shares: Sequence[Value]) -> TraceRead:
+        keys, gap = self._looks(head, found, entering, place)
+        weight = sum((_low(shares[key]) for key in keys), Fraction(0))
+        hard, soft, error = list[Fraction](), list[Fraction](), Fraction(0)
+        for out, _ in head.values:
+            column = self.soft.trace.attended[head.name].get(self.subject.index[out])
+            ends = (Fraction(0), Fraction(0)) if column is None else bounds(column.values[place])
+            hard.append(Fraction(found.results[head.name][out].at(0, place)))
+            soft.append(_middle(ends))
+            error = max(error, _apart(hard[-1], ends))
+        first = self.program.first
+        return TraceRead(
+            place + first, tuple(key + first for key in keys), min(max(weight, Fraction(0)), Fraction(1)), gap,
+            tuple(hard), tuple(soft), error,
+        )  # fmt: skip
+
+    def _looks(self, head: Head, found: LayerTrace, entering: Any, place: int) -> tuple[list[int], Fraction | None]:
+        """Where hard attention looks from a place, and the score gap there."""
+        size = len(self.places)
+        seen = np.flatnonzero(visible(head.mask, size, self.program.bos)[place]).tolist()
+        if head.uniform:
+            return seen, None
+        rows = found.rows[head.name]
+        several = int(np.broadcast_to(rows.maxima, (1, size))[0, place]) > 1
+        distance = int(np.broadcast_to(rows.gap, (1, size))[0, place])
+        gap = None if distance < 0 else Fraction(distance, rows.units[place])
+        winner = int(np.broadcast_to(rows.winners, (1, size))[0, place])
+        if not several or head.weighting is not Weighting.AVERAGE:
+            return [winner], Fraction(0) if several else gap
+
+        def score(key: int) -> Fraction:
+            return sum((_at(q, entering, place) * _at(k, entering, key) for q, k in head.score), Fraction(0))
+
+        best = score(winner)
+        return [key for key in seen if score(key) == best], gap
+
+
+def _at(form: Any, columns: Any, place: int) -> Fraction:
+    """A linear form of the residual stream at one place."""
+    return sum((value * Fraction(columns[name].at(0, place)) for name, value in form.terms), Fraction(0))
+
+
+def _where(symbols: Any, alphabet: Any) -> str:
+    """Where a coordinate of the word embedding is not 0."""
+    held = held_by(symbols, alphabet)
+    return f"{held} holds" if held else f"the symbol is one of: {' '.join(sorted(listing(symbols, alphabet)))}"
+
+
+def _middle(ends: tuple[Fraction, Fraction]) -> Fraction:
+    return (ends[0] + ends[1]) / 2
+
+
+def _apart(wanted: Fraction, ends: tuple[Fraction, Fraction]) -> Fraction:
+    """At most how far a number between two ends is from another."""
+    return max(abs(ends[0] - wanted), abs(ends[1] - wanted))
+
+
+def _low(value: Value) -> Fraction:
+    return bounds(value)[0]
+
+
+def _rounded(shares: Sequence[Value], seen: Sequence[bool]) -> tuple[Fraction | None, ...]:
+    middles = [_middle(bounds(share)) if known else None for share, known in zip(shares, seen, strict=True)]
+    return tuple(None if share is None else Fraction(round(share * DECIMALS), DECIMALS) for share in middles)
+
+
+# ---- networks that others made ----
+
+
+def trace_network(subject: Foreign, word: Word, engine: str = "auto", dps: int | None = None) -> TraceResult:
+    """A word on a network that others made.
+
+    Raises:
+        InputError: if the word is too long.
+        Undecided: if a number has no bounds.
+    """
+    network = subject.network
+    tokens = network.read(word)
+    hold_traceable(len(tokens), engine)
+    answers = NetworkJudge(subject, dps, engine).evaluation(word)
+    bits = FOREIGN_BITS if dps is None else max(FOREIGN_BITS, dps * 1000 // 301 + 1)
+    arithmetic: Any = MpArithmetic(int(bits * 0.301)) if engine == MPMATH else BallArithmetic(bits)
+    forward = DenseForward(network, arithmetic)
+    heads = []
+    for number, head, rows in forward.attention(len(word), tokens):
+        with arithmetic.precision():
+            shares = [forward.shares(row) for row in rows]
+            reads = tuple(_looked(query, row, shares[query]) for query, row in enumerate(rows))
+            seen = [[one is not None for one in row] for row in rows]
+            whole = tuple(map(_rounded, shares, seen))
+        uniform = all(read.gap is None for read in reads)
+        heads.append(TraceHead(number + 1, head.name, head.mask.value, "", uniform, (), reads, whole))
+    readout = network.readout
+    return TraceResult(
+        subject.name, subject.kind, None, subject.file_title, subject.facts, MPMATH if engine == MPMATH else BALL,
+        int(bits * 0.301), tuple(word), tuple(map(str, (*readout.before, *word, *readout.after))), 0, (), tuple(heads),
+        answers,
+    )  # fmt: skip
+
+
+def _looked(query: int, logits: Row, shares: Row) -> TraceRead:
+    """Where the largest logit is, if that is certain, and how far it is from the next one."""
+    seen = {key: bounds(logit) for key, logit in enumerate(logits) if logit is not None}
+    top = max(seen, key=lambda key: seen[key][0])
+    others = [high for key, (_, high) in seen.items() if key != top]
+    gap = seen[top][0] - max(others) if others else None
+    certain = gap is None or gap > 0
+    weight = _low(shares[top]) if certain else Fraction(0)
+    return TraceRead(query, (top,) if certain else (), weight, gap if certain else None)

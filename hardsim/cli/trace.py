@@ -1,0 +1,68 @@
+"""`hardsim trace`: one word, position by position."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from hardsim.checking.foreign import Foreign
+from hardsim.checking.interrupts import held, interruptible
+from hardsim.checking.options import Request, hold_one_regime
+from hardsim.checking.subject import Subject
+from hardsim.checking.trace import TraceResult, trace_network, trace_of
+from hardsim.cli.eval import given_texts, network_words
+from hardsim.cli.session import Session, check_source, session
+from hardsim.errors import InputError, Source
+from hardsim.files import Sink
+from hardsim.lang.words import parse_word
+from hardsim.report.maps import drawn, hold_map
+from hardsim.report.trace import print_trace
+
+
+def command(request: Request) -> None:
+    """The command."""
+    given = list(request.words or [])
+    request = replace(request, files=[] if request.expression is not None else given[:1])
+    files = request.files or []
+    check_source(request)
+    texts = given_texts(given[len(files) :], files)
+    if len(texts) > 1:
+        raise InputError(f"a trace is of one word, not of {len(texts)}", "Trace them one by one.")
+    if request.plot is not None:
+        hold_one_regime(request, "a picture is of one network")
+        hold_map(request.plot)
+    with (
+        nullcontext() if request.plot is None else Sink(request.plot, "--plot") as target,
+        session("trace", request, None, [] if target is None else [target]) as current,
+    ):
+        for one in current.read():
+            current.each(one, partial(_trace, current, texts[0], target), partial(_foreign, current, texts, target))
+
+
+@held()
+def _trace(current: Session, text: Source, target: Sink | None, subject: Subject) -> None:
+    word = parse_word(text, subject.alphabet)
+    current.precision(subject, len(word))
+    with interruptible():
+        result = trace_of(subject, word, current.request.engine, current.request.dps)
+    _show(current, result, target, subject.alphabet)
+
+
+@held()
+def _foreign(current: Session, texts: list[Source], target: Sink | None, subject: Foreign) -> None:
+    (word,) = network_words(texts, subject)
+    with interruptible():
+        result = trace_network(subject, word, current.request.engine, current.request.dps)
+    _show(current, result, target, subject.alphabet)
+
+
+def _show(current: Session, result: TraceResult, target: Sink | None, alphabet: Any) -> None:
+    names = current.request.head or []
+    chosen = result.chosen(names)
+    current.found.append(result)
+    print_trace(current.screen, result, names, alphabet)
+    if target is not None:
+        target.write(drawn(result, chosen, target.path))
+    current.conclude(result.answers.agree is not False, result.answers.agree is None)

@@ -1,0 +1,153 @@
+"""Attention maps: what heads attend to on one word, hard beside soft, as a picture or as a page to step through.
+
+The colours are those of cividis, which readers with any kind of colour vision, and grey print, show in order; what a
+head does not see is hatched. The same trace gives the same file.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import PurePath
+from typing import Any
+
+from hardsim.checking.trace import TraceHead, TraceResult
+from hardsim.errors import InputError
+from hardsim.lang.pretty import shortened
+from hardsim.lang.words import shown_word
+from hardsim.report.plot import hold_drawable
+from hardsim.report.trace import looked_text
+from hardsim.visible import visible
+
+PICTURES, PAGE = (".svg", ".png", ".pdf"), ".html"
+MOST_DRAWN = 24
+"""Heads in one picture."""
+LONGEST_SYMBOL, LONGEST_TITLE = 10, 44
+"""Characters of a symbol on an axis, and of the title of a map."""
+CELL, LEAST_SIDE = 0.16, 2.2
+"""Inches that a position takes, and that a map has at least."""
+UNSEEN = "#e4e4e4"
+
+
+def hold_map(path: str) -> None:
+    """Refuse what cannot be drawn before anything is computed.
+
+    Raises:
+        InputError: for another ending, or if matplotlib is needed and not installed.
+    """
+    ending = PurePath(path).suffix
+    if ending not in (*PICTURES, PAGE):
+        raise InputError(f"--plot {path}: not known how to draw that", "Give a name in .svg, .png, .pdf or .html.")
+    if ending != PAGE:
+        hold_drawable()
+
+
+def drawn(result: TraceResult, heads: Sequence[TraceHead], path: str) -> str | bytes:
+    """The maps of some heads as the content of a file of that name.
+
+    Raises:
+        InputError: if there are none, or too many for a picture.
+    """
+    if not heads:
+        raise InputError(f"{result.input} has no heads: there is nothing to draw", "Leave out --plot.")
+    if path.endswith(PAGE):
+        return page(result, heads)
+    if len(heads) > MOST_DRAWN:
+        told = f"a picture has room for {MOST_DRAWN} heads, not for {len(heads)}"
+        raise InputError(told, "Name some with --head, or draw them all as an .html page.")
+    return picture(result, heads, PurePath(path).suffix[1:])
+
+
+# ---- pictures ----
+
+
+def picture(result: TraceResult, heads: Sequence[TraceHead], form: str) -> bytes:
+    """A row for each head: hard attention, softmax."""
+    from matplotlib import style
+    from matplotlib.figure import Figure
+
+    symbols = [shortened(visible(symbol), LONGEST_SYMBOL) for symbol in result.symbols]
+    side = max(LEAST_SIDE, CELL * len(symbols))
+    settings = {"svg.hashsalt": "hardsim", "svg.fonttype": "none", "font.size": 8.0, "hatch.linewidth": 0.3}
+    with style.context(settings, after_reset=True):
+        figure = Figure(figsize=(2 * side + 2.4, len(heads) * (side + 0.8) + 0.4), layout="constrained", dpi=150)
+        axes = figure.subplots(len(heads), 2, squeeze=False)
+        for row, head in zip(axes, heads, strict=True):
+            about = shortened(visible(head.name), LONGEST_TITLE)
+            _map(row[0], head.hard, f"layer {head.layer}, {about}: hard", symbols, result.first)
+            weights = [[None if one is None else float(one) for one in line] for line in head.weights]
+            shown = _map(row[1], weights, "soft", symbols, result.first)
+            figure.colorbar(shown, ax=row[1], label="weight", shrink=0.8)
+        target = io.BytesIO()
+        nothing = {"svg": {"Date": None, "Creator": "hardsim"}, "pdf": {"CreationDate": None, "Creator": "hardsim"}}
+        figure.savefig(target, format=form, metadata=nothing.get(form, {"Software": "hardsim"}))
+    return target.getvalue()
+
+
+def _map(axes: Any, rows: Sequence[Sequence[float | None]], title: str, symbols: Sequence[str], first: int) -> Any:
+    """One map: queries down, keys across."""
+    import numpy as np
+
+    whole = np.array([[np.nan if one is None else one for one in row] for row in rows])
+    axes.set_facecolor(UNSEEN)
+    axes.patch.set_hatch("////")
+    axes.patch.set_edgecolor("#b0b0b0")
+    shown = axes.imshow(np.ma.masked_invalid(whole), cmap="cividis", vmin=0, vmax=1, interpolation="nearest")
+    axes.set_title(title)
+    axes.set_xlabel("is read (key)")
+    axes.set_ylabel("reads (query)")
+    size = 8.0 if len(symbols) <= 24 else 6.0
+    turned = 90 if max(map(len, symbols)) > 2 else 0
+    axes.set_xticks(range(len(symbols)), symbols, fontsize=size, rotation=turned)
+    axes.set_yticks(range(len(symbols)), symbols, fontsize=size)
+    axes.tick_params(length=2 if len(symbols) <= 24 else 0, pad=1)
+    return shown
+
+
+# ---- the page ----
+
+
+def page(result: TraceResult, heads: Sequence[TraceHead]) -> str:
+    """One file with all that it needs: HTML, style, script and numbers."""
+    data = {
+        "title": f"{result.input}: {shown_word(result.word, result.word)}",
+        "first": result.first,
+        "symbols": [visible(symbol) for symbol in result.symbols],
+        "heads": [_head(head) for head in heads],
+        "values": [
+            {
+                "layer": value.layer,
+                "name": visible(value.coordinate),
+                "holds": visible(value.holds),
+                "hard": [float(one) for one in value.hard],
+                "soft": [float(one) for one in value.soft],
+                "error": [float(one) for one in value.error],
+            }
+            for value in result.values
+        ],
+    }
+    template = files("hardsim.report").joinpath("maps.html").read_text(encoding="utf-8")
+    # Inside a script nothing may look like its end, or like the beginning of another one.
+    written = json.dumps(data, ensure_ascii=True, allow_nan=False).replace("<", "\\u003c")
+    return template.replace("/*DATA*/null", written)
+
+
+def _head(head: TraceHead) -> dict[str, Any]:
+    return {
+        "layer": head.layer,
+        "name": visible(head.name),
+        "purpose": visible(head.purpose),
+        "hard": head.hard,
+        "soft": [[None if one is None else float(one) for one in row] for row in head.weights],
+        "reads": [
+            {
+                "looks": looked_text(read),
+                "weight": float(read.weight) if read.keys else None,
+                "gap": None if read.gap is None else float(read.gap),
+                "error": None if read.error is None else float(read.error),
+            }
+            for read in head.reads
+        ],
+    }

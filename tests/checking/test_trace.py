@@ -1,0 +1,173 @@
+"""One word, position by position: against weights worked out by hand, against the definition of softmax, and against
+the exact run of hard attention."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import exp
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hardsim
+from hardsim.checking.open import compile_formula
+from hardsim.checking.subject import ModelOptions
+from hardsim.checking.trace import LONGEST_TRACED, TraceHead, TraceResult, trace_of
+from hardsim.errors import InputError
+from hardsim.lang import ast
+from tests.foreign import falling, mean_of_a, model_of
+from tests.hard_runs import hard_run
+from tests.strategies import formulas
+from tests.subjects import shipped
+
+SINCE = hardsim.load(str(Path(__file__).parents[2] / "formulas" / "since.ltl"))
+
+
+def head_of(result: TraceResult, name: str) -> TraceHead:
+    return next(head for head in result.heads if head.name == name)
+
+
+def soft_rows(head: TraceHead) -> Any:
+    return np.array([[0.0 if one is None else float(one) for one in row] for row in head.weights])
+
+
+def test_the_weights_of_since_are_those_of_its_scores() -> None:
+    """In `cbaa` a key's score is [b or c] + i/(2n), so 9/8, 10/8, 3/8, 4/8; logits are 4 * 4 times that."""
+    result = SINCE.trace("cbaa")
+    head = head_of(result, "S4.read")
+    scores = [9 / 8, 10 / 8, 3 / 8, 4 / 8]
+    for query in range(4):
+        powers = [exp(16 * score) for score in scores[: query + 1]]
+        expected = [power / sum(powers) for power in powers] + [None] * (3 - query)
+        found = [None if one is None else float(one) for one in head.weights[query]]
+        assert found == [None if one is None else pytest.approx(one, abs=1e-6) for one in expected]
+        best = max(range(query + 1), key=lambda key: scores[key])
+        read = head.reads[query]
+        assert read.keys == (best + 1,)
+        assert float(read.weight) == pytest.approx(powers[best] / sum(powers), abs=1e-12)
+        assert read.weight <= 1
+    assert [read.gap for read in head.reads] == [None, *[Fraction(1, 8)] * 3]
+    (value,) = [value for value in result.values if value.coordinate == "S4"]
+    assert value.holds == "[a] S [b]"
+    assert list(map(int, value.hard)) == list(map(float, value.soft)) == [0, 1, 1, 1]
+    # What is read is right by so much, and rounded at 1/4 and 3/4.
+    assert value.margin is not None
+    assert float(value.margin[1]) == pytest.approx(1 / (1 + exp(-2)) - 3 / 4, abs=1e-12)
+
+
+def test_plain_softmax_reads_too_little() -> None:
+    result = SINCE.trace("cbaa", regime="none")
+    read = head_of(result, "S4.read").reads[3]
+    powers = [exp(4 * score) for score in (9 / 8, 10 / 8, 3 / 8, 4 / 8)]
+    assert float(read.soft[0]) == pytest.approx(powers[1] / sum(powers), abs=1e-9)
+    assert [*read.hard] == [1]
+    assert read.error is not None
+    assert float(read.error) == pytest.approx(1 - powers[1] / sum(powers), abs=1e-9)
+    assert result.answers.agree is False
+
+
+def hold(result: TraceResult, program: Any, prepared: Any) -> None:
+    """Hard attention is what the exact interpreter says, softmax is the mean by its own weights, bounds are bounds."""
+    known = hard_run(program, prepared)
+    for head in result.heads:
+        rows = soft_rows(head)
+        assert rows.sum(axis=1) == pytest.approx(1, abs=1e-4)
+        for place, read in enumerate(head.reads):
+            if head.name in known.winners:
+                assert read.keys == (known.winners[head.name][place],)
+            where = [key - program.first for key in read.keys]
+            assert rows[place, where].sum() == pytest.approx(float(read.weight), abs=1e-4)
+            assert read.error is not None
+            assert read.error >= max(abs(h - s) for h, s in zip(read.hard, read.soft, strict=True))
+        gaps = [read.gap for read in head.reads if read.gap is not None]
+        if head.name in known.gaps and gaps:
+            assert min(gaps) == known.gaps[head.name]
+    last = {value.coordinate: value for value in result.values}
+    for name, value in last.items():
+        assert list(value.hard) == known.columns[name]
+        values = zip(value.hard, value.soft, value.error, strict=True)
+        assert all(error >= abs(hard - soft) for hard, soft, error in values)
+    for value in result.values:
+        assert all(error >= abs(h - s) for h, s, error in zip(value.hard, value.soft, value.error, strict=True))
+
+
+@settings(max_examples=25)
+@given(data=st.data())
+def test_formulas_are_traced_as_they_are_run(data: st.DataObject) -> None:
+    file = ast.FormulaFile(("a", "b"), data.draw(formulas("ab", 3)))
+    subject = compile_formula(file, ModelOptions())
+    word = tuple(data.draw(st.lists(st.sampled_from(subject.alphabet), min_size=1, max_size=6)))
+    hold(trace_of(subject, word), subject.program, subject.prepared(word))
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [
+        ("dyck1.srasp", "(())"), ("dyck2.srasp", "([])"), ("parity.srasp", "0110"), ("flipflop.srasp", "w1r1"),
+        ("ab_plus.srasp", "abab"), ("same_ends.ahat.json", "aba"), ("no_repeats.ahat.json", "abc"),
+    ],
+)  # fmt: skip
+def test_programs_and_models_are_traced_as_they_are_run(name: str, word: str) -> None:
+    subject = shipped(name)
+    symbols = tuple(symbol for symbol in word if symbol in subject.alphabet)
+    hold(trace_of(subject, symbols), subject.program, subject.prepared(symbols))
+
+
+def test_ties_are_looked_at_together() -> None:
+    """The mean over all positions that hold a symbol: its head looks at each of them alike."""
+    result = hardsim.load(str(Path(__file__).parents[2] / "formulas" / "same_ends.ahat.json")).trace("aba")
+    for head in result.heads:
+        for read, row in zip(head.reads, head.hard, strict=True):
+            shares = [share for share in row if share]
+            assert shares == pytest.approx([1 / len(read.keys)] * len(read.keys))
+
+
+# ---- networks that others made ----
+
+
+def test_a_mean_of_all_has_no_largest_logit() -> None:
+    result = model_of(mean_of_a()).trace("aba")
+    (head,) = result.heads
+    assert head.uniform
+    for query, row in enumerate(soft_rows(head)):
+        assert row[: query + 1] == pytest.approx(1 / (query + 1), abs=1e-6)
+    assert [read.keys for read in head.reads] == [(0,), (), ()]
+    assert result.values == ()
+
+
+def test_logits_of_a_network_that_others_made() -> None:
+    """Its head's logits fall by 1/8 with each position, so that the first one is looked at."""
+    network = falling(Fraction(0), Fraction(1, 8), 12)
+    result = model_of(network).trace("abab")
+    for head in result.heads:
+        for read, row in zip(head.reads, soft_rows(head), strict=True):
+            if read.keys and len(head.reads) > 1 and read.query:
+                (key,) = read.keys
+                others = sorted(row[: read.query + 1], reverse=True)
+                assert row[key] == others[0]
+                assert read.gap is not None
+                assert exp(float(read.gap)) == pytest.approx(others[0] / others[1], rel=1e-3)
+
+
+# ---- what is refused ----
+
+
+def test_what_is_refused() -> None:
+    with pytest.raises(InputError, match=f"at most {LONGEST_TRACED} positions, not 300"):
+        SINCE.trace("a" * 300)
+    with pytest.raises(InputError, match="in balls or in mpmath"):
+        SINCE.trace("a", engine="float64")
+    with pytest.raises(InputError, match=r"has no head 'S4\.raed'; did you mean"):
+        SINCE.trace("a").chosen(["S4.raed"])
+
+
+def test_mpmath_gives_the_same_numbers() -> None:
+    ball, other = SINCE.trace("cba"), SINCE.trace("cba", engine="mpmath")
+    assert (ball.engine, other.engine) == ("ball", "mpmath")
+    for one, two in zip(ball.values, other.values, strict=True):
+        assert [float(x) for x in one.soft] == pytest.approx([float(x) for x in two.soft], abs=1e-15)

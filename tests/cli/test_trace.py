@@ -1,0 +1,172 @@
+"""`hardsim trace`: what is printed, drawn and refused."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hardsim as api
+from hardsim.errors import InputError
+from hardsim.report import maps
+from tests.cli.conftest import Cli
+from tests.foreign import hooked_folder
+from tests.mistakes import raised
+
+DATA = re.compile(r"const data = (.*);\n")
+
+
+def test_a_word_position_by_position(hardsim: Cli) -> None:
+    found = hardsim("trace", "since", "cbaa").clean()
+    rows = {line[:22].strip(): line[22:].split() for line in found.out.splitlines() if line.strip()}
+    assert rows["layer 1"] == ["c", "b", "a", "a"]
+    assert rows["head S4.read looks at"] == ["1", "2", "2", "2"]
+    assert rows["S4: [a] S [b]"] == ["0", "1", "1", "1"]
+    assert "yes    accept  accept  accept" in found.out
+
+
+def test_a_mismatch_ends_as_eval_does(hardsim: Cli) -> None:
+    found = hardsim("trace", "since", "--regime", "none", "cbaa", "--json", "-")
+    assert found.code == 1
+    result = found.result
+    assert result["answers"]["agree"] is False
+    assert [head["name"] for head in result["heads"]] == ["S4.read"]
+    assert [read["keys"] for read in result["heads"][0]["reads"]] == [[1], [2], [2], [2]]
+
+
+def test_check_names_the_command_that_traces_the_word(hardsim: Cli) -> None:
+    found = hardsim("check", "since", "--regime", "none", "--max-n", "4")
+    assert found.code == 1
+    (line,) = [line for line in found.out.splitlines() if line.startswith("hardsim trace ")]
+    again = hardsim(*shlex.split(line)[1:])
+    assert again.code == 1
+    assert "head S4.read looks at" in again.out
+
+
+def test_one_head_position_by_position(hardsim: Cli) -> None:
+    found = hardsim("trace", "dyck2", "([])", "--head", "mate = (").clean()
+    lines = [line.split() for line in found.out.splitlines()]
+    looks = {tuple(line[:2]): line[2] for line in lines if len(line) > 2 and line[0].isdecimal()}
+    # Each closing bracket finds its own.
+    assert (looks["3", "]"], looks["4", ")"]) == ("2", "1")
+    assert "layer 1" not in found.out
+
+
+def test_a_network_that_others_made(hardsim: Cli, tmp_path: Path) -> None:
+    net = hooked_folder(tmp_path / "net", -0.5)
+    found = hardsim("trace", net, "a b a").clean()
+    # All logits are 0: it is certain which is the largest where one is seen alone.
+    (row,) = [line.split() for line in found.out.splitlines() if "looks at" in line and "head" in line]
+    assert row[-3:] == ["0", "–", "–"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("since", "ab", "ba"), "a trace is of one word, not of 2"),
+        (("since",), "no word to evaluate after since"),
+        (("since", "ax"), "'x'"),
+        (("since", "ab", "--head", "S4"), "has no head 'S4'"),
+        (("since", "ab", "--engine", "float64"), "in balls or in mpmath"),
+        (("since", "a" * 257), "at most 256 positions, not 257"),
+        (("since", "ab", "--plot", "x.gif"), "Give a name in .svg, .png, .pdf or .html."),
+        (("since", "ab", "--plot", "x.html", "--regime", "all"), "a picture is of one network"),
+    ],
+)
+def test_what_is_refused(hardsim: Cli, arguments: tuple[str, ...], message: str) -> None:
+    found = hardsim("trace", *arguments)
+    assert found.code == 2
+    assert message in " ".join(found.err.split())
+    assert "Traceback" not in found.err
+
+
+# ---- pictures ----
+
+
+@pytest.mark.parametrize(("ending", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
+def test_pictures_are_the_same_each_time(hardsim: Cli, tmp_path: Path, ending: str, start: bytes) -> None:
+    paths = [tmp_path / f"{name}.{ending}" for name in "ab"]
+    for path in paths:
+        hardsim("trace", "since", "cbaab", "--plot", path).clean()
+    one, two = (path.read_bytes() for path in paths)
+    assert one.startswith(start)
+    assert one == two
+    if ending == "svg":
+        assert one.count(b">reads (query)<") == 2
+
+
+def test_nothing_is_drawn_of_many_heads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(maps, "MOST_DRAWN", 1)
+    model = api.load("dyck1.srasp")
+    error = raised(InputError, lambda: model.trace("()", plot=tmp_path / "x.svg"))
+    assert error.message == "a picture has room for 1 heads, not for 7"
+    assert not list(tmp_path.iterdir())
+    model.trace("()", plot=tmp_path / "x.svg", head="ok: none")
+    assert (tmp_path / "x.svg").exists()
+
+
+HOSTILE = "alphabet: a </script><b> [/b]\nH(a -> O '</script><b>')\n"
+
+
+def page_of(path: Path) -> Any:
+    """The numbers in a page."""
+    (found,) = DATA.findall(path.read_text(encoding="utf-8"))
+    return json.loads(found)
+
+
+def test_a_page_is_one_file_in_which_nothing_is_read_as_html(hardsim: Cli, tmp_path: Path) -> None:
+    source, target = tmp_path / "x.ltl", tmp_path / "x.html"
+    source.write_text(HOSTILE, encoding="utf-8")
+    hardsim("trace", source, "a </script><b> [/b] a", "--plot", target)
+    text = target.read_text(encoding="utf-8")
+    assert text.count("</script>") == 1
+    assert "<b>" not in text
+    assert not re.search(r"""(src|href)=|https?://|@import|url\(""", text)
+    assert page_of(target)["symbols"] == ["a", "</script><b>", "[/b]", "a"]
+
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update",
+)  # fmt: skip
+USE = """<script>
+const press = (key) => document.dispatchEvent(new KeyboardEvent("keydown", { key }));
+const point = (i, j) => {
+  const canvas = byId("soft"), box = canvas.getBoundingClientRect(), scale = box.width / (margin + n * cell);
+  canvas.dispatchEvent(new MouseEvent("mousemove", { bubbles: true,
+    clientX: box.left + (margin + (j + 0.5) * cell) * scale, clientY: box.top + (margin + (i + 0.5) * cell) * scale }));
+};
+const seen = [];
+const note = () => seen.push([byId("head").value, byId("told").textContent]);
+note(); press("ArrowRight"); point(4, 2); note(); press("ArrowLeft"); press("ArrowLeft"); note();
+byId("on").click(); note();
+const pixel = byId("hard").getContext("2d").getImageData(1, byId("hard").height - 2, 1, 1).data;
+document.body.setAttribute("data-seen", JSON.stringify(seen));
+document.body.setAttribute("data-rows", byId("values").rows.length);
+</script>"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BROWSER is None, reason="no browser")
+def test_a_page_in_a_browser(hardsim: Cli, tmp_path: Path) -> None:
+    """Steps with keys and buttons, and a pointed-at weight, in the page as it is but for the script that does so."""
+    target = tmp_path / "x.html"
+    hardsim("trace", "dyck1.srasp", "(())", "--plot", target).clean()
+    heads = [f"layer {head['layer']}: {head['name']}" for head in page_of(target)["heads"]]
+    target.write_text(target.read_text(encoding="utf-8").replace("</body>", f"{USE}</body>"), encoding="utf-8")
+    run = subprocess.run(
+        [str(BROWSER), *FLAGS, f"--user-data-dir={tmp_path / 'user'}", "--dump-dom", target.as_uri()],
+        capture_output=True, text=True, timeout=300, check=True,
+    )  # fmt: skip
+    seen = json.loads(re.findall(r'data-seen="([^"]*)"', run.stdout)[0].replace("&quot;", '"'))
+    assert [name for name, _ in seen] == [heads[0], heads[1], heads[-1], heads[0]]
+    # The head `nl` of layer 2 looks from the last position at the second opening bracket.
+    assert seen[1][1].startswith("position 4 ()) reads 2 (() with weight 1, hard 1. Hard attention looks at 2;")
+    assert int(re.findall(r'data-rows="(\d+)"', run.stdout)[0]) > 4
