@@ -65,4 +65,6 @@ def _show(current: Session, result: TraceResult, target: Sink | None, alphabet: 
     print_trace(current.screen, result, names, alphabet)
     if target is not None:
         target.write(drawn(result, chosen, target.path))
-    current.conclude(result.answers.agree is not False, result.answers.agree is None)
+    answers = result.answers
+    open_ = not answers.decided or (answers.agree is None and not answers.places)
+    current.conclude(answers.agree is not False, open_)
