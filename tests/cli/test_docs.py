@@ -30,7 +30,7 @@ import psutil
 import pytest
 import yaml
 
-from docs.site import options
+from docs.site import hooks, notebook, options
 from hardsim.checking.options import FORMATS
 from hardsim.checking.result import ENGINES, Verdict
 from hardsim.cli.manual import COMMANDS
@@ -337,7 +337,64 @@ def test_make_has_the_targets_that_are_named() -> None:
 def test_every_page_is_in_the_menu() -> None:
     menu = (DOCS / "site" / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
     shown = re.findall(r"^ *- (?:[^#\n]*: )?(\w+\.md)$", menu, re.MULTILINE)
-    assert sorted(shown) == sorted(["contributing.md", *(path.name for path in DOCS.glob("*.md"))])
+    assert sorted(shown) == sorted(["contributing.md", "tour.md", *(path.name for path in DOCS.glob("*.md"))])
+
+
+# ---- the notebook ----
+
+
+def shown(tour: Any) -> list[Any]:
+    """What the cells of a notebook show, with numbers to the digits that a reader sees: the others, in titles, depend
+    on the arithmetic of the machine."""
+    untitled = re.sub(r' title=\\"[^"]*\\"', "", json.dumps([cell.get("outputs") for cell in tour["cells"]]))
+    return list(json.loads(untitled))
+
+
+@pytest.mark.slow
+def test_the_notebook_shows_what_the_code_says(directory: Path) -> None:
+    assert shown(notebook.renewed(notebook.stored())) == shown(notebook.stored())
+
+
+def test_the_notebook_is_small_and_holds_nothing_that_changes() -> None:
+    text, tour = notebook.NOTEBOOK.read_text(encoding="utf-8"), notebook.stored()
+    assert text == notebook.written(tour)
+    assert len(text) < 60_000
+    assert (tour["nbformat"], set(tour["metadata"])) == (4, {"kernelspec", "language_info"})
+    assert len({cell["id"] for cell in tour["cells"]}) == len(tour["cells"])
+    found = [one for cell in tour["cells"] for one in (cell, *cell.get("outputs", ()))]
+    assert [one for one in found if one.get("metadata") or one.get("execution_count")] == []
+    prose = "\n".join(line for cell in tour["cells"] if cell["cell_type"] == "markdown" for line in cell["source"])
+    assert [found["target"] for found in LINK.finditer(prose) if not (DOCS / found["target"]).exists()] == []
+    assert [line for line in prose.splitlines() if len(line) > 120] == []
+
+
+def test_a_cell_shows_what_it_prints_and_its_last_value() -> None:
+    cell = {"cell_type": "code", "source": ["import hardsim\n", "print('x')\n", "hardsim.load('since')"]}
+    told = {"cell_type": "markdown", "source": ["text"]}
+    printed, value = notebook.renewed({"cells": [told, cell | {"outputs": []}]})["cells"][1]["outputs"]
+    assert printed == {"name": "stdout", "output_type": "stream", "text": ["x\n"]}
+    assert value["data"]["text/plain"] == ["<hardsim.Model since: formula, a S b, over a b c>"]
+    assert value["data"]["text/html"][0].startswith("<table>")
+    names: dict[str, Any] = {}
+    assert notebook.outputs("one = 1\nNone", names) == []
+    assert [one["data"] for one in notebook.outputs("one", names)] == [{"text/plain": ["1"]}]
+
+
+def test_the_site_has_a_page_of_the_notebook() -> None:
+    cells = [
+        {"cell_type": "markdown", "source": ["# One\n", "two"]},
+        {"cell_type": "code", "source": ["1"], "outputs": [{"data": {"text/plain": ["1"]}}]},
+        {"cell_type": "code", "source": ["x"], "outputs": [{"text": ["y\n"]}, {"data": {"text/html": ["<p>"]}}]},
+    ]
+    made = ["# One\ntwo", "```python\n1\n```", "```text\n1\n```", "```python\nx\n```", "```text\ny\n```", "<p>"]
+    assert list(hooks.parts({"cells": cells})) == made
+
+
+def test_another_output_is_seen() -> None:
+    tour = {"cells": [{"outputs": [{"data": {"text/html": ['<span title="1.25">1.3</span>']}}]}]}
+    text = json.dumps(tour)
+    assert shown(tour) == shown(json.loads(text.replace("1.25", "1.26")))
+    assert shown(tour) != shown(json.loads(text.replace("1.3", "1.4")))
 
 
 # ---- what there is ----
