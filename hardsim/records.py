@@ -205,7 +205,7 @@ class Record:
 
     def _repr_html_(self) -> str:
         """What a reader needs first, then rows as tables and everything else folded, for a notebook."""
-        return f"<div><p><strong>{_shown(_one_line(self.summary))}</strong></p>{_body(self, whole=True)}</div>"
+        return f"<div><p><strong>{_said_first(self)}</strong></p>{_body(self, whole=True)}</div>"
 
 
 def _is_left_out(record: Record, key: str) -> bool:
@@ -329,15 +329,16 @@ def _raw(text: str) -> Any:
 
 
 def _body(record: Record, whole: bool = False) -> str:
-    """A record but for its summary: the records that it has on one line each, its rows as tables, and its other facts,
-    which are folded, as the rows are not, in the whole document."""
+    """A record but for its summary: the records that it has folded under one line each, its rows as tables, and its
+    other facts. In the whole document these are folded, as the rows are not, and all are there; within it those that
+    say nothing are left out."""
     values = [(key, kind, getattr(record, key)) for key, kind in kinds(type(record)).items()]
     rows = [(key, value) for key, _, value in values if _is_rows(value)]
-    inner = [(key, _cell(value)) for key, _, value in values if isinstance(value, Record)]
     facts = [(key, kind, value) for key, kind, value in values if not isinstance(value, Record) and not _is_rows(value)]
-    parts = [_table(inner)]
+    told = [(f"<b>{_heading(key)}</b>: {_said_first(one)}", one) for key, _, one in values if isinstance(one, Record)]
+    parts = [_folded(head, _body(one)) for head, one in told]
     parts += [_folded(f"{_heading(key)}: {len(value):,}", _rows(value), is_open=whole) for key, value in rows]
-    table = _table((key, _cell(value, kind)) for key, kind, value in facts)
+    table = _table((key, _cell(one, kind)) for key, kind, one in facts if whole or not _is_left_out(record, key))
     return "".join([*parts, _folded("all facts", table)] if whole else [table, *parts])
 
 
@@ -376,9 +377,10 @@ def _cell(value: Any, kind: Any = None) -> str:
         case str():
             return _shown(value)
         case tuple():
-            return " ".join("?" if one is None else _cell(one) for one in value) or EMPTY
+            apart = "; " if any(isinstance(one, str) and " " in one for one in value) else " "
+            return apart.join("?" if one is None else _cell(one) for one in value) or EMPTY
         case Record():
-            return _folded(_shown(_one_line(value.summary)), _body(value))
+            return _folded(_said_first(value), _body(value))
         case dict():
             return _folded(f"{len(value):,}", f"<pre>{_shown(json.dumps(value))}</pre>")
         case int() if abs(value) < LARGEST_PLAIN:
@@ -407,6 +409,10 @@ def _table(rows: Iterable[tuple[str, str]]) -> str:
 
 def _folded(told: str, inside: str, is_open: bool = False) -> str:
     return f"<details{' open' * is_open}><summary>{told}</summary>{inside}</details>"
+
+
+def _said_first(record: Record) -> str:
+    return _shown(_one_line(record.summary))
 
 
 def _heading(key: str) -> str:

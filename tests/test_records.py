@@ -22,9 +22,11 @@ from hypothesis import strategies as st
 
 import hardsim
 from hardsim.checking.critical import Bracket
-from hardsim.checking.result import Evaluation, Mismatch, Tie, WordsResult
+from hardsim.checking.heads import HeadLeast, HeadTie
+from hardsim.checking.result import Evaluation, Mapped, Mismatch, Parting, Shown, TemperatureRange, Tie, WordsResult
 from hardsim.checking.subject import Subject
 from hardsim.network.model import Transformer
+from hardsim.proof.decay import HeadDecay, ProgramArgument
 from hardsim.records import (
     LONGEST_REPR,
     Count,
@@ -337,12 +339,47 @@ def test_the_verdict_stands_before_the_facts_in_a_notebook() -> None:
     assert places == sorted(places)
     assert "score_gap" not in html
     assert "<details><summary>1</summary><table>" in html  # the head of a length
+    # Where softmax leaves hard attention: it reads 0 as 1/(1 + e) where the score is 1 ahead at temperature 1.
+    assert {"parting", ": layer 1, position 2, head S4.read: where 0 is right it reads 0.269, off by 0.269; 0.25"} <= {
+        one.removesuffix(" is rounded away") for one in said
+    }
     # An answer that is missing on every word keeps its column; the exact ends of a bracket are told apart.
     blunt = Page(hardsim.load(SINCE).eval("bc", beta="1/2")._repr_html_()).said
     assert blunt[blunt.index("word") :][:4] == ["word", "oracle", "hard", "soft"]
     ends = Bracket(2, Fraction(2773, 1000), Fraction(2772, 1000), ("a",), 9, True)._repr_html_()
     assert "<td>2.773</td>" in ends
     assert "<td>2.772</td>" in ends
+
+
+def test_a_record_within_another_is_one_line_that_opens() -> None:
+    html = hardsim.load(SINCE).prove(all_n=True)._repr_html_()
+    said = Page(html).said
+    assert said[said.index("shown") + 1] == ": accepted b, ab, acb; rejected a, ac, abc"
+    assert said[said.index("all n") + 1] == ": proved"
+    assert "the rightmost selected position, mask 'future': error at most x, 0.135" in said  # e^-2
+    # What says nothing of the network is left out there, and is among all facts of the result itself.
+    model, facts = html[html.index("<b>model</b>") : html.index("<b>all n</b>")], html[html.index("all facts") :]
+    assert "<th>beta</th><td>4</td>" in model
+    assert "ties broken" not in model
+    assert "<th>mismatch</th><td>–</td>" in facts
+
+
+def test_texts_with_blanks_are_told_apart_in_a_notebook() -> None:
+    found = HeadDecay("h", 1, ("positions in order", "look-up"), ("1/n",), True, None, Fraction(0), 0)
+    assert {"positions in order; look-up", "1/n"} <= set(Page(found._repr_html_()).said)
+
+
+def test_what_is_told_of_words_in_one_line() -> None:
+    assert Shown(outputs=(Mapped(("a", "b"), (1, 2)), Mapped(("b",), ("b",)))).summary == "ab -> 1 2; b -> b"
+    assert HeadLeast(Fraction(1, 8), ("a", "b"), 1).summary == "0.125 on ab at 1"
+    assert HeadTie(("a", "b"), 2, (0, 1)).summary == "ab at 2: 0, 1"
+    assert TemperatureRange(Fraction(1, 8), Fraction(1, 4)).summary == "0.125 to 0.25"
+    assert TemperatureRange(Fraction(1, 8), Fraction(1, 8)).summary == "0.125"
+    assert ProgramArgument("1/n").summary == "proved at temperature 1/n"
+    assert ProgramArgument(None, reason="no rate").summary == "not proved: no rate"
+    assert (
+        Parting(1, "h", "", 2, Fraction(0), Fraction(1, 4), None).reads == "where 0 is right it reads 0.25, off by 0.25"
+    )
 
 
 def test_rows_of_different_classes_stand_one_by_one_in_a_notebook() -> None:

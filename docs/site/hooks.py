@@ -1,17 +1,40 @@
-"""What mkdocs asks while it builds the site: CONTRIBUTING.md, which stands beside the README, is a page of it."""
+"""What mkdocs asks while it builds the site. Two files that are no pages to it are made pages: CONTRIBUTING.md, which
+stands beside the README, and the notebook."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-CONTRIBUTING = Path(__file__).resolve().parents[2] / "CONTRIBUTING.md"
+DOCS = Path(__file__).resolve().parents[1]
+CONTRIBUTING = DOCS.parent / "CONTRIBUTING.md"
+TOUR = DOCS / "tour.ipynb"
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """The files of the site with this one among them."""
+    """The files of the site with these among them; the notebook itself is a file that links lead to."""
     from mkdocs.structure.files import File
 
     text = CONTRIBUTING.read_text(encoding="utf-8").replace("](docs/", "](")
     files.append(File.generated(config, "contributing.md", content=text))
+    tour = "\n\n".join(parts(json.loads(TOUR.read_text(encoding="utf-8"))))
+    files.append(File.generated(config, "tour.md", content=f"{tour}\n\n[The notebook](tour.ipynb)\n"))
     return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """A page; its links to the notebook lead to the page of it."""
+    return markdown if page.file.src_uri == "tour.md" else markdown.replace("](tour.ipynb)", "](tour.md)")
+
+
+def parts(notebook: Any) -> Iterator[str]:
+    """The cells of a notebook as Markdown, with their outputs as the notebook shows them."""
+    for cell in notebook["cells"]:
+        source = "".join(cell["source"])
+        yield source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```"
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {"text/plain": output.get("text", ())})
+            html = "".join(data.get("text/html", ()))
+            yield html or f"```text\n{''.join(data['text/plain']).rstrip()}\n```"

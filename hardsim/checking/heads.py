@@ -43,7 +43,9 @@ from hardsim.checking.result import (
     Seed,
     Title,
     Word,
-    count,
+    input_summary,
+    plural,
+    word_summary,
 )
 from hardsim.errors import InputError, Undecided
 from hardsim.lang.reals import Real
@@ -118,6 +120,11 @@ class HeadTie(Record):
     keys: tuple[int, ...]
     """The positions whose logits are not told apart."""
 
+    @property
+    def summary(self) -> str:
+        """Where it is."""
+        return f"{word_summary(self.word)} at {self.query}: {', '.join(map(str, self.keys))}"
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class HeadLeast(Record):
@@ -128,6 +135,11 @@ class HeadLeast(Record):
     word: Word
     """The word."""
     query: Place
+
+    @property
+    def summary(self) -> str:
+        """The number, and where it occurs."""
+        return f"{short(self.value)} on {word_summary(self.word)} at {self.query}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -222,7 +234,8 @@ class HeadsResult(Record):
     def summary(self) -> str:
         """How many heads, and on how many words."""
         always = sum(head.always for head in self.heads)
-        return f"{self.input!r} heads={len(self.heads)} always={always} words={count(self.words)}"
+        told = f"{plural(len(self.heads), 'head')}, {always} with a pattern that always holds"
+        return f"{input_summary(self.input)}: {told}, {plural(self.words, 'word')}{', interrupted' * self.partial}"
 
 
 # ---- where patterns point ----

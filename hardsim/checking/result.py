@@ -248,6 +248,12 @@ class TemperatureRange(Record):
     largest: Exact
     """The largest, or a rational above it."""
 
+    @property
+    def summary(self) -> str:
+        """One temperature, or both ends."""
+        ends = dict.fromkeys((short(self.least), short(self.largest)))
+        return " to ".join(ends)
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LengthResult(Record):
@@ -442,6 +448,20 @@ class Shown(Record):
     outputs: tuple[Mapped, ...] = ()
     """At most three words of a transduction, with their outputs."""
 
+    @property
+    def summary(self) -> str:
+        """The words, with what is said of them."""
+        told = [
+            f"{label} {', '.join(map(word_summary, words))}"
+            for label, words in (("accepted", self.accepted), ("rejected", self.rejected))
+            if words
+        ]
+        told += [
+            f"{word_summary(one.word)} -> {answer_text(one.output, (*one.word, *map(str, one.output)))}"
+            for one in self.outputs
+        ]
+        return "; ".join(told)
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Parting(Record):
@@ -462,6 +482,18 @@ class Parting(Record):
     allowed: Measured | None
     """The largest error that the clip which reads it rounds away, the other heads being right; None where no clip
     differs."""
+
+    @property
+    def summary(self) -> str:
+        """The head, where it is, and what it reads."""
+        return f"layer {self.layer}, position {self.position}, head {self.head}: {self.reads}"
+
+    @property
+    def reads(self) -> str:
+        """What softmax reads, beside what is right."""
+        hard, soft = short(self.hard), short(self.soft)
+        off = f"where {hard} is right it reads {soft}, off by {short(abs(self.soft - self.hard))}"
+        return f"{off}; {short(self.allowed)} is rounded away" if self.allowed else off
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -140,6 +140,12 @@ class ProgramArgument(Record):
         """Whether every length is proved."""
         return self.reason is None
 
+    @property
+    def summary(self) -> str:
+        """Whether there is one, and at which temperature, or why not."""
+        at = "" if self.temperature is None else f" at temperature {self.temperature}"
+        return f"proved{at}" if self.reason is None else f"not proved: {self.reason}"
+
 
 # ---- functions of n ----
 

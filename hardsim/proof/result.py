@@ -79,6 +79,11 @@ class HeadArgument(Record):
     lemma_error: float | None = None
     """The lemma's bound as a number."""
 
+    @property
+    def summary(self) -> str:
+        """What it looks for, and how far it is off at most."""
+        return f"{self.shape}: error at most {self.bound}, {short(self.error)}"
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class HeadProof(Record):

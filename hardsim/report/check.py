@@ -309,12 +309,10 @@ def print_parting(screen: Screen, found: Parting | None, mismatch: Mismatch, spe
     """Where the answers on a mismatching word part; `specified`: the network is what its specification makes."""
     if found is not None:
         purpose = f" ({shortened(found.purpose, LONGEST_PURPOSE)})" if found.purpose else ""
-        off, reads = abs(found.soft - found.hard), f"where {short(found.hard)} is right it reads {short(found.soft)}"
-        allowed = f", off by {short(off)}" + (f"; {short(found.allowed)} is rounded away" if found.allowed else "")
         if not specified:
             purpose += ", as the specification has it"
         where = f"in layer {found.layer}, position {found.position}, head {found.head}{purpose}"
-        screen.line(f"  softmax leaves hard attention {where}: {reads}{allowed}")
+        screen.line(f"  softmax leaves hard attention {where}: {found.reads}")
     elif "hard/oracle" in mismatch.kind:
         screen.line("  where hard attention leaves the oracle is not told: their steps are not the same")
 

@@ -412,7 +412,7 @@ def test_words_are_told() -> None:
     assert (told[:2], told[-1]) == ([(1, 2, True), (2, 4, True)], (6, 64, False))
     assert found.words == sum(one.words for one in found.tried)
     assert (found.partial, found.seed) == (False, 0)
-    assert found.summary == f"'net' heads=1 always=1 words={found.words}"
+    assert found.summary == f"net: 1 head, 1 with a pattern that always holds, {found.words} words"
 
 
 def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -312,5 +312,8 @@ def test_summaries_tell_the_empty_word() -> None:
 def test_a_notebook_shows_the_least_margin_and_where_it_goes() -> None:
     found: CheckResult = model_of(mean_of_a(Fraction(0))).check(against=some_a, max_n=4)
     page = found._repr_html_()
-    assert "<summary>0.25 at length 4, on " in page
-    assert "<summary>margin ~ 1 n^-1.00 (fitted to lengths 1 to 4; an extrapolation, not a bound): falls" in page
+    assert "<summary><b>least margin</b>: 0.25 at length 4, on " in page
+    assert (
+        "<summary><b>trend</b>: margin ~ 1 n^-1.00 (fitted to lengths 1 to 4; an extrapolation, not a bound): falls"
+        in page
+    )
