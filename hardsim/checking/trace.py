@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from html import escape
+from math import floor
 from typing import Annotated, Any
 
 import numpy as np
@@ -31,25 +33,28 @@ from hardsim.checking.result import (
     ModelFacts,
     Title,
     Word,
+    answers_summary,
     settled,
     word_summary,
 )
 from hardsim.checking.subject import Subject
 from hardsim.errors import InputError, Undecided, did_you_mean
+from hardsim.hard import hardmax
 from hardsim.hard.exact import HardTrace, LayerTrace
-from hardsim.hard.hardmax import visible
 from hardsim.lang.ast import BOS
+from hardsim.lang.pretty import shortened
 from hardsim.lang.valuations import held_by, listing
 from hardsim.network.model import Transformer
 from hardsim.network.numbers import Mask
 from hardsim.program.model import Head, Program, Weighting
-from hardsim.records import Exact, Lower, Measured, Natural, Record, Upper, one_of
+from hardsim.records import NOTHING, Exact, Lower, Measured, Natural, Record, Upper, one_of, short
 from hardsim.run.arithmetic import Value, is_exact, linear
 from hardsim.run.ball import BallArithmetic
 from hardsim.run.dense_exact import DenseForward, Row
 from hardsim.run.forward import HALF, margin
 from hardsim.run.mp import MpArithmetic
 from hardsim.run.soft import SoftTrace, bounds
+from hardsim.visible import visible
 
 LONGEST_TRACED = 256
 """Positions of a word: every one sees every other, in balls."""
@@ -57,6 +62,12 @@ FOREIGN_BITS = 256
 """Bits of the balls for a network that others made."""
 DECIMALS = 10**6
 """The weights of a picture are rounded to so many parts."""
+LONGEST_LABEL = 28
+"""Characters of what a row of a table is about."""
+MOST_KEYS = 3
+"""Positions that are listed where several have the largest score."""
+TINY = Fraction(1, 10**9)
+"""Errors below it are shown as less than it, other numbers as 0."""
 
 Position = Annotated[Natural, "A position: from 1, or from 0 with what is read before the word."]
 
@@ -82,6 +93,23 @@ class TraceRead(Record):
     """What softmax reads, the middle of its bounds, by output."""
     error: Upper | None = None
     """At most how far these are apart."""
+
+    @property
+    def looks(self) -> str:
+        """The positions at which hard attention looks, short."""
+        keys = self.keys
+        if len(keys) > MOST_KEYS and keys[-1] - keys[0] == len(keys) - 1:
+            return f"{keys[0]}-{keys[-1]}"
+        more = f",... ({len(keys)})" if len(keys) > MOST_KEYS else ""
+        return ",".join(map(str, keys[:MOST_KEYS])) + more if keys else NOTHING
+
+    @property
+    def there(self) -> str:
+        """The weight there, rounded down for a narrow column."""
+        if not self.keys:
+            return NOTHING
+        down = floor(self.weight * 1000) / 1000
+        return "1" if self.weight == 1 else f">{down}" if down == 0.999 else str(down)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -115,6 +143,12 @@ class TraceHead(Record):
             rows.append([None if weight is None else one for weight, one in zip(row, looked, strict=True)])
         return rows
 
+    @property
+    def rows(self) -> list[list[str]]:
+        """Where it looks, and how hard, in a table with a column for each position."""
+        found = [[f"head {self.name} looks at", *(read.looks for read in self.reads)]]
+        return found if self.uniform else [*found, ["  weight there", *(read.there for read in self.reads)]]
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TraceValue(Record):
@@ -135,6 +169,19 @@ class TraceValue(Record):
     margin: tuple[Lower, ...] | None
     """At least how far what is rounded to it is from a threshold, in units of what was attended (negative: between the
     thresholds); of an output that is read against a threshold its distance. None: nothing is rounded here."""
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """What it holds, in a table with a column for each position."""
+        about = shortened(self.holds, LONGEST_LABEL - len(self.coordinate)) if self.holds else ""
+        hard = list(map(short, self.hard))
+        soft = [short(one if abs(one) > TINY else Fraction(0)) for one in self.soft]
+        found = [[f"{self.coordinate}{about and f': {about}'}", *hard]]
+        if hard != soft:
+            found.append(["  soft", *soft])
+        if any(self.error):
+            found.append(["  error", *(short(one) if one > TINY or not one else "<1e-9" for one in self.error)])
+        return found if self.margin is None else [*found, ["  margin", *map(short, self.margin)]]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -166,6 +213,30 @@ class TraceResult(Record):
     def summary(self) -> str:
         """The word, and what it is traced through."""
         return f"{self.input!r} {word_summary(self.word)}: {self.model.summary}"
+
+    def columns(self, layer: int) -> list[str]:
+        """What stands above the rows of a layer: its number, then positions with their symbols on a second line."""
+        return [f"layer {layer}", *(f"{self.first + place}\n{symbol}" for place, symbol in enumerate(self.symbols))]
+
+    def rows(self, layer: int) -> list[list[str]]:
+        """The heads and coordinates of a layer, position by position."""
+        parts: list[TraceHead | TraceValue] = [*self.heads, *self.values]
+        return [row for part in parts if part.layer == layer for row in part.rows]
+
+    def _repr_html_(self) -> str:
+        """The word through the layers, for a notebook."""
+
+        def line(cells: list[str], kind: str) -> str:
+            told = (escape(visible(cell.replace("\n", " ").strip())) for cell in cells)
+            return f"<tr>{''.join(f'<{kind}>{one}</{kind}>' for one in told)}</tr>"
+
+        tables = [
+            f"<table>{line(self.columns(layer), 'th')}{''.join(line(row, 'td') for row in rows)}</table>"
+            for layer in range(1, self.model.layers + 1)
+            if (rows := self.rows(layer))
+        ]
+        told = f"{self.summary}; {answers_summary(self.answers)}"
+        return f"<div><p><strong>{escape(visible(told))}</strong></p>{''.join(tables)}</div>"
 
     def chosen(self, names: Sequence[str]) -> tuple[TraceHead, ...]:
         """The heads of these names, or all.
@@ -301,7 +372,7 @@ class _Both:
         for number, (layer, found) in enumerate(zip(self.program.layers, self.hard.layers, strict=True)):
             for head in layer.heads:
                 shares = rows[number, head.name]
-                seen = visible(head.mask, len(self.places), self.program.bos).tolist()
+                seen = hardmax.visible(head.mask, len(self.places), self.program.bos).tolist()
                 reads = tuple(self._read(head, found, entering, place, shares[place]) for place in self.places)
                 yield TraceHead(
                     number + 1, head.name, head.mask.value, head.purpose, head.uniform,
@@ -328,7 +399,7 @@ class _Both:
     def _looks(self, head: Head, found: LayerTrace, entering: Any, place: int) -> tuple[list[int], Fraction | None]:
         """Where hard attention looks from a place, and the score gap there."""
         size = len(self.places)
-        seen = np.flatnonzero(visible(head.mask, size, self.program.bos)[place]).tolist()
+        seen = np.flatnonzero(hardmax.visible(head.mask, size, self.program.bos)[place]).tolist()
         if head.uniform:
             return seen, None
         rows = found.rows[head.name]

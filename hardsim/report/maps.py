@@ -18,7 +18,6 @@ from hardsim.errors import InputError
 from hardsim.lang.pretty import shortened
 from hardsim.lang.words import shown_word
 from hardsim.report.plot import hold_drawable
-from hardsim.report.trace import looked_text
 from hardsim.visible import visible
 
 PICTURES, PAGE = (".svg", ".png", ".pdf"), ".html"
@@ -143,7 +142,7 @@ def _head(head: TraceHead) -> dict[str, Any]:
         "soft": [[None if one is None else float(one) for one in row] for row in head.weights],
         "reads": [
             {
-                "looks": looked_text(read),
+                "looks": read.looks,
                 "weight": float(read.weight) if read.keys else None,
                 "gap": None if read.gap is None else float(read.gap),
                 "error": None if read.error is None else float(read.error),
