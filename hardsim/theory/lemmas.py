@@ -9,6 +9,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, Protocol
 
+MOST_TERMS = 1000
+"""Terms of a series that are added up one by one."""
+
 
 class NumberContext(Protocol):
     """A number type: how numbers of it are made from integers, and what it computes."""
@@ -72,19 +75,18 @@ def halved_look_up_error(g: Fraction, context: NumberContext) -> Any:
 def table_error(g: Fraction, context: NumberContext) -> Any:
     """A 0/1 value read by the look-up of Lemma 7 is off by at most `2t / (1 + 2t)`, `t = sum_(k >= 1) e^(-g k^2)`.
 
-    That is the weight off the winner, with positions on both sides without end. The terms fall at least as fast as
-    x^k, x = e^-g, so what is left after the last term taken, x^(k^2), is at most that term times x/(1 - x).
+    That is the weight off the winner, with positions on both sides without end. What is left after the term of k is at
+    most the integral of e^(-g u^2) from k on, and so that of (u/k) e^(-g u^2), which is e^(-g k^2) / (2 g k): however
+    small g is, there is an end to the terms that are taken.
     """
     x = exponential(-g, context)
-    total, k = context.mpf(0), 1
+    total, k, term = context.mpf(0), 0, context.mpf(1)
     smallest = context.mpf(10) ** (-context.dps)
-    while True:
+    while not term < smallest and k < MOST_TERMS:
+        k += 1
         term = x ** (k * k)
         total += term
-        if term < smallest:
-            break
-        k += 1
-    total += term * x / (1 - x)
+    total += term * g.denominator / (2 * k * g.numerator)
     return 2 * total / (1 + 2 * total)
 
 

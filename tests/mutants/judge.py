@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from math import isqrt
 from typing import Any, Literal
 
@@ -38,6 +39,7 @@ PYTHON = {"^": "**", "mod": "%", "[": "number(", "]": ")", "=": "=="}
 """Spellings of an expression that are others in Python."""
 
 
+@lru_cache(1 << 16)
 def evaluate(text: str, **values: int) -> Fraction:
     """An expression in i and n: Python's own reading of it, of Fractions alone."""
     tokens = [match[1] for match in re.finditer(r"\s*(\d+|[^\W\d]\w*|\*\*|[<>!=]=|.)", text, re.DOTALL)]

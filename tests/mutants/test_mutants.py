@@ -35,13 +35,13 @@ Word = tuple[str, ...]
 FEW, MUTANTS = 8, int(os.environ.get("MUTANTS", "500"))
 """How many networks of formulas are changed in `make test`, and how many of formulas and programs in `make slow`, which
 takes another number."""
-MANY_PROGRAMS = MUTANTS * 3 // 10
-"""So many of them are programs, which take several times as long to judge."""
+MANY_PROGRAMS = MUTANTS // 5
+"""So many of them are programs, which take ten times as long to judge."""
 MANY = MUTANTS - MANY_PROGRAMS
 SHORT = 4
 """Every word up to this length is judged."""
-MOST = 32
-"""But no more of a program and a length, by chance."""
+MOST, FEW_LONG = 32, 4
+"""But no more of a program and a length, by chance, and so many of each longer length that is proved alone."""
 LONG = (65, 66)
 """Of these lengths some words are, where every length is claimed."""
 ENGINES = ("float64", "ball", "auto", "mpmath")
@@ -360,11 +360,11 @@ class ProgramCase:
             self.held.add((n, tau))
 
     def some(self, n: int) -> list[Word]:
-        """The words of a length, or MOST of them."""
-        if len(self.alphabet) ** n <= MOST:
+        """The words of a length, or MOST of them; few that are long."""
+        if len(self.alphabet) ** n <= MOST and n < SHORT:
             return list(product(self.alphabet, repeat=n))
         rng = Random(n)
-        return [tuple(rng.choices(self.alphabet, k=n)) for _ in range(MOST)]
+        return [tuple(rng.choices(self.alphabet, k=n)) for _ in range(MOST if n < SHORT else FEW_LONG)]
 
     def ask(self, *arguments: str, certified: bool = False) -> None:
         """Ask hardsim, and hold what it says against the judge; a certificate that it writes, against the checker."""

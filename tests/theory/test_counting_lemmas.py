@@ -204,6 +204,15 @@ def test_the_default_beta_is_enough_for_tables_and_2_is_not() -> None:
     assert table_error(Fraction(1), context) > 0.25
 
 
+@pytest.mark.parametrize("g", [Fraction(1, 50), Fraction(1, 10**5), Fraction(1, 10**30), Fraction(1, 10**400)])
+def test_table_errors_of_flat_rows(g: Fraction) -> None:
+    """Jacobi: 1 + 2t is sqrt(pi/g) but for a factor 1 + 2 e^(-pi^2/g), so that the error is 1 - sqrt(g/pi) nearly."""
+    true = 1 - context.sqrt(context.mpf(g.numerator) / g.denominator / context.pi)
+    found = table_error(g, context)
+    assert true - context.mpf(10) ** -45 <= found <= 1
+    assert found - true <= 1e-3
+
+
 # ---- the sign test ----
 
 
