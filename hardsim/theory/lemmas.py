@@ -79,12 +79,11 @@ def table_error(g: Fraction, context: NumberContext) -> Any:
     most the integral of e^(-g u^2) from k on, and so that of (u/k) e^(-g u^2), which is e^(-g k^2) / (2 g k): however
     small g is, there is an end to the terms that are taken.
     """
-    x = exponential(-g, context)
     total, k, term = context.mpf(0), 0, context.mpf(1)
     smallest = context.mpf(10) ** (-context.dps)
     while not term < smallest and k < MOST_TERMS:
         k += 1
-        term = x ** (k * k)
+        term = exponential(-g * k * k, context)  # a power of a ball around 0 may be no number
         total += term
     total += term * g.denominator / (2 * k * g.numerator)
     return 2 * total / (1 + 2 * total)

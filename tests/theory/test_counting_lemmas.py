@@ -13,6 +13,7 @@ from hardsim.checking.subject import Subject
 from hardsim.program.model import Head, Kind
 from hardsim.program.regimes import REGIMES, expression
 from hardsim.program.sharpness import DEFAULT_BETA, look_up_beta
+from hardsim.run.ball import bound_of
 from hardsim.theory.lemmas import halved_look_up_error, look_up_error, ramp_sign_error, sign_error, table_error
 from tests.networks import context, number, softmax
 from tests.subjects import compiled as subject
@@ -211,6 +212,13 @@ def test_table_errors_of_flat_rows(g: Fraction) -> None:
     found = table_error(g, context)
     assert true - context.mpf(10) ** -45 <= found <= 1
     assert found - true <= 1e-3
+
+
+@pytest.mark.parametrize("g", [Fraction(2**1402, 3), Fraction(2**1402, 7)])
+def test_table_errors_of_very_sharp_rows_are_bounded(g: Fraction) -> None:
+    found = bound_of(table_error, g)
+    assert found is not None
+    assert 0 <= found < Fraction(1, 2**1000)
 
 
 # ---- the sign test ----
