@@ -43,7 +43,7 @@ from hardsim.hard import hardmax
 from hardsim.hard.exact import HardTrace, LayerTrace
 from hardsim.lang.ast import BOS
 from hardsim.lang.pretty import shortened
-from hardsim.lang.valuations import held_by, listing
+from hardsim.lang.valuations import where_held
 from hardsim.network.model import Transformer
 from hardsim.network.numbers import Mask
 from hardsim.program.model import Head, Program, Weighting
@@ -319,7 +319,7 @@ class _Both:
     def values(self) -> Iterator[TraceValue]:
         """What the coordinates hold: the letters, then what each layer writes."""
         program, index = self.program, self.subject.index
-        letters = {one.name: _where(one.symbols, program.alphabet) for one in program.letters}
+        letters = {one.name: where_held(one.symbols, program.alphabet) for one in program.letters}
         meanings = letters | program.meanings
         entering = self.soft.trace.entering
         for name in letters:
@@ -420,12 +420,6 @@ class _Both:
 def _at(form: Any, columns: Any, place: int) -> Fraction:
     """A linear form of the residual stream at one place."""
     return sum((value * Fraction(columns[name].at(0, place)) for name, value in form.terms), Fraction(0))
-
-
-def _where(symbols: Any, alphabet: Any) -> str:
-    """Where a coordinate of the word embedding is not 0."""
-    held = held_by(symbols, alphabet)
-    return f"{held} holds" if held else f"the symbol is one of: {' '.join(sorted(listing(symbols, alphabet)))}"
 
 
 def _middle(ends: tuple[Fraction, Fraction]) -> Fraction:

@@ -363,6 +363,12 @@ def held_by(symbols: Container[str], alphabet: Sequence[str]) -> str | None:
     return next(same, None)
 
 
+def where_held(symbols: Symbols, alphabet: Alphabet) -> str:
+    """Where a coordinate of the word embedding is not 0, in words."""
+    held = held_by(symbols, alphabet)
+    return f"{held} holds" if held else f"the symbol is one of: {' '.join(sorted(listing(symbols, alphabet)))}"
+
+
 def listed(names: Collection[str], most: int = 12) -> str:
     """The first few symbols or names, for messages."""
     return " ".join(islice(names, most)) + (" ..." if len(names) > most else "")

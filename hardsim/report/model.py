@@ -13,7 +13,7 @@ from hardsim.checking.result import (
     Length,
 )
 from hardsim.checking.subject import Subject, SubjectRecord
-from hardsim.lang.valuations import Alphabet, Symbols, Valuations, held_by, is_sets, listing, propositions_of
+from hardsim.lang.valuations import Valuations, is_sets, propositions_of, where_held
 from hardsim.program.file import program_json
 from hardsim.program.model import Head, ProgramLayer
 from hardsim.program.regimes import REGIMES
@@ -151,7 +151,7 @@ class ModelReport(SubjectRecord):
     def core(self) -> tuple[Meaning, ...]:
         """What each coordinate of the core holds."""
         program = self.subject.program
-        letters = [(one.name, _where(one.symbols, program.alphabet)) for one in program.letters]
+        letters = [(one.name, where_held(one.symbols, program.alphabet)) for one in program.letters]
         return tuple(Meaning(*named) for named in (*letters, *program.meanings.items()))
 
     @property
@@ -301,12 +301,6 @@ def alphabet_line(alphabet: Sequence[str]) -> tuple[str, str]:
         return "alphabet", " ".join(alphabet)
     exclusions = alphabet.constraints if isinstance(alphabet, Valuations) else ()
     return "props", "; ".join([" ".join(propositions_of(alphabet)), *map(str, exclusions)])
-
-
-def _where(symbols: Symbols, alphabet: Alphabet) -> str:
-    """Where a coordinate of the word embedding is not 0."""
-    held = held_by(symbols, alphabet)
-    return f"{held} holds" if held else f"the symbol is one of: {' '.join(sorted(listing(symbols, alphabet)))}"
 
 
 def _encodings(report: ModelReport) -> str:
