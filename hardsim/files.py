@@ -317,17 +317,17 @@ class Sink:
         """Whether both write to one place."""
         return STDOUT not in (self.path, other.path) and same_file(self.path, other.path)
 
-    def write(self, text: str) -> None:
-        """Write the text and make it appear.
+    def write(self, text: str | bytes) -> None:
+        """Write the text, or the bytes of a file that is none, and make it appear.
 
         Raises:
             InputError: if that fails (a full disk, say).
         """
-        if self.path == STDOUT:
+        if self.path == STDOUT and isinstance(text, str):
             sys.stdout.write(text)
             sys.stdout.flush()
             return
-        data = text.encode("utf-8", "backslashreplace")
+        data = text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
         try:
             with refusing(self.path, self.option):
                 if self._draft is None:

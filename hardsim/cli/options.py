@@ -78,7 +78,8 @@ tables       --tables/--no-tables        Print the rows for lengths and heads (d
 all_lengths  --all-lengths               Print a row for every length, not one for several of them.
 resume       --resume FILE               Keep in FILE what was found, and go on from there if it exists: the same
                                          command, stopped at any moment, ends with the same report.
-plot         --plot OUT.svg              Draw gap, error and temperature against n. It needs matplotlib, the extra plot.
+plot         --plot OUT.svg              Draw gap, error and temperature against n. The picture is .svg, .png or .pdf,
+                                         by the end of its name. It needs matplotlib, the extra plot.
 certificate  --certificate PATH          Write the proof for `hardsim verify`. '-' is standard output. It is checked
                                          first.
 smt          --smt OUT.smt2              Write the steps of --all-n for an SMT solver. Each query denies one of them, so
