@@ -87,8 +87,7 @@ def draw(results: Sequence[BoundResult], form: str = ".svg") -> bytes:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    settings = {"svg.hashsalt": "hardsim", "svg.fonttype": "none", "font.size": 9.0, "text.parse_math": False}
-    with style.context(settings, after_reset=True):
+    with style.context({"svg.hashsalt": "hardsim", "svg.fonttype": "none", "font.size": 9.0}, after_reset=True):
         figure = Figure(figsize=(13, 4.2), layout="constrained")
         FigureCanvasAgg(figure)  # saving takes that of the format
         for index, (title, series) in enumerate(PANELS):
@@ -114,7 +113,7 @@ def _panel(axes: Any, title: str, series: Sequence[tuple[str, Value]], results: 
             name = label if len(results) == 1 else f"{label}: {name_of(result)}"
             axes.plot(
                 *zip(*points, strict=True),
-                label=name,
+                label=name.replace("$", r"\$"),  # a pair of them would begin mathematics
                 color=COLOURS[(number + kind) % len(COLOURS)],
                 linestyle=DASHES[kind % len(DASHES)],
                 marker=MARKERS[(2 * number + kind) % len(MARKERS)],
