@@ -39,7 +39,7 @@ from hardsim.examples import located
 from hardsim.files import PARTIAL, is_directory
 from hardsim.report import latex, page
 from hardsim.report.check import Listing
-from hardsim.report.parts import Origin, Part
+from hardsim.report.parts import Making, Part
 from hardsim.report.plot import hold_drawable
 from hardsim.report.screen import Screen
 from hardsim.report.told import Failure
@@ -79,7 +79,7 @@ def command(request: Request) -> None:
 
 
 @dataclass
-class Found:
+class Made:
     """What a run came to: its exit code, what the pages are about, and what could not be worked on."""
 
     code: int = streams.AGREED
@@ -87,9 +87,9 @@ class Found:
     errors: list[Failure] = field(default_factory=list)
 
 
-def run(request: Request, place: Path, document: Path, silent: bool = False) -> Found:
+def run(request: Request, place: Path, document: Path, silent: bool = False) -> Made:
     """Run a report on files that are named from a directory (`place`) on, and write its JSON document."""
-    found = Found()
+    found = Made()
     try:
         with (
             chdir(place),
@@ -294,11 +294,11 @@ def hashes(place: Path) -> dict[str, str]:
     return found
 
 
-def _write(draft: Path, arguments: list[str], found: Found) -> None:
+def _write(draft: Path, arguments: list[str], found: Made) -> None:
     """All but the inputs and the document."""
     told, digests = versions(), hashes(draft)
     failed = tuple(error.message for error in found.errors)
-    origin = Origin(f"hardsim {shlex.join(arguments)} -o report", tuple(told.items()), tuple(digests.items()), failed)
+    origin = Making(f"hardsim {shlex.join(arguments)} -o report", tuple(told.items()), tuple(digests.items()), failed)
     drawable = True
     try:
         hold_drawable()

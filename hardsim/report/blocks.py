@@ -45,14 +45,14 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class Table:
     """A table: its columns, and a text for each cell."""
 
     columns: tuple[Field, ...]
     rows: tuple[tuple[str, ...], ...]
 
 
-Block: TypeAlias = Line | Copied | Fact | Rows
+Block: TypeAlias = Line | Copied | Fact | Table
 
 
 class Blocks(Screen):
@@ -90,7 +90,7 @@ class Blocks(Screen):
     ) -> None:
         """A table of the columns that apply."""
         kept, shown = applying(columns, rows)
-        self.found.append(Rows(tuple(kept), tuple(map(tuple, shown))))
+        self.found.append(Table(tuple(kept), tuple(map(tuple, shown))))
 
 
 def blocks_of(report: Callable[..., None], *arguments: Any) -> tuple[Block, ...]:

@@ -14,9 +14,9 @@ from itertools import groupby
 from math import ceil, floor, log10
 
 from hardsim.checking.bound import BoundResult
-from hardsim.report.blocks import Block, Copied, Fact, Line, Rows
+from hardsim.report.blocks import Block, Copied, Fact, Line, Table
 from hardsim.report.numbers import NOTHING, short
-from hardsim.report.parts import AGAIN, DECIMALS, Origin, Part
+from hardsim.report.parts import AGAIN, DECIMALS, Making, Part
 from hardsim.report.plot import PANELS, points_of
 from hardsim.report.screen import MATHS
 from hardsim.visible import visible
@@ -152,9 +152,9 @@ def _block(block: Block) -> str:
         case Fact(label, said, words):
             inner = r" \quad ".join(map(code, words)) or escaped(said)
             return rf"{{\raggedright \textit{{{escaped(label)}}}\quad {inner}\par}}"
-        case Rows(columns, rows):
+        case Table(columns, rows):
             some = [rows[start : start + MOST_ROWS] for start in range(0, len(rows), MOST_ROWS)]
-            return "\n".join(_table(Rows(columns, part)) for part in some)
+            return "\n".join(_table(Table(columns, part)) for part in some)
 
 
 def _styled(said: str, style: str) -> str:
@@ -163,7 +163,7 @@ def _styled(said: str, style: str) -> str:
     return rf"\textbf{{{escaped(said)}}}" if style else escaped(said)
 
 
-def _table(table: Rows) -> str:
+def _table(table: Table) -> str:
     """A table that is made as narrow as the line; texts that fold have a third of it."""
     kinds = "".join(
         r">{\raggedright\arraybackslash}p{.33\linewidth}" if one.below and _longest(table, place) > 2 * LONG_TOKEN
@@ -189,14 +189,14 @@ def _lines(header: str) -> str:
     return r"\\".join(map(escaped, header.split("\n")))
 
 
-def _longest(table: Rows, place: int) -> int:
+def _longest(table: Table, place: int) -> int:
     return max((len(row[place]) for row in table.rows), default=0)
 
 
 # ---- the whole ----
 
 
-def render(parts: Sequence[Part], origin: Origin) -> str:
+def render(parts: Sequence[Part], origin: Making) -> str:
     """The document."""
     body = [PREAMBLE, TITLE % "hardsim report", escaped(DECIMALS), ""]
     for part in parts:

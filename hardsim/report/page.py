@@ -11,8 +11,8 @@ from html import escape
 from itertools import groupby
 
 from hardsim.checking.bound import BoundResult
-from hardsim.report.blocks import Block, Copied, Fact, Line, Rows
-from hardsim.report.parts import AGAIN, DECIMALS, Origin, Part
+from hardsim.report.blocks import Block, Copied, Fact, Line, Table
+from hardsim.report.parts import AGAIN, DECIMALS, Making, Part
 from hardsim.report.plot import draw
 from hardsim.report.screen import MATHS
 from hardsim.visible import visible
@@ -46,7 +46,7 @@ HEAD = """<!DOCTYPE html>
 RELATIONS = {"&lt;=": "≤", "&gt;=": "≥"}
 
 
-def render(parts: Sequence[Part], origin: Origin, drawable: bool) -> str:
+def render(parts: Sequence[Part], origin: Making, drawable: bool) -> str:
     """The page; without pictures where there is nothing to draw them with."""
     title = f"hardsim report: {parts[0].check.input}" if len(parts) == 1 else "hardsim report"
     body = [f"<h1>{text(title)}</h1>", f"<p>{text(DECIMALS)}</p>"]
@@ -103,7 +103,7 @@ def _block(block: Block) -> str:
         case Fact(label, said, words):
             inner = " &ensp; ".join(f"<code>{text(word)}</code>" for word in words) or text(said)
             return f"<dt>{text(label)}</dt><dd>{inner}</dd>"
-        case Rows(columns, rows):
+        case Table(columns, rows):
             left = [' class="left"' * (column.align == "left") for column in columns]
             heads = "".join(f"<th{how}>{text(head)}</th>" for how, head in zip(left, _heads(block), strict=True))
             cells = (_cells(left, row, [column.copied for column in columns]) for row in rows)
@@ -112,7 +112,7 @@ def _block(block: Block) -> str:
             )
 
 
-def _heads(table: Rows) -> list[str]:
+def _heads(table: Table) -> list[str]:
     return [column.header.replace("\n", " ") for column in table.columns]
 
 

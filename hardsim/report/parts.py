@@ -71,7 +71,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Origin:
+class Making:
     """What a report was made from: the command, versions by name, SHA-256 by file; and why what is not in it is not."""
 
     command: str

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.report.blocks import Copied, Fact, Line, Rows
+from hardsim.report.blocks import Copied, Fact, Line, Table
 from hardsim.report.latex import END, PREAMBLE, SPECIAL, blocks, code, escaped, maths
 from hardsim.report.screen import MATHS, columns
 
@@ -84,7 +84,7 @@ def test_a_formula_is_one_formula(text: str) -> None:
 def everything() -> str:
     """All kinds of blocks, with hostile texts."""
     fields = columns("n", "<a\nname", "~text", "=word")
-    table = Rows(fields, (("1", HOSTILE, HOSTILE, HOSTILE), *[("2", "x", "y", "z")] * 50))
+    table = Table(fields, (("1", HOSTILE, HOSTILE, HOSTILE), *[("2", "x", "y", "z")] * 50))
     lines = [Line(((HOSTILE, ""), (HOSTILE, "bold")), 0), Line((("x ", ""), ("1/tau <= n^2", MATHS)), 2)]
     return blocks([*lines, Copied(HOSTILE), Fact("formula", words=(HOSTILE, "b")), Fact("a_b", HOSTILE), table])
 

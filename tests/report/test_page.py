@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any
 
 import hardsim
-from hardsim.report.blocks import Block, Copied, Fact, Line, Rows, blocks_of
+from hardsim.report.blocks import Block, Copied, Fact, Line, Table, blocks_of
 from hardsim.report.check import print_check
 from hardsim.report.page import blocks, text
 from hardsim.report.parts import Part
@@ -57,7 +57,7 @@ def texts_of(block: Block) -> list[str]:
             return [word]
         case Fact(label, said, words):
             return [label, said, *words]
-        case Rows(fields, rows):
+        case Table(fields, rows):
             return [*(field.header.split("\n")[0] for field in fields), *chain.from_iterable(rows)]
 
 
@@ -72,7 +72,7 @@ def hold_printed(report: Any, *arguments: Any) -> tuple[Block, ...]:
 def test_blocks_are_what_is_printed() -> None:
     model = hardsim.parse("alphabet: a b c\na S b\n")
     found = hold_printed(print_check, model.check(max_n=3), model.alphabet, True)
-    (lengths, heads) = [block for block in found if isinstance(block, Rows)]
+    (lengths, heads) = [block for block in found if isinstance(block, Table)]
     assert [len(lengths.rows), len(heads.rows)] == [3, 1]
     # A formula is rounded everywhere: its table has no temperature, on the screen and here.
     assert "temperature" not in [field.header for field in lengths.columns]
@@ -89,7 +89,7 @@ def test_an_argument_of_a_program_has_its_short_lengths() -> None:
     result = hardsim.load("dyck1.srasp").prove(all_n=True)
     found = hold_printed(print_every_length, result)
     part = Part(hardsim.load("dyck1.srasp").check(max_n=1), result.subject.alphabet, result)
-    assert isinstance(found[-1], Rows)
+    assert isinstance(found[-1], Table)
     assert part.theorem.startswith("On every word of every length softmax answers as hard attention does")
     assert "the output is exactly" not in part.theorem
 
@@ -108,7 +108,7 @@ def test_a_theorem_is_of_every_length_alone() -> None:
 
 
 def test_a_page_says_nothing_but_characters() -> None:
-    table = Rows(columns("n", "<a\nname", "=word"), ((HOSTILE, HOSTILE, HOSTILE),))
+    table = Table(columns("n", "<a\nname", "=word"), ((HOSTILE, HOSTILE, HOSTILE),))
     maths = Line((("x ", ""), (f"1 <= n {HOSTILE}", MATHS), (HOSTILE, "bold green")), 2)
     found = Tags(blocks([maths, Copied(HOSTILE), Fact("formula", words=(HOSTILE,)), Fact(HOSTILE, HOSTILE), table]))
     assert {"script"}.isdisjoint(found.seen)
