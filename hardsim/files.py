@@ -318,16 +318,16 @@ class Sink:
         return STDOUT not in (self.path, other.path) and same_file(self.path, other.path)
 
     def write(self, text: str | bytes) -> None:
-        """Write the text (or what it is as UTF-8, or any bytes to a file) and make it appear.
+        """Write the text, or the bytes of a file that is none, and make it appear.
 
         Raises:
             InputError: if that fails (a full disk, say).
         """
-        data = text.encode("utf-8", "backslashreplace") if isinstance(text, str) else text
-        if self.path == STDOUT:
-            sys.stdout.write(text if isinstance(text, str) else data.decode("utf-8"))
+        if self.path == STDOUT and isinstance(text, str):
+            sys.stdout.write(text)
             sys.stdout.flush()
             return
+        data = text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
         try:
             with refusing(self.path, self.option):
                 if self._draft is None:

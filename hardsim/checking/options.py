@@ -193,6 +193,8 @@ class Request:
     certificate: str | None = None
     smt: str | None = None
     output: str | None = None
+    directory: str | None = None
+    folder: str | None = None
     formula: str | None = None
     model: str | None = None
     against: str | None = None

@@ -18,7 +18,6 @@ from hardsim.checking.subject import Subject
 from hardsim.cli.estimate import Foresight, announce, bar, bound_cost
 from hardsim.cli.session import Session, Telling, session
 from hardsim.cli.streams import note
-from hardsim.errors import InputError
 from hardsim.examples import formulas_directory
 from hardsim.files import Sink
 from hardsim.report.bound import (
@@ -31,7 +30,7 @@ from hardsim.report.bound import (
     print_summary,
 )
 from hardsim.report.check import named
-from hardsim.report.plot import draw, hold_drawable
+from hardsim.report.plot import draw, format_of, hold_drawable
 from hardsim.report.screen import Screen
 
 
@@ -51,13 +50,12 @@ def command(request: Request) -> None:
             _reports(current, staff)
         if target is not None:
             with current.guard(None):
-                target.write(draw(current.found))
+                target.write(draw(current.found, format_of(target.path)))
 
 
 def _target(path: str) -> Sink:
     """Where a plot goes; one that cannot be drawn is refused before anything is computed."""
-    if not path.endswith(".svg"):
-        raise InputError(f"--plot {path}: plots are SVG files", "Give a name that ends in .svg.")
+    format_of(path)
     hold_drawable()
     return Sink(path, "--plot")
 

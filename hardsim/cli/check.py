@@ -48,7 +48,7 @@ def command(request: Request) -> None:
         networks = all(one.foreign is not None for one in given)
         listing = Listing(current.screen, [one.name for one in given], request.regime == ALL, networks)
         blocks = tables or not current.several(given)
-        work = _Work(current, staff, tables, None if blocks else listing, kept, current.several(given))
+        work = Work(current, staff, tables, None if blocks else listing, kept, current.several(given))
         current.all(given, work.check, work.network)
         if len(current.found) > 1 and not request.quiet:
             if blocks:
@@ -73,7 +73,7 @@ def _checkpoint(current: Session) -> Checkpoint | None:
 
 
 @dataclass
-class _Work:
+class Work:
     """Checks subjects one after the other and prints each as soon as it is done."""
 
     current: Session

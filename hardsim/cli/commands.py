@@ -23,11 +23,7 @@ from hardsim.examples import located
 from hardsim.version import __version__
 from hardsim.visible import visible
 
-HELP = """Does this softmax transformer do what hard attention says, on every word?
-
-\b
-hardsim check since    compile what is shipped, prove it
-"""
+HELP = "Is softmax what hard attention says, on every word? Try: hardsim check since"
 
 HELP_ALL = """Does this softmax transformer do what hard attention says, on every word?
 

@@ -427,6 +427,46 @@ Examples:
   hardsim fmt --check --format github specifications/
 """
 
+REPORT = """Write what is found as a page, as LaTeX, and so that it can be run again.
+
+FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a specification (.spec), a directory of
+them, or a shipped name; there may be several.
+
+For each input `check` is run with these options, then `prove --all-n` with its own lengths, and `bound` up to length 8
+at most, with every word of the lengths that have at most 256. Of a network that others made there is the check alone.
+
+The directory then holds index.html, a page that needs nothing else; report.tex, which compiles alone with pdflatex, its
+tables with booktabs, its figures with pgfplots, and the argument for every length as theorem and proof; inputs/, copies
+of the files; results.json, the JSON document of the run; and command.json, the command with versions and hashes, from
+which `hardsim replay` runs it again. It appears whole or not at all: a directory that holds anything is refused, and an
+interruption leaves none. The pictures of the page need matplotlib, the extra plot; without it they are left out.
+
+The exit code is that of `check`, and 1 too where a proof or a bound was refuted. With --all-n what is not proved of
+every length is exit code 3. An input that cannot be read ends the run before anything is written.
+
+\b
+Examples:
+  hardsim report since -o report
+  hardsim report formulas/ --max-n 6 -o report
+  hardsim report since --regime all --all-n -o report
+  hardsim replay report
+"""
+
+REPLAY = """Run what a report was made of again, and say what differs.
+
+DIR is a directory that `hardsim report` wrote.
+
+Its command is run on its copies of the inputs, and what is found is compared with its results.json value by value.
+IDENTICAL means that all values are the same. Otherwise each value that differs is named by its place, as it was and as
+it is, the first 20 of them: exit code 1. Inputs that were changed, and other versions than those of the report, are
+named first. Nothing is written, and nothing is run but a report on files of that directory, whatever command.json says.
+
+\b
+Examples:
+  hardsim report since -o report
+  hardsim replay report
+"""
+
 COMMANDS = {
     "check": Manual(
         "Is the compiled transformer right, word by word?",
@@ -482,6 +522,13 @@ COMMANDS = {
         f"{INPUT}",
         {"exhaustive": 256},
     ),
+    "report": Manual(
+        "Write a page, LaTeX, and what repeats the run.",
+        REPORT,
+        f"files directory max_n regime all_n | {TRIED} {MODEL} epsilon engine dps workers quiet "
+        "expression alphabet props dialect",
+    ),
+    "replay": Manual("Does a report come out the same again?", REPLAY, "folder | workers quiet"),
     "examples": Manual("List or print what is shipped.", EXAMPLES, "name json"),
     "fmt": Manual("Print a file in its canonical form.", FMT, f"files check write json | {SHOWN}"),
 }

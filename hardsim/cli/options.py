@@ -87,6 +87,7 @@ certificate  --certificate PATH          Write the proof for `hardsim verify`. '
 smt          --smt OUT.smt2              Write the steps of --all-n for an SMT solver. Each query denies one of them, so
                                          every answer must be unsat; with --all-n. '-' is standard output.
 output       -o --output PATH            The file to write; '-' is standard output.
+directory    -o --output DIR             The directory to write, new or empty.
 formula      --formula FILE              Is it about the formula of this .ltl file?
 model        --model FILE                Is it about the network of this compiled model?
 against      --against FILE              Hold it against what FILE says, and not its own formula or program. FILE is a
@@ -108,7 +109,7 @@ write        -w --write                  Rewrite the files. Each is replaced as 
 """The options by field: the names of each, what its value is called (nothing for a flag), and its help."""
 ENTRIES = [re.split(r"\s{2,}", entry) for entry in re.split(r"\n(?=\S)", MANUAL.strip())]
 OPTIONS = {name: (names.split(), " ".join(help)) for name, names, *help in ENTRIES}
-ARGUMENTS = {"files": "FILE", "file": "FILE", "words": "WORD", "name": "NAME"}
+ARGUMENTS = {"files": "FILE", "file": "FILE", "words": "WORD", "name": "NAME", "folder": "DIR"}
 GIVEN = DEFAULTS | {"certificates": ...}
 TYPES = get_type_hints(Request) | {"certificates": list[str], "by": str}
 """What typer takes for a field that is not typed, and the types of all."""

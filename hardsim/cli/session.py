@@ -442,7 +442,7 @@ class Session:
 
     def _slowest(self) -> None:
         """A remark on what took longest, where there are several inputs."""
-        if self.command not in ("fmt", "equiv") and len({one.input for one in self.outcomes}) > 1:
+        if self.command not in ("fmt", "equiv", "report") and len({one.input for one in self.outcomes}) > 1:
             slowest, total = max(self.outcomes, key=lambda one: one.seconds), sum(one.seconds for one in self.outcomes)
             note(f"slowest: {slowest.title}, {slowest.seconds:.1f} of {total:.1f} seconds")
 

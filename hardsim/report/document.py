@@ -56,9 +56,10 @@ RESULTS: dict[str, tuple[type[Record], ...]] = {
     "examples": (ExampleResult,),
     "bound": (BoundResult, CriticalResult),
     "fmt": (FormatResult,),
+    "report": (CheckResult, ProofResult, BoundResult),
 }
 """What the results of each command are."""
-RANDOM = ("check", "bound", "equiv", "heads")
+RANDOM = ("check", "bound", "equiv", "heads", "report")
 """The commands with random choices, and so with a seed."""
 
 

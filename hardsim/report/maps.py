@@ -6,21 +6,19 @@ head does not see is hatched. The same trace gives the same file.
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Sequence
 from importlib.resources import files
-from pathlib import PurePath
 from typing import Any
 
 from hardsim.checking.trace import TraceHead, TraceResult
 from hardsim.errors import InputError
 from hardsim.lang.pretty import shortened
 from hardsim.lang.words import shown_word
-from hardsim.report.plot import hold_drawable
+from hardsim.report.plot import FORMATS, format_of, hold_drawable, picture
 from hardsim.visible import visible
 
-PICTURES, PAGE = (".svg", ".png", ".pdf"), ".html"
+PAGE = ".html"
 MOST_DRAWN = 24
 """Heads in one picture."""
 LONGEST_SYMBOL, LONGEST_TITLE = 10, 44
@@ -36,10 +34,9 @@ def hold_map(path: str) -> None:
     Raises:
         InputError: for another ending, or if matplotlib is needed and not installed.
     """
-    ending = PurePath(path).suffix
-    if ending not in (*PICTURES, PAGE):
+    if not path.endswith((*FORMATS, PAGE)):
         raise InputError(f"--plot {path}: not known how to draw that", "Give a name in .svg, .png, .pdf or .html.")
-    if ending != PAGE:
+    if not path.endswith(PAGE):
         hold_drawable()
 
 
@@ -56,36 +53,29 @@ def drawn(result: TraceResult, heads: Sequence[TraceHead], path: str) -> str | b
     if len(heads) > MOST_DRAWN:
         told = f"a picture has room for {MOST_DRAWN} heads, not for {len(heads)}"
         raise InputError(told, "Name some with --head, or draw them all as an .html page.")
-    return picture(result, heads, PurePath(path).suffix[1:])
+    return maps(result, heads, format_of(path))
 
 
 # ---- pictures ----
 
 
-def picture(result: TraceResult, heads: Sequence[TraceHead], form: str) -> bytes:
+def maps(result: TraceResult, heads: Sequence[TraceHead], form: str) -> bytes:
     """A row for each head: hard attention, softmax."""
-    from matplotlib import style
-    from matplotlib.figure import Figure
-
     symbols = [shortened(visible(symbol), LONGEST_SYMBOL) for symbol in result.symbols]
     side = max(LEAST_SIDE, CELL * len(symbols))
-    settings = {"svg.hashsalt": "hardsim", "svg.fonttype": "none", "font.size": 8.0, "hatch.linewidth": 0.3}
-    with style.context(settings, after_reset=True):
-        figure = Figure(figsize=(2 * side + 2.4, len(heads) * (side + 0.8) + 0.4), layout="constrained", dpi=150)
-        axes = figure.subplots(len(heads), 2, squeeze=False)
-        for row, head in zip(axes, heads, strict=True):
+
+    def rows(figure: Any) -> None:
+        for row, head in zip(figure.subplots(len(heads), 2, squeeze=False), heads, strict=True):
             about = shortened(visible(head.name), LONGEST_TITLE)
-            _map(row[0], head.hard, f"layer {head.layer}, {about}: hard", symbols, result.first)
+            _map(row[0], head.hard, f"layer {head.layer}, {about}: hard", symbols)
             weights = [[None if one is None else float(one) for one in line] for line in head.weights]
-            shown = _map(row[1], weights, "soft", symbols, result.first)
-            figure.colorbar(shown, ax=row[1], label="weight", shrink=0.8)
-        target = io.BytesIO()
-        nothing = {"svg": {"Date": None, "Creator": "hardsim"}, "pdf": {"CreationDate": None, "Creator": "hardsim"}}
-        figure.savefig(target, format=form, metadata=nothing.get(form, {"Software": "hardsim"}))
-    return target.getvalue()
+            figure.colorbar(_map(row[1], weights, "soft", symbols), ax=row[1], label="weight", shrink=0.8)
+
+    size = (2 * side + 2.4, len(heads) * (side + 0.8) + 0.4)
+    return picture(size, rows, form, {"font.size": 8.0, "hatch.linewidth": 0.3})
 
 
-def _map(axes: Any, rows: Sequence[Sequence[float | None]], title: str, symbols: Sequence[str], first: int) -> Any:
+def _map(axes: Any, rows: Sequence[Sequence[float | None]], title: str, symbols: Sequence[str]) -> Any:
     """One map: queries down, keys across."""
     import numpy as np
 

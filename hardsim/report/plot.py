@@ -1,4 +1,4 @@
-"""Pictures of bound reports: gap, error and temperature against n on log axes, for `--plot`.
+"""Pictures of bound reports: gap, error and temperature against n on log axes, for `--plot` and `hardsim report`.
 
 Lines differ in shade, dash and marker, so that they can be told apart in grey print and by colour-blind readers; the
 colours are those of Okabe and Ito. The same report gives the same file.
@@ -7,7 +7,7 @@ colours are those of Okabe and Ito. The same report gives the same file.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from math import isfinite
 from pathlib import PurePath
@@ -39,6 +39,29 @@ PANELS: tuple[tuple[str, tuple[tuple[str, Value], ...]], ...] = (
 )
 
 
+FORMATS: dict[str, dict[str, str | None]] = {
+    ".svg": {"Date": None, "Creator": "hardsim"},
+    ".png": {"Software": "hardsim"},
+    ".pdf": {"CreationDate": None, "Creator": "hardsim"},
+}
+"""What a picture may be, by the end of its name, with what is said of its making: nothing that changes by the day."""
+DOTS = 150
+"""Dots of a .png to the inch."""
+
+
+def format_of(path: str) -> str:
+    """The end of a name of a picture.
+
+    Raises:
+        InputError: if pictures are not drawn in that format.
+    """
+    found = next((end for end in FORMATS if path.endswith(end)), None)
+    if found is None:
+        told = "a picture is drawn as .svg, .png or .pdf, by the end of its name"
+        raise InputError(f"--plot {path}: {told}", "Give a name that ends in .svg, .png or .pdf.")
+    return found
+
+
 def hold_drawable() -> None:
     """Import what draws.
 
@@ -46,6 +69,8 @@ def hold_drawable() -> None:
         InputError: if matplotlib is not installed, or its settings keep it from starting.
     """
     try:
+        import matplotlib.backends.backend_agg
+        import matplotlib.backends.backend_pdf
         import matplotlib.backends.backend_svg
         import matplotlib.figure
         import matplotlib.style  # noqa: F401
@@ -56,34 +81,50 @@ def hold_drawable() -> None:
         raise InputError(f"--plot: matplotlib does not start with its settings: {error}", hint) from None
 
 
-def draw(results: Sequence[BoundResult]) -> str:
-    """The picture as the text of an SVG file."""
-    from matplotlib import style
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
+def draw(results: Sequence[BoundResult], form: str = ".svg") -> bytes:
+    """The picture as a file of a format (of FORMATS)."""
 
-    with style.context({"svg.hashsalt": "hardsim", "svg.fonttype": "none", "font.size": 9.0}, after_reset=True):
-        figure = Figure(figsize=(13, 4.2), layout="constrained")
-        FigureCanvasSVG(figure)
+    def panels(figure: Any) -> None:
         for index, (title, series) in enumerate(PANELS):
             _panel(figure.add_subplot(1, len(PANELS), index + 1), title, series, results)
-        target = io.StringIO()
-        figure.savefig(target, format="svg", metadata={"Date": None, "Creator": "hardsim"})
+
+    return picture((13, 4.2), panels, form, {"font.size": 9.0})
+
+
+def picture(
+    size: tuple[float, float], draw_on: Callable[[Any], None], form: str, settings: Mapping[str, float]
+) -> bytes:
+    """What is drawn on a figure of so many inches, as a file of a format (of FORMATS); the same each time."""
+    from matplotlib import style
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with style.context({"svg.hashsalt": "hardsim", "svg.fonttype": "none", **settings}, after_reset=True):
+        figure = Figure(figsize=size, layout="constrained")
+        FigureCanvasAgg(figure)  # saving takes that of the format
+        draw_on(figure)
+        target = io.BytesIO()
+        figure.savefig(target, format=form[1:], metadata=FORMATS[form], dpi=DOTS)
     return target.getvalue()
+
+
+def points_of(result: BoundResult, value: Value) -> list[tuple[int, float]]:
+    """The points of a line on log axes: its lengths, and numbers that are above 0."""
+    points = [(length.n, float(found)) for length in result.lengths if (found := value(length))]
+    return [(n, y) for n, y in points if y > 0 and isfinite(y)]
 
 
 def _panel(axes: Any, title: str, series: Sequence[tuple[str, Value]], results: Sequence[BoundResult]) -> None:
     drawn = 0
     for number, result in enumerate(results):
         for kind, (label, value) in enumerate(series):
-            points = [(length.n, float(found)) for length in result.lengths if (found := value(length))]
-            points = [(n, y) for n, y in points if y > 0 and isfinite(y)]
+            points = points_of(result, value)
             if not points:
                 continue
             name = label if len(results) == 1 else f"{label}: {name_of(result)}"
             axes.plot(
                 *zip(*points, strict=True),
-                label=name,
+                label=name.replace("$", r"\$"),  # a pair of them would begin mathematics
                 color=COLOURS[(number + kind) % len(COLOURS)],
                 linestyle=DASHES[kind % len(DASHES)],
                 marker=MARKERS[(2 * number + kind) % len(MARKERS)],

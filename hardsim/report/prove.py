@@ -26,21 +26,25 @@ from hardsim.report.check import (
     titles,
 )
 from hardsim.report.numbers import NOTHING, short
-from hardsim.report.screen import Screen, columns
+from hardsim.report.screen import MATHS, Screen, columns
 
 METHOD = (
-    "Every length: i is the query, w the position that should win, j another one, c a count; l are logits in nats.",
-    "An inequality is checked with positions written as sums of numbers >= 0 (for 1 <= j < w <= i <= n: j = 1 + a, "
-    "w = j + 1 + b, i = w + c, n = i + d): the coefficients of (left - right) times the denominator are all >= 0.",
+    "Every length: `i` is the query, `w` the position that should win, `j` another one, `c` a count; `l` are logits in "
+    "nats.",
+    "An inequality is checked with positions written as sums of numbers `>= 0` (for `1 <= j < w <= i <= n`: "
+    "`j = 1 + a`, `w = j + 1 + b`, `i = w + c`, `n = i + d`): the coefficients of (left - right) times the denominator "
+    "are all `>= 0`.",
 )
 PROGRAM_METHOD = (
-    "Every length: n is the length with its padding. After each layer every coordinate is off by at most E(n) = "
-    "A n^p e^(-r n). The scores of a head are then off by eta, a multiple of E of the layer before. Where "
-    "eta/tau <= 1/2 and gap/tau >= r n, its weights are off by at most 2 e n e^(-r n), without the e if eta = 0.",
-    "An inequality F n^s e^(-r n) <= M is checked at n = N0 >= s/r, from where on its left side falls. A clip whose "
-    "input is off by at most M, its hard inputs' distance from where it is not constant, is exact. Lengths below N0 "
-    "were looked at one by one, at the same temperature.",
+    "Every length: `n` is the length with its padding. After each layer every coordinate is off by at most `E(n) = "
+    "A n^p e^(-r n)`. The scores of a head are then off by `eta`, a multiple of `E` of the layer before. Where "
+    "`eta/tau <= 1/2` and `gap/tau >= r n`, its weights are off by at most `2 e n e^(-r n)`, without the `e` if "
+    "`eta = 0`.",
+    "An inequality `F n^s e^(-r n) <= M` is checked at `n = N0 >= s/r`, from where on its left side falls. A clip "
+    "whose input is off by at most `M`, its hard inputs' distance from where it is not constant, is exact. Lengths "
+    "below `N0` were looked at one by one, at the same temperature.",
 )
+"""What is written of every argument, formulas between backquotes."""
 HEAD_COLUMNS = columns(
     "<head", "layer", "largest\nerror", "least\nmargin", "at n", "at i", "should\nread",
     "~local types in the worst case",
@@ -179,12 +183,26 @@ def print_proofs(screen: Screen, results: Sequence[ProofResult]) -> None:
 # ---- the argument for every length ----
 
 
+def prose(text: str) -> list[tuple[str, str]]:
+    """The parts of a line: what stands between backquotes is a formula. A name that somebody chose is no part of it."""
+    return [(part, MATHS if place % 2 else "") for place, part in enumerate(text.split("`"))]
+
+
+def print_every_length(screen: Screen, result: ProofResult) -> None:
+    """The argument for every length alone, with the lengths that it looks at one by one."""
+    if result.all_n is not None:
+        print_argument(screen, result.all_n, tables=True)
+    elif result.argument is not None:
+        print_program_argument(screen, result.argument)
+        screen.block(LENGTH_COLUMNS, [length_row(length) for length in result.lengths])
+
+
 def print_argument(screen: Screen, proof: Proof, tables: bool) -> None:
     """The argument for every length: heads that are alike together; without tables only whether it goes through."""
     screen.raw()
     if tables:
         for text in METHOD:
-            screen.line(f"  {text}")
+            screen.line(*prose(f"  {text}"))
         for heads in alike(proof):
             _print_heads(screen, heads)
         if proof.predicates:
@@ -202,10 +220,12 @@ def print_program_argument(screen: Screen, argument: ProgramArgument) -> None:
     """The argument for every length of a program: heads with the same gap together."""
     screen.raw()
     for text in PROGRAM_METHOD:
-        screen.line(f"  {text}")
-    screen.line(f"  tau = {argument.temperature}; N0 = {argument.start}; sizes are at most {argument.size}")
+        screen.line(*prose(f"  {text}"))
+    sizes = f"`N0 = {argument.start}`; sizes are at most `{argument.size}`"
+    screen.line(*prose(f"  `tau = {argument.temperature}`; {sizes}"))
     if argument.inverse:
-        screen.line(f"  1/tau >= {argument.inverse[0]}, which bounds gap/tau; 1/tau <= {argument.inverse[1]}, eta/tau")
+        below, above = argument.inverse
+        screen.line(*prose(f"  `1/tau >= {below}`, which bounds `gap/tau`; `1/tau <= {above}`, `eta/tau`"))
     groups: dict[tuple[object, ...], list[HeadDecay]] = {}
     for head in argument.heads:
         groups.setdefault((head.layer, head.rules, head.gap, head.rate, head.factor, head.power), []).append(head)
@@ -214,14 +234,16 @@ def print_program_argument(screen: Screen, argument: ProgramArgument) -> None:
             names = ", ".join(one.name for one in (head, *others))
             screen.line(f"  layer {layer.layer}, {'heads' if others else 'head'} {names}: {'; '.join(head.rules)}")
             if head.rate is not None:
-                screen.line(f"    gap >= {' and '.join(head.gap)}, so gap/tau >= {multiple_of_n(head.rate)}")
+                over = multiple_of_n(head.rate)
+                screen.line(*prose(f"    `gap >= {' and '.join(head.gap)}`, so `gap/tau >= {over}`"))
             if head.factor:
-                screen.line(f"    eta <= {decaying(head.factor, head.power)} E(n) of layer {layer.layer - 1}")
+                eta = f"eta <= {decaying(head.factor, head.power)} E(n)"
+                screen.line(*prose(f"    `{eta}` of layer {layer.layer - 1}"))
         error = "0" if layer.rate is None else decaying(layer.factor, layer.power, layer.rate)
-        screen.line(f"  after layer {layer.layer}: E(n) = {error}")
+        screen.line(*prose(f"  after layer {layer.layer}: `E(n) = {error}`"))
     for check in argument.checks:
-        left = decaying(check.factor, check.power, check.rate)
-        screen.line(f"  {check.what}: {left} <= {check.limit} (at n = {argument.start}: {short(check.value)})")
+        left = f"{decaying(check.factor, check.power, check.rate)} <= {check.limit}"
+        screen.line(f"  {check.what}: ", (left, MATHS), f" (at n = {argument.start}: {short(check.value)})")
 
 
 def multiple_of_n(rate: Fraction) -> str:
@@ -252,13 +274,11 @@ def _print_heads(screen: Screen, heads: list[HeadProof]) -> None:
     names = ", ".join(head.name for head in heads)
     screen.line(f"  {'heads' if len(heads) > 1 else 'head'} {names}: {argument.shape}")
     for step in argument.inequalities:
-        screen.line(f"    for {step.order}: {step.larger} >= {times(step.rate, step.unit)}")
+        screen.line(*prose(f"    for `{step.order}`: `{step.larger} >= {times(step.rate, step.unit)}`"))
     if argument.g is not None:
-        lemma = f"; the paper's {argument.lemma} is {short(argument.lemma_error)}" if argument.lemma else ""
-        screen.line(
-            f"    so with g = {argument.g} and x = e^-g the error is at most {argument.bound} = "
-            f"{short(argument.error)}{lemma}"
-        )
+        parts = prose(f"    so with `g = {argument.g}` and `x = e^-g` the error is at most `{argument.bound}` = ")
+        lemma = f"; the paper's `{argument.lemma}` is {short(argument.lemma_error)}" if argument.lemma else ""
+        screen.line(*parts, *prose(f"{short(argument.error)}{lemma}"))
     for head in heads:
         for clip in head.clips:
             screen.line(f"    read by clip({clip})")

@@ -32,6 +32,8 @@ LEAST_TEXT = 30
 GAP = 2
 """Spaces between the columns of a table."""
 INDENT = "  "
+MATHS = "none"
+"""The style of a formula: as anything else on a terminal, set as such in LaTeX."""
 
 _TOKEN = re.compile(r"\S+")
 
@@ -60,6 +62,13 @@ def columns(*headers: str | Field) -> tuple[Field, ...]:
     return tuple(
         replace(kinds[one.header[0]], header=one.header[1:]) if one.header[0] in kinds else one for one in found
     )
+
+
+def applying(columns: Sequence[Field], rows: Iterable[Sequence[str | None]]) -> tuple[list[Field], list[list[str]]]:
+    """A table without the columns that apply nowhere, its cells `visible`."""
+    cells = [[None if cell is None else visible(cell) for cell in row] for row in rows]
+    kept = [k for k in range(len(columns)) if not cells or any(row[k] is not None for row in cells)]
+    return [columns[k] for k in kept], [[NOTHING if (cell := row[k]) is None else cell for k in kept] for row in cells]
 
 
 def folded(text: str, width: int, hang: int) -> list[tuple[int, int]]:
@@ -170,10 +179,7 @@ class Screen:
         """
         if not self.enabled:
             return
-        cells = [[None if cell is None else visible(cell) for cell in row] for row in rows]
-        kept = [k for k in range(len(columns)) if not cells or any(row[k] is not None for row in cells)]
-        shown = [[NOTHING if (cell := row[k]) is None else cell for k in kept] for row in cells]
-        for number, part in enumerate(_parts([columns[k] for k in kept], shown, self.width)):
+        for number, part in enumerate(_parts(*applying(columns, rows), self.width)):
             if number:
                 self.raw()
             for line, row in part.lines():

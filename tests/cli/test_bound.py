@@ -252,7 +252,7 @@ def test_long_names_leave_room_for_the_plot(hardsim: Any, tmp_path: Path) -> Non
 def test_a_plot_is_refused_before_anything_is_computed(
     hardsim: Any, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hardsim("bound", model, "--plot", tmp_path / "plot.png").refused("plots are SVG files", "ends in .svg")
+    hardsim("bound", model, "--plot", tmp_path / "plot.jpg").refused("ends in .svg, .png or .pdf")
     hardsim("bound", model, "--plot", tmp_path / "no" / "plot.svg").refused("--plot")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     outcome = hardsim("bound", model, "--plot", tmp_path / "plot.svg")
@@ -276,10 +276,29 @@ def test_settings_do_not_change_a_plot() -> None:
         assert draw([]) == plain
 
 
+@pytest.mark.parametrize(("end", "begins"), [(".png", b"\x89PNG\r\n"), (".pdf", b"%PDF-1."), (".svg", b"<?xml ")])
+def test_a_plot_is_what_its_name_ends_in(
+    hardsim: Any, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch, end: str, begins: bytes
+) -> None:
+    paths = [tmp_path / f"{day}{end}" for day in ("0", "86400")]
+    for path in paths:  # drawn on two days
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", path.stem)
+        assert hardsim("bound", model, "--max-n", "2", "--plot", path).code == 0
+    one, other = (path.read_bytes() for path in paths)
+    assert one == other
+    assert one.startswith(begins)
+
+
+def test_names_in_a_plot_are_no_formulas(tmp_path: Path, hardsim: Any) -> None:
+    paths = [write(tmp_path, some_a(), f"{name}.ahat.json") for name in (r"$\no$", "_$x")]
+    assert hardsim("bound", *paths, "--max-n", "2", "--plot", tmp_path / "plot.svg").code == 0
+    assert r"measured: $\no$.ahat.json" in texts(tmp_path / "plot.svg")
+
+
 def test_a_plot_that_fails_leaves_the_document(
     hardsim: Any, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(results: object) -> str:
+    def broken(*results: object) -> bytes:
         raise ValueError("no pen")
 
     monkeypatch.setattr("hardsim.cli.bound.draw", broken)

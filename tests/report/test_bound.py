@@ -109,16 +109,19 @@ def test_json_meets_the_schema() -> None:
 
 @pytest.mark.slow
 def test_a_picture_is_the_same_each_time_and_skips_what_is_not_there() -> None:
-    text = draw([RESULT])
-    assert text == draw([RESULT])
+    def drawn(*results: BoundResult) -> str:
+        return draw(results).decode()
+
+    text = drawn(RESULT)
+    assert text == drawn(RESULT)
     assert "Theorem 26" in text
-    nothing = draw([replace(RESULT, lengths=())])
+    nothing = drawn(replace(RESULT, lengths=()))
     assert "Theorem 26" not in nothing
     assert "n (positions)" in nothing
     # Zeros have no place on a log axis: no errors are drawn where there are none.
     flat = replace(RESULT, lengths=tuple(replace(one, error=Fraction(0), bound=Fraction(0)) for one in RESULT.lengths))
-    assert draw([flat]).count(">bound<") == 0 < draw([RESULT]).count(">bound<")
-    both = draw([RESULT, FORMULA])
+    assert drawn(flat).count(">bound<") == 0 < drawn(RESULT).count(">bound<")
+    both = drawn(RESULT, FORMULA)
     assert "measured: model.ahat.json" in both
     assert "measured: f.ltl, position" in both
 

@@ -1,0 +1,163 @@
+"""`hardsim replay`: a report, run again and compared."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from hardsim.checking.options import DEFAULTS, PARSERS, Request
+from hardsim.cli import streams
+from hardsim.cli.report import (
+    COMMAND,
+    INPUTS,
+    KEPT,
+    RESULTS,
+    SCHEMA_VERSION,
+    flag_of,
+    hashes,
+    hold_inside,
+    run,
+    versions,
+)
+from hardsim.cli.session import check_source
+from hardsim.errors import InputError
+from hardsim.files import is_directory, read_bytes
+from hardsim.network.reader import Decimal, Reader
+from hardsim.program.file import read_json
+from hardsim.report.numbers import plural
+from hardsim.report.screen import Screen
+
+ADVICE = "Make the report again with `hardsim report`."
+MOST, LONGEST = 20, 60
+"""Differences that are told, and characters of a value."""
+
+
+class Missing:
+    """Stands for a value that is not there."""
+
+
+MISSING = Missing()
+
+
+def command(request: Request) -> None:
+    """The command."""
+    if request.folder is None:
+        raise InputError("which report is not said", "Name a directory that `hardsim report` wrote.")
+    place, screen = Path(request.folder), Screen()
+    if not is_directory(place) or not is_directory(place / INPUTS):
+        raise InputError(f"{place}: is no directory that `hardsim report` wrote", "It has command.json and inputs/.")
+    kept = replace(read_json(read_bytes(place / COMMAND), str(place / COMMAND)), advice=ADVICE)
+    asked = replace(_asked(kept, place), workers=request.workers, quiet=request.quiet)
+    before = read_json(read_bytes(place / RESULTS), str(place / RESULTS))
+    told = [*_changed(kept, place), *_versions(kept)]
+    streams.hush(quiet=True)  # what was to be said is in the report
+    with tempfile.TemporaryDirectory() as scratch:
+        document = Path(scratch, RESULTS)
+        found = run(asked, place.absolute(), document, silent=True)
+        if found.code == streams.INTERRUPTED:
+            raise typer.Exit(found.code)
+        now = read_json(read_bytes(document), RESULTS)
+    differing = list(differences(before.value, now.value))
+    for line in told:
+        screen.line(line)
+    same = ("IDENTICAL", "bold green"), ("DIFFERS", "bold red")
+    rest = f": {plural(len(differing), 'value')}" if differing else ""
+    screen.line(same[bool(differing)], f"  {place}{rest}", folds=False)
+    for path, one, other in differing[:MOST]:
+        screen.line(f"  {path}: {_short(one)} then, {_short(other)} now", folds=False)
+    if len(differing) > MOST:
+        screen.line(f"  and {len(differing) - MOST:,} more")
+    raise typer.Exit(streams.MISMATCH if differing else streams.AGREED)
+
+
+def _asked(kept: Reader, place: Path) -> Request:
+    """The report that a file asks for, and nothing else: options of `report` with values that they may have, and files
+    of the directory.
+
+    Raises:
+        InputError: naming what is none of them.
+    """
+    kept.only("schema_version", "arguments", "versions", "sha256")
+    kept.field("schema_version").integer(SCHEMA_VERSION, SCHEMA_VERSION)
+    words = list(kept.field("arguments").items())
+    if not words or words[0].text() != "report":
+        raise kept.field("arguments").error("the arguments of a report")
+    fields = {flag_of(name): name for name in KEPT}
+    files, values, waiting = list[str](), dict[str, Any](), iter(words[1:])
+    for word in waiting:
+        given = word.text()
+        name = fields.get(given)
+        if name is not None and DEFAULTS[name] is False:
+            values[name] = True
+        elif name is not None:
+            value = next(waiting, None)
+            if value is None:
+                raise word.refusal(f"{given} has no value")
+            values[name] = PARSERS.get(name, str)(value.text())
+        elif given.startswith("-"):
+            raise word.refusal(f"{given} is no option of a report that is run again")
+        else:
+            files.append(_inside(word, place))
+    asked = Request(files=files or None, **values, written=frozenset(values))
+    check_source(asked)
+    asked.options()
+    return asked
+
+
+def _inside(word: Reader, place: Path) -> str:
+    """The name of an input of the report."""
+    try:
+        hold_inside(place, word.text(), word.text())
+        (place / word.text()).stat()
+    except (OSError, ValueError, InputError):
+        raise word.refusal(f"{word.text()} is no file among the inputs of the report") from None
+    return word.text()
+
+
+def _changed(kept: Reader, place: Path) -> Iterator[str]:
+    """What is said of files that are not what they were."""
+    then, now = {name: one.text() for name, one in kept.field("sha256").members()}, hashes(place)
+    for name in sorted(then.keys() | now.keys()):
+        if name not in now:
+            yield f"{name}: is missing"
+        elif then.get(name) != now[name]:
+            yield f"{name}: was {'changed' if name in then else 'added'} after the report was written (by its SHA-256)"
+
+
+def _versions(kept: Reader) -> Iterator[str]:
+    """What is said of versions that are not what they were."""
+    then, now = {name: one.text() for name, one in kept.field("versions").members()}, versions()
+    for name in sorted(then.keys() | now.keys()):
+        if then.get(name) != now.get(name):
+            yield f"{name}: {then.get(name, 'nothing')} then, {now.get(name, 'nothing')} now"
+
+
+def differences(then: Any, now: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """The values of two documents that are not the same, by their place, in order; where one has more, its values."""
+    if isinstance(then, dict) and isinstance(now, dict):
+        for key in dict.fromkeys([*then, *now]):
+            yield from differences(then.get(key, MISSING), now.get(key, MISSING), f"{path}.{key}".lstrip("."))
+    elif isinstance(then, list) and isinstance(now, list):
+        for place in range(max(len(then), len(now))):
+            one, other = (some[place] if place < len(some) else MISSING for some in (then, now))
+            yield from differences(one, other, f"{path}[{place}]")
+    elif (type(then), _text(then)) != (type(now), _text(now)):
+        yield path, then, now
+
+
+def _text(value: Any) -> str:
+    """A value, all digits of a number included."""
+    if value is MISSING:
+        return "nothing"
+    return value.text if isinstance(value, Decimal) else json.dumps(value, ensure_ascii=False)
+
+
+def _short(value: Any) -> str:
+    text = _text(value)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."

@@ -1,0 +1,316 @@
+"""`hardsim report`: what is found, as a page, as LaTeX, and so that it can be run again."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shlex
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import chdir, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from hashlib import file_digest
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from hardsim.checking.bound import BoundOptions, BoundResult, bound_report, bound_subject
+from hardsim.checking.campaign import CheckOptions, default_workers
+from hardsim.checking.crews import Crews, crews
+from hardsim.checking.foreign import Foreign
+from hardsim.checking.interrupts import held
+from hardsim.checking.open import expand_paths, read_input, read_with
+from hardsim.checking.options import ALL, Request
+from hardsim.checking.prove import ProofResult, confirmed, plan_proof
+from hardsim.checking.subject import Subject
+from hardsim.cli import streams
+from hardsim.cli.check import Work
+from hardsim.cli.estimate import bar
+from hardsim.cli.manual import COMMANDS
+from hardsim.cli.options import OPTIONS
+from hardsim.cli.session import Session, check_source, session
+from hardsim.cli.streams import note, say
+from hardsim.errors import InputError, Undecided
+from hardsim.examples import located
+from hardsim.files import PARTIAL, is_directory
+from hardsim.report import latex, page
+from hardsim.report.check import Listing
+from hardsim.report.parts import Making, Part
+from hardsim.report.plot import hold_drawable
+from hardsim.report.screen import Screen
+from hardsim.report.told import Failure
+from hardsim.version import __version__
+
+INPUTS, RESULTS, COMMAND, SCHEMA_VERSION = "inputs", "results.json", "command.json", 1
+LONGEST, EXHAUSTIVE = 8, 256
+"""Of `bound`: the largest length, and the words of a length up to which every one is tried."""
+LEFT_OUT = ("files", "directory", "workers", "quiet")
+KEPT = [name for name in COMMANDS["report"].fields if name not in LEFT_OUT]
+"""The options on which results depend."""
+PACKAGES = ("numpy", "mpmath", "python-flint")
+
+
+def command(request: Request) -> None:
+    """The command."""
+    check_source(request)
+    target = _free(request.directory)
+    with _draft(target) as draft:
+        copied = replace(request, files=_copied(request, draft))
+        found = run(copied, draft, draft / RESULTS)
+        if found.code == streams.INTERRUPTED or not found.parts:
+            say("no report was written")
+            raise typer.Exit(found.code)
+        _write(draft, arguments_of(copied), found)
+        with _refusing(target):
+            with suppress(FileNotFoundError):
+                target.rmdir()
+            draft.rename(target)
+    if not request.quiet:
+        where = os.path.join(request.directory or "", "index.html")
+        Screen().line(f"report: {where} and report.tex; `hardsim replay` runs it again", folds=False)
+    raise typer.Exit(found.code)
+
+
+# ---- what is found ----
+
+
+@dataclass
+class Made:
+    """What a run came to: its exit code, what the pages are about, and what could not be worked on."""
+
+    code: int = streams.AGREED
+    parts: list[Part] = field(default_factory=list)
+    errors: list[Failure] = field(default_factory=list)
+
+
+def run(request: Request, place: Path, document: Path, silent: bool = False) -> Made:
+    """Run a report on files that are named from a directory (`place`) on, and write its JSON document."""
+    found = Made()
+    try:
+        with (
+            chdir(place),
+            crews(request, note) as staff,
+            session("report", replace(request, json=str(document)), request.seed) as current,
+        ):
+            if silent:
+                current.screen = Screen(enabled=False)
+            given = list(current.read())
+            names, networks = [one.name for one in given], all(one.foreign is not None for one in given)
+            listing = Listing(current.screen, names, request.regime == ALL, networks)
+            work = Work(current, staff, False, listing, None, current.several(given))
+            parts = _Parts(current, staff, work, found.parts)
+            current.errors = found.errors
+            current.all(given, parts.subject, parts.network)
+    except typer.Exit as left:
+        found.code = left.exit_code
+    return found
+
+
+@dataclass
+class _Parts:
+    """Finds all there is of one subject after the other."""
+
+    current: Session
+    staff: Crews
+    work: Work
+    parts: list[Part]
+
+    def network(self, subject: Foreign) -> None:
+        """A network that others made: it has no hard attention, and there is no proof."""
+        self.work.network(subject)
+        self.parts.append(Part(self.current.found[-1], subject.alphabet))
+
+    def subject(self, subject: Subject) -> None:
+        """A formula in a regime, a program or a model. What there is no proof of, or no bound, is a remark."""
+        current = self.current
+        self.work.check(subject)
+        part = Part(current.found[-1], subject.alphabet)
+        if part.check.agreed and not current.interrupted:
+            part = replace(part, proof=self._tried("no argument for every length", subject, self._proof))
+        if not current.interrupted:
+            part = replace(part, bound=self._tried("no report on bounds", subject, self._bound))
+        self.parts.append(part)
+
+    def _tried(self, otherwise: str, subject: Subject, find: Callable[[Subject], Any]) -> Any:
+        try:
+            found = find(subject)
+        except (InputError, Undecided) as error:
+            message = error.message if isinstance(error, InputError) else str(error)
+            self.current.remark(subject.name, subject.regime, f"{otherwise}: {message}")
+            return None
+        self.current.found.append(found)
+        return found
+
+    def _proof(self, subject: Subject) -> ProofResult:
+        """What `prove --all-n` finds."""
+        request, longest = self.current.request, COMMANDS["prove"].defaults["max_n"]
+        plan = plan_proof(subject, replace(request, all_n=True, max_n=longest, written=frozenset()))
+        with bar(f"{subject.name}: {plan.unit} proved", plan.unit) as shown:
+            found = confirmed(plan.prove(None if shown is None else shown.show))
+        wanted = request.all_n and not found.every_length
+        if wanted:
+            self.current.remark(subject.name, subject.regime, "--all-n was given, and it is not proved of every length")
+        self.current.conclude(found.mismatch is None, wanted)
+        return found
+
+    def _bound(self, subject: Subject) -> BoundResult:
+        """What `bound` finds of short lengths."""
+        request, target = self.current.request, bound_subject(replace(subject, epsilon=self.current.request.epsilon))
+        longest, every = min(request.max_n, LONGEST), min(request.exhaustive, EXHAUSTIVE)
+        options = CheckOptions(longest, every, request.samples, request.seed, engine=request.engine)
+        crew = self.staff.crew(lambda: default_workers(target.subject, options))
+        with held(), bar(subject.name) as shown:
+            found = bound_report(target, options, BoundOptions(), None if shown is None else shown.update, crew)
+            self.current.conclude(found.agreed, False, f"the report on {subject.name} is partial" * found.partial)
+        return found
+
+
+# ---- what is written ----
+
+
+def _free(name: str | None) -> Path:
+    """The directory that is to be written."""
+    if not name:
+        raise InputError("where the report goes is not said", "Name a directory: -o report")
+    path = Path(os.path.abspath(name))
+    with _refusing(path):
+        with suppress(FileNotFoundError):
+            os.lstat(path)  # what is wrong with the name is said before anything runs
+        if path.is_symlink() or (path.exists() and not path.is_dir()):
+            raise InputError(f"-o {name}: is there, and is no directory", "Give -o another name.")
+        if path.is_dir() and any(path.iterdir()):
+            told = f"-o {name}: there is something in this directory, and a report replaces nothing"
+            raise InputError(told, "Name a directory that is not there yet, or an empty one.")
+    return path
+
+
+@contextmanager
+def _refusing(path: Path) -> Iterator[None]:
+    """Turn what the operating system says against writing into an InputError."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        hint = "Give -o a name in a directory that exists and that you can write."
+        raise InputError(f"-o {path}: cannot be written ({reason})", hint) from None
+
+
+@contextmanager
+def _draft(target: Path) -> Iterator[Path]:
+    """A directory beside the one that it becomes, of which nothing stays if it does not."""
+    with _refusing(target):
+        made = Path(tempfile.mkdtemp(prefix=f".report{PARTIAL}", dir=target.parent))
+        mask = os.umask(0)
+        os.umask(mask)
+        made.chmod(0o777 & ~mask)
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def _copied(request: Request, draft: Path) -> list[str] | None:
+    """Copy the inputs, with all that they are read with; their names from there on. What cannot be read is said here,
+    where inputs have the names that they were given."""
+    (draft / INPUTS).mkdir()
+    if not request.files:
+        return None
+    names = []
+    for name in expand_paths(request.files):
+        read_input(name, props=request.props, alphabet=request.alphabet, dialect=request.dialect)
+        place = Path(os.path.abspath(located(name)))
+        files = [Path(os.path.abspath(one)) for one in read_with(name) if not is_directory(one)]
+        with _refusing(draft):
+            root = Path(os.path.commonpath([place.parent, *(one.parent for one in files)]))
+            goals = {one: one.relative_to(root) for one in files}
+            folder = _folder(draft, list(goals.values()))
+            for one, goal in goals.items():
+                (draft / folder / goal).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(one, draft / folder / goal)
+        names.append((folder / place.relative_to(root)).as_posix())
+        hold_inside(draft, names[-1], name)
+    return names
+
+
+def _folder(draft: Path, goals: Sequence[Path]) -> Path:
+    """The first of inputs, inputs/2, inputs/3, ... in which there is nothing of these names."""
+    number = 1
+    while True:
+        folder = Path(INPUTS) if number == 1 else Path(INPUTS, str(number))
+        places = [draft / folder / goal for goal in goals]
+        if not any(os.path.lexists(one) or any(above.is_file() for above in one.parents) for one in places):
+            return folder
+        number += 1
+
+
+def hold_inside(place: Path, name: str, given: str) -> None:
+    """Hold that an input, and all that it is read with, lies among the inputs of a report.
+
+    Raises:
+        InputError: naming what does not.
+    """
+    with chdir(place):
+        inside = Path(INPUTS).resolve()
+        parts = [part for one in expand_paths([name]) for part in (name, one, *read_with(one))]
+        outside = [part for part in parts if not Path(part).resolve().is_relative_to(inside)]
+    if outside:
+        told = f"{given} names {outside[0]}, which is no file of the report"
+        raise InputError(told, "Name it by a path from the file's own directory on.")
+
+
+def arguments_of(request: Request) -> list[str]:
+    """The command line of a report without where it goes: what its results depend on."""
+    found = ["report", *(request.files or [])]
+    for name in KEPT:
+        if name in request.written:
+            value = getattr(request, name)
+            found += [flag_of(name), *([] if value is True else [str(value)])]
+    return found
+
+
+def flag_of(name: str) -> str:
+    """An option as it is typed."""
+    return next(part for part in OPTIONS[name][0] if part.startswith("-"))
+
+
+def versions() -> dict[str, str]:
+    """What a result may depend on besides its inputs."""
+    machine = f"{platform.system()} {platform.machine()}"
+    own = {"hardsim": __version__, "Python": platform.python_version(), "platform": machine}
+    return own | {name: version(name) for name in PACKAGES}
+
+
+def hashes(place: Path) -> dict[str, str]:
+    """SHA-256 of the inputs of a report, and of its results, by their names in it."""
+    files = sorted(path for path in (place / INPUTS).rglob("*") if path.is_file())
+    found = {}
+    for path in [*files, place / RESULTS]:
+        with path.open("rb") as data:
+            found[path.relative_to(place).as_posix()] = file_digest(data, "sha256").hexdigest()
+    return found
+
+
+def _write(draft: Path, arguments: list[str], found: Made) -> None:
+    """All but the inputs and the document."""
+    told, digests = versions(), hashes(draft)
+    failed = tuple(error.message for error in found.errors)
+    origin = Making(f"hardsim {shlex.join(arguments)} -o report", tuple(told.items()), tuple(digests.items()), failed)
+    drawable = True
+    try:
+        hold_drawable()
+    except InputError as error:
+        drawable = False
+        note(f"the page has no pictures: {error.message}. {error.hint}")
+    kept = {"schema_version": SCHEMA_VERSION, "arguments": arguments, "versions": told, "sha256": digests}
+    texts = {
+        COMMAND: json.dumps(kept, indent=2) + "\n",
+        "index.html": page.render(found.parts, origin, drawable),
+        "report.tex": latex.render(found.parts, origin),
+    }
+    with _refusing(draft):
+        for name, text in texts.items():
+            (draft / name).write_text(text, encoding="utf-8", newline="\n")

@@ -1,0 +1,259 @@
+"""The same report in LaTeX, which compiles alone with pdflatex: booktabs tables, figures as pgfplots, and the argument
+for every length as a theorem and its proof.
+
+Whatever comes from a file goes through `escaped` alone (formulas of an argument, which hardsim wrote, through `maths`):
+what it returns has no command that is not in this file, and is ASCII.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from math import ceil, floor, log10
+
+from hardsim.checking.bound import BoundResult
+from hardsim.report.blocks import Block, Copied, Fact, Line, Table
+from hardsim.report.numbers import NOTHING, short
+from hardsim.report.parts import AGAIN, DECIMALS, Making, Part
+from hardsim.report.plot import PANELS, points_of
+from hardsim.report.screen import MATHS
+from hardsim.visible import visible
+
+PREAMBLE = r"""\documentclass[10pt]{article}
+\usepackage[a4paper,margin=2.2cm]{geometry}
+\usepackage{amsmath,amssymb,amsthm,array,booktabs,textcomp,graphicx,pgfplots}
+\pgfplotsset{compat=1.14}
+\newtheorem{theorem}{Theorem}
+\newsavebox{\tablebox}
+\newcommand{\fitted}[1]{\sbox{\tablebox}{#1}\ifdim\wd\tablebox>\linewidth
+  \resizebox{\linewidth}{!}{\usebox{\tablebox}}\else\usebox{\tablebox}\fi}
+\setlength{\parindent}{0pt}\setlength{\parskip}{2pt plus 1pt}\emergencystretch=3em
+\begin{document}
+"""
+TITLE, END = "\\title{%s}\n\\author{}\\date{}\n\\maketitle\n", "\\end{document}\n"
+LONG_TOKEN, MOST_ROWS, MOST_MARKS = 16, 40, 6
+"""Characters from which on a line may break inside a token of code; rows of a table, which no page breaks; marks of an
+axis."""
+SPECIAL = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_", "%": r"\%",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "|": r"\textbar{}", '"': r"{\ttfamily\char34}", "'": r"\textquotesingle{}", "`": r"\textasciigrave{}",
+    "-": "-{}", ",": ",{}", "!": "!{}", "?": "?{}", "[": "{[}", "]": "{]}",
+    "–": "--", "…": r"\dots{}", "≤": r"\ensuremath{\le}", "≥": r"\ensuremath{\ge}", "≠": r"\ensuremath{\ne}",
+    "∧": r"\ensuremath{\wedge}", "∨": r"\ensuremath{\vee}", "¬": r"\ensuremath{\neg}", "×": r"\ensuremath{\times}",
+    "→": r"\ensuremath{\to}", "↔": r"\ensuremath{\leftrightarrow}", "⇒": r"\ensuremath{\Rightarrow}",
+    "∀": r"\ensuremath{\forall}", "∃": r"\ensuremath{\exists}", "⊤": r"\ensuremath{\top}", "⊥": r"\ensuremath{\bot}",
+    "□": r"\ensuremath{\Box}", "◇": r"\ensuremath{\Diamond}", "∈": r"\ensuremath{\in}", "∞": r"\ensuremath{\infty}",
+}  # fmt: skip
+"""What LaTeX would obey or not print, and marks that it would join to others."""
+GREEK = """alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi
+omega"""
+SPECIAL |= dict(zip("αβγδεζηθικλμνξπρστυφχψω", (rf"\ensuremath{{\{name}}}" for name in GREEK.split()), strict=True))
+ACCENTS = {"\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0304": "=", "\u0307": ".", "\u0308": '"',
+           "\u030a": "r", "\u030b": "H", "\u030c": "v", "\u0327": "c"}  # fmt: skip
+"""Combining marks, with the commands that put them on a letter."""
+TOKEN = re.compile(r"<=|>=|[A-Za-z]\w*|[0-9.]+(?:e-?[0-9]+)?|\s+|.", re.DOTALL)
+COMMANDS = {"l": r"\ell", "tau": r"\tau", "eta": r"\eta", "N0": "N_0", "<=": r"\le", ">=": r"\ge", "<": "<", ">": ">",
+            "log": r"\log", "exp": r"\exp", "max": r"\max", "min": r"\min", "*": r"\,"}  # fmt: skip
+PLAIN, OPERAND = "+-/=()0123456789.", re.compile(r"[\w),]$")
+
+
+# ---- text ----
+
+
+def escaped(text: str) -> str:
+    """Text as LaTeX that says nothing but its characters; what has no letter is written as its number."""
+    return "".join(map(_character, visible(text))).replace(" -{}-{} ", " -- ")
+
+
+def _character(one: str) -> str:
+    if one in SPECIAL:
+        return SPECIAL[one]
+    if one.isascii():
+        return one
+    letter, *marks = list(unicodedata.normalize("NFD", one))
+    if len(marks) == 1 and marks[0] in ACCENTS and letter.isascii() and letter.isalpha():
+        return rf"\{ACCENTS[marks[0]]}{{{letter}}}"
+    return f"(U+{ord(one):04X})"
+
+
+def code(text: str) -> str:
+    """Text to be copied, in which every space counts and a long token may break anywhere."""
+    parts = re.split(r"( +)", visible(text))
+    inner = (
+        "\\ " * len(part) if part[:1] == " " else
+        ("\\allowbreak{}" if len(part) > LONG_TOKEN else "").join(map(_character, part))
+        for part in parts
+    )  # fmt: skip
+    return rf"\texttt{{{''.join(inner)}}}"
+
+
+def maths(text: str) -> str:
+    """A formula of an argument, as `4*n - 2*j >= 2 (w - j)`, in mathematics."""
+    return f"${_maths(visible(text))}$"
+
+
+def _maths(text: str) -> str:
+    found, place = list[str](), 0
+    while place < len(text):
+        token = TOKEN.match(text, place)
+        assert token is not None
+        word, place = token[0], token.end()
+        if word in ("^", "sqrt"):
+            inner, place = _operand(text, place)
+            found.append(rf"{'^' if word == '^' else chr(92) + 'sqrt'}{{{_maths(inner)}}}")
+        elif word == "*" and text[place : place + 1].isdigit():
+            found.append(r"\cdot ")
+        elif word in COMMANDS:
+            found.append(f"{COMMANDS[word]} ")
+        elif (len(word) == 1 and word.isalpha() and word.isascii()) or all(one in PLAIN for one in word):
+            found.append(word)
+        elif not word.isspace():
+            found.append(rf"\text{{{escaped(word)}}}")
+        elif OPERAND.search(text[: token.start()]) and re.match(r"[\w(]", text[place:]):
+            found.append(r"\;")
+    return "".join(found)
+
+
+def _operand(text: str, place: int) -> tuple[str, int]:
+    """What a power or a root applies to, and where it ends: brackets, or a sign and a token."""
+    if text[place : place + 1] != "(":
+        token = re.compile(r"-?\w*").match(text, place)
+        assert token is not None
+        return token[0], token.end()
+    depth = 0
+    for end in range(place, len(text)):
+        depth += (text[end] == "(") - (text[end] == ")")
+        if not depth:
+            return text[place + 1 : end], end + 1
+    return text[place + 1 :], len(text)
+
+
+# ---- blocks ----
+
+
+def blocks(found: Iterable[Block]) -> str:
+    """Blocks as LaTeX; lines that are indented are items."""
+    parts = list[str]()
+    for items, some in groupby(found, lambda block: isinstance(block, Line) and block.depth > 1):
+        inner = [_block(block) for block in some]
+        parts += ["\\begin{itemize}\\setlength{\\itemsep}{0pt}", *inner, "\\end{itemize}"] if items else inner
+    return "\n\n".join(parts)
+
+
+def _block(block: Block) -> str:
+    match block:
+        case Line(parts, depth):
+            return ("\\item " if depth > 1 else "") + "".join(_styled(*part) for part in parts)
+        case Copied(word):
+            return rf"\begin{{quote}}\raggedright {code(word)}\end{{quote}}"
+        case Fact(label, said, words):
+            inner = r" \quad ".join(map(code, words)) or escaped(said)
+            return rf"{{\raggedright \textit{{{escaped(label)}}}\quad {inner}\par}}"
+        case Table(columns, rows):
+            some = [rows[start : start + MOST_ROWS] for start in range(0, len(rows), MOST_ROWS)]
+            return "\n".join(_table(Table(columns, part)) for part in some)
+
+
+def _styled(said: str, style: str) -> str:
+    if style == MATHS:
+        return maths(said)
+    return rf"\textbf{{{escaped(said)}}}" if style else escaped(said)
+
+
+def _table(table: Table) -> str:
+    """A table that is made as narrow as the line; texts that fold have a third of it."""
+    kinds = "".join(
+        r">{\raggedright\arraybackslash}p{.33\linewidth}" if one.below and _longest(table, place) > 2 * LONG_TOKEN
+        else one.align[0]
+        for place, one in enumerate(table.columns)
+    )  # fmt: skip
+    heads = (
+        rf"\begin{{tabular}}[b]{{@{{}}{one.align[0]}@{{}}}}{_lines(one.header)}\end{{tabular}}" for one in table.columns
+    )
+    rows = (
+        " & ".join(
+            code(cell) if one.copied and cell != NOTHING else escaped(cell)
+            for one, cell in zip(table.columns, row, strict=True)
+        )
+        for row in table.rows
+    )
+    lines = [r"\toprule", " & ".join(heads) + r"\\", r"\midrule", *(f"{row}\\\\" for row in rows), r"\bottomrule"]
+    inner = "\n".join([rf"\begin{{tabular}}{{{kinds}}}", *lines, r"\end{tabular}"])
+    return rf"\begin{{center}}\small\fitted{{{inner}}}\end{{center}}"
+
+
+def _lines(header: str) -> str:
+    return r"\\".join(map(escaped, header.split("\n")))
+
+
+def _longest(table: Table, place: int) -> int:
+    return max((len(row[place]) for row in table.rows), default=0)
+
+
+# ---- the whole ----
+
+
+def render(parts: Sequence[Part], origin: Making) -> str:
+    """The document."""
+    body = [PREAMBLE, TITLE % "hardsim report", escaped(DECIMALS), ""]
+    for part in parts:
+        body += [rf"\section{{{escaped(part.title)}}}", blocks(part.checked), *_every_length(part)]
+        if part.bound is not None:
+            body += ["\\subsection{Gaps, temperatures and errors}", blocks(part.bounded), _figure(part.bound)]
+    body += ["\\section{Not done}", blocks(map(Copied, origin.failures))] if origin.failures else []
+    body += ["\\section{How it was made}", escaped(AGAIN), blocks([Copied(origin.command)])]
+    for head, rows in (("Version of", origin.versions), ("SHA-256 of", origin.hashes)):
+        body += [rf"\subsection*{{{head}}}", blocks(Fact(name, words=(value,)) for name, value in rows)]
+    return "\n".join([*body, END])
+
+
+def _every_length(part: Part) -> Iterator[str]:
+    if part.proof is None:
+        return
+    yield "\\subsection{Every length}"
+    yield blocks(part.verdict)
+    if part.theorem:
+        yield f"\\begin{{theorem}}\n{escaped(part.theorem)}\n\n\\upshape {blocks(part.network)}\n\\end{{theorem}}"
+        yield f"\\begin{{proof}}\n{blocks(part.argument)}\n\\end{{proof}}"
+
+
+def _figure(result: BoundResult) -> str:
+    """The panels of a picture side by side, as many as have points."""
+    panels = []
+    for title, series in PANELS:
+        drawn = [(label, points) for label, value in series if (points := points_of(result, value))]
+        if drawn:
+            panels.append(_panel(title, drawn, [length.n for length in result.lengths]))
+    return "\n".join(["\\begin{center}", *panels, "\\end{center}"]) if panels else ""
+
+
+def _panel(title: str, drawn: Sequence[tuple[str, Sequence[tuple[int, float]]]], lengths: Sequence[int]) -> str:
+    across = _ticks("x", [n for n in lengths if n & (n - 1) == 0])
+    upright = _ticks("y", _marks([y for _, points in drawn for _, y in points]))
+    how = rf"""width=.36\linewidth,height=5.2cm,xmode=log,ymode=log,grid=major,title={{{escaped(title)}}},
+xlabel={{$n$}},{across},{upright},tick label style={{font=\tiny}},title style={{font=\small}},
+legend style={{font=\tiny,at={{(.5,-.3)}},anchor=north}},cycle list name=black white"""
+    lines = [rf"\begin{{tikzpicture}}[baseline=(current axis.north)]\begin{{axis}}[{how}]"]
+    for label, points in drawn:
+        lines.append(rf"\addplot coordinates {{{' '.join(f'({n},{y:.6g})' for n, y in points)}}};")
+        lines.append(rf"\addlegendentry{{{escaped(label)}}}")
+    return "\n".join([*lines, r"\end{axis}\end{tikzpicture}"])
+
+
+def _marks(values: Sequence[float]) -> list[float]:
+    """Round numbers about values, for the marks of an axis: 1, 2 and 5, or powers of ten some steps apart."""
+    low, high = floor(log10(min(values))), ceil(log10(max(values)))
+    near = [float(f"{digit}e{power}") for power in range(low, high + 1) for digit in (1, 2, 5)]
+    near = [one for one in near if min(values) / 1.5 <= one <= max(values) * 1.5]
+    if len(near) <= MOST_MARKS:
+        return near
+    return [float(f"1e{power}") for power in range(low, high + 1, -(-(high - low) // MOST_MARKS))]
+
+
+def _ticks(axis: str, places: Sequence[float]) -> str:
+    return (
+        f"{axis}tick={{{','.join(f'{one:g}' for one in places)}}},{axis}ticklabels={{{','.join(map(short, places))}}}"
+    )

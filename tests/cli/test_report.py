@@ -1,0 +1,319 @@
+"""`hardsim report` and `hardsim replay`: a page, LaTeX, and the same results again or what differs."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable
+from contextlib import chdir
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hardsim.cli.app import run
+from hardsim.cli.replay import MISSING, differences
+from hardsim.errors import InputError
+from hardsim.examples import formulas_directory
+from hardsim.files import PARTIAL
+from hardsim.network.reader import Decimal
+from tests.cli.conftest import SINCE, interrupt, written
+from tests.documents import VALIDATOR
+from tests.report.test_latex import compiled
+from tests.report.test_page import Tags
+
+HOSTILE = """// \\input{/etc/passwd} %comment <script>alert(1)</script> [/b] ∧ # _ ~ ^ & $x$ `y` "q"
+alphabet: a <b> \\end{document} % ∧ ö 日
+a S ('\\end{document}' | '<b>' | '日' | '%')
+"""
+FILES = {"command.json", "index.html", "inputs", "report.tex", "results.json"}
+
+
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report on `a S b`, which is not to be changed."""
+    place = tmp_path_factory.mktemp("reported")
+    written(place / "since.ltl", SINCE)
+    assert run(["report", str(place / "since.ltl"), "--max-n", "3", "-o", str(place / "report"), "-q"]) == 0
+    return place / "report"
+
+
+@pytest.fixture
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages without pictures, which take longer than all else."""
+
+    def refuse() -> None:
+        raise InputError("no pen", "Buy one.")
+
+    monkeypatch.setattr("hardsim.cli.report.hold_drawable", refuse)
+
+
+@pytest.fixture
+def report(reported: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(reported, tmp_path / "report"))
+
+
+def edited(path: Path, change: Callable[[Any], object]) -> None:
+    """Change a JSON file."""
+    data = json.loads(path.read_text(encoding="utf-8"))
+    change(data)
+    path.write_text(json.dumps(data), encoding="utf-8")
+
+
+# ---- report ----
+
+
+def test_a_report_is_whole(hardsim: Any, reported: Path) -> None:
+    assert {path.name for path in reported.iterdir()} == FILES
+    assert (reported / "inputs" / "since.ltl").read_text(encoding="utf-8") == SINCE
+    document = json.loads((reported / "results.json").read_text(encoding="utf-8"))
+    VALIDATOR.validate(document)
+    assert (document["command"], document["exit_code"], document["seed"]) == ("report", 0, 0)
+    check, proof, bound = document["results"]
+    assert (check["verdict"], proof["reach"][:27], bound["verdict"]) == (
+        "PROVED", "every word of every length,", "CERTIFIED"
+    )  # fmt: skip
+    kept = json.loads((reported / "command.json").read_text(encoding="utf-8"))
+    assert kept["arguments"] == ["report", "inputs/since.ltl", "--max-n", "3"]
+    digests = {name: sha256((reported / name).read_bytes()).hexdigest() for name in kept["sha256"]}
+    assert kept["sha256"] == digests
+    assert kept["sha256"].keys() == {"inputs/since.ltl", "results.json"}
+    assert {"hardsim", "Python", "platform", "numpy", "mpmath", "python-flint"} == kept["versions"].keys()
+    with chdir(reported):
+        assert hardsim("check", "inputs/since.ltl", "--max-n", "3", "--json", "-").result == check
+        assert hardsim("prove", "inputs/since.ltl", "--all-n", "--json", "-").result == proof
+        assert hardsim("bound", "inputs/since.ltl", "--max-n", "3", "--json", "-").result == bound
+
+
+def test_the_pages(reported: Path) -> None:
+    page = (reported / "index.html").read_text(encoding="utf-8")
+    found = Tags(page.partition("\n")[2])
+    assert {"svg", "table"} <= set(found.seen)
+    assert {"script", "img", "link", "iframe"}.isdisjoint(found.seen)
+    told = [value for name, value in found.attributes if name.endswith(("href", "src"))]
+    assert [value for value in told if not (value or "").startswith("#")] == []
+    ids = [value for name, value in found.attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+    paper = (reported / "report.tex").read_text(encoding="ascii")
+    for one in ("theorem", "proof", "tabular", "axis", "document"):
+        assert paper.count(f"\\begin{{{one}}}") == paper.count(f"\\end{{{one}}}") > 0
+    assert r"\item for $1\le j< w\le i\le n$: $\ell (w)-\ell (j)=-2\, j+2\, w\ge 2\;(w-j)$" in paper
+    for text in (page, paper):
+        assert "hardsim report inputs/since.ltl" in text.replace("-{}", "-").replace("\\allowbreak{}", "").replace(
+            "\\ ", " "
+        )
+
+
+def test_nothing_in_a_file_is_obeyed(hardsim: Any, tmp_path: Path, plain: None) -> None:
+    file = written(tmp_path / "h_%$ #L[b] <script> \\input{x} ∧ö.ltl", HOSTILE)
+    hardsim("report", file, "--max-n", "1", "-o", tmp_path / "out").exits(0)
+    page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    assert "script" not in Tags(page.partition("\n")[2]).seen
+    assert "&lt;script&gt;" in page
+    paper = (tmp_path / "out" / "report.tex").read_text(encoding="ascii")
+    assert "\\input" not in paper
+    assert paper.count(r"\end{document}") == 1
+    hardsim("replay", tmp_path / "out").clean("IDENTICAL")
+    if shutil.which("pdflatex"):
+        compiled(tmp_path / "report.tex", paper)
+
+
+def test_exit_codes(hardsim: Any, tmp_path: Path, since: Path, plain: None) -> None:
+    outcome = hardsim("report", since, "--regime", "none", "--max-n", "2", "-o", tmp_path / "one")
+    outcome.exits(1, "REFUTED", "\nbc\n").says("note: the page has no pictures: no pen. Buy one.")
+    assert "<svg" not in (tmp_path / "one" / "index.html").read_text(encoding="utf-8")
+    hardsim("replay", tmp_path / "one").clean("IDENTICAL")
+    model = formulas_directory() / "dyck1_uniform.ahat.json"
+    outcome = hardsim("report", model, "--max-n", "1", "--all-n", "-o", tmp_path / "two")
+    outcome.exits(3).says("--all-n was given, and it is not proved of every length")
+    assert r"\begin{theorem}" not in (tmp_path / "two" / "report.tex").read_text(encoding="ascii")
+    assert hardsim("report", model, "--max-n", "1", "-o", tmp_path / "three", "--quiet").exits(0).err == ""
+
+
+@pytest.mark.slow
+def test_several_inputs_of_one_name_and_what_they_are_read_with(
+    hardsim: Any, tmp_path: Path, since: Path, plain: None
+) -> None:
+    (tmp_path / "other").mkdir()
+    other = written(tmp_path / "other" / "since.ltl", "alphabet: a b\na S b\n")
+    out = tmp_path / "out"
+    hardsim("report", since, other, "networks/flipflop", "--max-n", "1", "-o", out).exits(0)
+    kept = json.loads((out / "command.json").read_text(encoding="utf-8"))
+    files = ["inputs/since.ltl", "inputs/2/since.ltl", "inputs/flipflop.spec"]
+    assert kept["arguments"][1:4] == files
+    assert kept["sha256"].keys() >= {*files, "inputs/flipflop/config.json", "inputs/flipflop/model.safetensors"}
+    hardsim("replay", out).clean("IDENTICAL")
+
+
+@pytest.mark.slow
+def test_an_expression_is_an_argument(hardsim: Any, tmp_path: Path, plain: None) -> None:
+    out = tmp_path / "out"
+    asked = ("-e", "-a S b", "--alphabet", "-a b", "--beta", "9/2", "--single-head", "--max-n", "2")
+    hardsim("report", *asked[:1], "'-a' S b", *asked[2:], "-o", out).exits(0)
+    kept = json.loads((out / "command.json").read_text(encoding="utf-8"))
+    assert {"'-a' S b", "-a b", "9/2", "--single-head"} <= set(kept["arguments"])
+    hardsim("replay", out).clean("IDENTICAL")
+
+
+def test_what_is_refused_leaves_nothing(hardsim: Any, tmp_path: Path, since: Path) -> None:
+    wrong = written(tmp_path / "wrong.ltl", "alphabet: a\na S\n")
+    before = sorted(tmp_path.iterdir())
+    hardsim("report", since).refused("where the report goes is not said", "-o report")
+    hardsim("report", "-o", tmp_path / "out").refused("nothing to read")
+    hardsim("report", since, "-o", tmp_path).refused("there is something in this directory")
+    hardsim("report", since, "-o", since).refused("is there, and is no directory")
+    hardsim("report", since, "-o", tmp_path / "no" / "out").refused("cannot be written")
+    hardsim("report", since, wrong, "-o", tmp_path / "out").refused(f"{wrong}:2:", "error: ")
+    hardsim("report", since, "--regime", "cold", "-o", tmp_path / "out").refused("unknown regime 'cold'")
+    hardsim("report", since, "-o", tmp_path / "out\0").refused("error: ")
+    assert sorted(tmp_path.iterdir()) == before
+    spec = (formulas_directory() / "networks" / "flipflop.spec").read_text(encoding="utf-8")
+    there = formulas_directory() / "networks" / "flipflop"
+    absolute = written(tmp_path / "absolute.spec", re.sub("(?m)^network: .*", f"network: {there}", spec))
+    hardsim("report", absolute, "-o", tmp_path / "out").refused("which is no file of the report")
+    assert sorted(tmp_path.iterdir()) == sorted([*before, absolute])
+
+
+def test_an_empty_directory_is_taken(hardsim: Any, tmp_path: Path, since: Path, plain: None) -> None:
+    (tmp_path / "out").mkdir()
+    hardsim("report", since, "--max-n", "1", "-o", tmp_path / "out").exits(0)
+    assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["hardsim.checking.combined.check_subject", "hardsim.cli.report.plan_proof", "hardsim.cli.report.bound_report"],
+)
+def test_an_interruption_leaves_no_report(
+    hardsim: Any, tmp_path: Path, since: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    interrupt(monkeypatch, place)
+    hardsim("report", since, "--max-n", "2", "-o", tmp_path / "out").exits(130).says("no report was written")
+    assert [path.name for path in tmp_path.iterdir()] == [since.name]
+    assert not [name for name in os.listdir(tmp_path) if PARTIAL in name]
+
+
+def test_what_no_proof_is_known_of_is_a_remark(
+    hardsim: Any, tmp_path: Path, since: Path, monkeypatch: pytest.MonkeyPatch, plain: None
+) -> None:
+    from hardsim.errors import Undecided
+
+    def undecided(*_: object) -> None:
+        raise Undecided("too large")
+
+    monkeypatch.setattr("hardsim.cli.report.plan_proof", undecided)
+    outcome = hardsim("report", since, "--max-n", "2", "-o", tmp_path / "out")
+    outcome.exits(0).says("no argument for every length: too large")
+
+
+# ---- replay ----
+
+
+def test_the_same_again(hardsim: Any, report: Path) -> None:
+    hardsim("replay", report).clean(f"IDENTICAL {report}")
+    with chdir(report):
+        hardsim("replay", ".", "--workers", "1", "-q").clean("IDENTICAL")
+
+
+def test_edited_results_differ(hardsim: Any, report: Path) -> None:
+    def change(data: Any) -> None:
+        data["exit_code"] = 5
+        del data["results"][1]["heads"]
+        data["notes"].append("more")
+        data["results"][0]["shown"] = {f"k{number}": number for number in range(30)}
+
+    edited(report / "results.json", change)
+    outcome = hardsim("replay", report)
+    outcome.clean(
+        "results.json: was changed after the report was written",
+        f"DIFFERS {report}: ",
+        "exit_code: 5 then, 0 now",
+        "results[0].shown.k0: 0 then, nothing now",
+        "more",
+        code=1,
+    )
+    assert len([line for line in outcome.out.splitlines() if line.startswith("  ")]) == 21
+
+
+def test_a_changed_input_is_named_first(hardsim: Any, report: Path) -> None:
+    written(report / "inputs" / "since.ltl", SINCE.replace("a S b", "a S (b | b)"))
+    lines = hardsim("replay", report).clean(code=1).out.splitlines()
+    assert lines[0] == "inputs/since.ltl: was changed after the report was written (by its SHA-256)"
+    assert lines[1].startswith("DIFFERS")
+    assert any(line.startswith("  inputs[0].sha256: ") for line in lines)
+    written(report / "inputs" / "since.ltl", "alphabet: a\nb\n")
+    hardsim("replay", report).exits(1, "DIFFERS").says("unknown symbol")
+
+
+def test_other_versions_are_named(hardsim: Any, report: Path) -> None:
+    edited(report / "command.json", lambda kept: kept["versions"].update(numpy="0.1"))
+    written(report / "inputs" / "more.txt", "")
+    outcome = hardsim("replay", report)
+    outcome.clean("numpy: 0.1 then, ", "inputs/more.txt: was added after the report was written", "IDENTICAL")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["check", "inputs/since.ltl"],
+        ["report"],
+        ["report", "inputs/since.ltl", "--json", "/tmp/stolen"],
+        ["report", "inputs/since.ltl", "-o", "/tmp/stolen"],
+        ["report", "inputs/since.ltl", "--workers", "256"],
+        ["report", "inputs/since.ltl", "--backend", "dask"],
+        ["report", "inputs/since.ltl", "--max-n"],
+        ["report", "inputs/since.ltl", "--max-n", "many"],
+        ["report", "inputs/since.ltl", "--max-n", 3],
+        ["report", "inputs/since.ltl", "--regime", "cold"],
+        ["report", "inputs/since.ltl", "--tau", "__import__('os')"],
+        ["report", "inputs/since.ltl", "; touch /tmp/stolen"],
+        ["report", "since"],
+        ["report", "inputs/../../since.ltl"],
+        ["report", "inputs/link.ltl"],
+        ["report", "inputs"],
+        ["report", "inputs/missing.ltl"],
+        ["report", "inputs/a\0b"],
+        ["report", "/etc/passwd"],
+        "report inputs/since.ltl",
+    ],
+    ids=repr,
+)
+def test_nothing_but_a_report_is_run(
+    hardsim: Any, report: Path, monkeypatch: pytest.MonkeyPatch, arguments: object
+) -> None:
+    written(report.parent / "since.ltl", SINCE)
+    (report / "inputs" / "link.ltl").symlink_to(report.parent / "since.ltl")
+    edited(report / "command.json", lambda kept: kept.update(arguments=arguments))
+    monkeypatch.setattr("hardsim.cli.replay.run", None)
+    outcome = hardsim("replay", report).refused("error: ").unsaid("internal error")
+    assert outcome.err.count("error: ") == 1
+
+
+def test_what_is_no_report_is_refused(hardsim: Any, report: Path, tmp_path: Path) -> None:
+    hardsim("replay").refused("which report is not said")
+    hardsim("replay", tmp_path / "none").refused("is no directory that `hardsim report` wrote")
+    hardsim("replay", tmp_path).refused("is no directory that `hardsim report` wrote")
+    for name in ("command.json", "results.json"):
+        for text in ("", "[", "[[1]]" if name == "command.json" else "nul", "\ud800"):
+            before = (report / name).read_bytes()
+            (report / name).write_bytes(text.encode("utf-8", "surrogatepass"))
+            hardsim("replay", report).refused(name).unsaid("internal error")
+            (report / name).write_bytes(before)
+    (report / "results.json").unlink()
+    hardsim("replay", report).refused("results.json", "no such file")
+
+
+def test_differences_have_places() -> None:
+    assert list(differences({"a": [1, {"b": None}]}, {"a": [1, {"b": None}]})) == []
+    assert list(differences({"a": [1, 2], "b": 1}, {"a": [1, 3, 4], "c": 1})) == [
+        ("a[1]", 2, 3), ("a[2]", MISSING, 4), ("b", 1, MISSING), ("c", MISSING, 1)
+    ]  # fmt: skip
+    # Numbers are compared with all their digits, and no kind of value is another.
+    assert len(list(differences(Decimal("0.10000000000000000001"), Decimal("0.1")))) == 1
+    for one, other in ((True, 1), ("1", 1), (None, "null"), ("nothing", MISSING), ([], {})):
+        assert list(differences(one, other)) == [("", one, other)]

@@ -1,0 +1,118 @@
+"""What is kept of a printed report, and the page that is made of it."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from itertools import chain
+from typing import Any
+
+import hardsim
+from hardsim.report.blocks import Block, Copied, Fact, Line, Table, blocks_of
+from hardsim.report.check import print_check
+from hardsim.report.page import blocks, text
+from hardsim.report.parts import Part
+from hardsim.report.prove import print_every_length
+from hardsim.report.screen import MATHS, columns
+from tests.cli.conftest import unfolded
+from tests.report.screens import printed
+
+VOID = {"meta", "br"}
+HOSTILE = "<script>alert(1)</script> \" onload='x' & </b> [/b] \x1b[1m"
+
+
+class Tags(HTMLParser):
+    """The elements of a page; each that is opened is closed, in order."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.texts: list[str] = []
+        self.feed(page)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append(tag)
+        self.attributes += attrs
+        self.open += [tag] * (tag not in VOID)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def texts_of(block: Block) -> list[str]:
+    match block:
+        case Line():
+            return [block.plain]
+        case Copied(word):
+            return [word]
+        case Fact(label, said, words):
+            return [label, said, *words]
+        case Table(fields, rows):
+            return [*(field.header.split("\n")[0] for field in fields), *chain.from_iterable(rows)]
+
+
+def hold_printed(report: Any, *arguments: Any) -> tuple[Block, ...]:
+    """Hold that blocks are what is printed."""
+    found, screen = blocks_of(report, *arguments), unfolded(printed(report, *arguments))
+    missing = [one for block in found for one in texts_of(block) if unfolded(one) not in screen]
+    assert missing == []
+    return found
+
+
+def test_blocks_are_what_is_printed() -> None:
+    model = hardsim.parse("alphabet: a b c\na S b\n")
+    found = hold_printed(print_check, model.check(max_n=3), model.alphabet, True)
+    (lengths, heads) = [block for block in found if isinstance(block, Table)]
+    assert [len(lengths.rows), len(heads.rows)] == [3, 1]
+    # A formula is rounded everywhere: its table has no temperature, on the screen and here.
+    assert "temperature" not in [field.header for field in lengths.columns]
+    wrong = model.check(max_n=3, regime="none")
+    found = hold_printed(print_check, wrong, model.alphabet, True)
+    assert Copied("bc") in found
+    argument = hold_printed(print_every_length, model.prove(all_n=True))
+    formulas = [said for block in argument if isinstance(block, Line) for said, how in block.parts if how == MATHS]
+    assert "l(w) - l(j) = -2*j + 2*w >= 2 (w - j)" in formulas
+    assert not [said for said in formulas if "`" in said]
+
+
+def test_an_argument_of_a_program_has_its_short_lengths() -> None:
+    result = hardsim.load("dyck1.srasp").prove(all_n=True)
+    found = hold_printed(print_every_length, result)
+    part = Part(hardsim.load("dyck1.srasp").check(max_n=1), result.subject.alphabet, result)
+    assert isinstance(found[-1], Table)
+    assert part.theorem.startswith("On every word of every length softmax answers as hard attention does")
+    assert "the output is exactly" not in part.theorem
+
+
+def test_a_theorem_is_of_every_length_alone() -> None:
+    model = hardsim.parse("alphabet: a b\na S b\n")
+    check = model.check(max_n=2)
+    assert Part(check, model.alphabet, model.prove(max_n=4)).theorem == ""
+    assert Part(check, model.alphabet).theorem == ""
+    proved = Part(check, model.alphabet, model.prove(all_n=True))
+    assert proved.theorem.startswith(
+        "On every word of every length the network accepts exactly what the formula says: "
+    )
+    assert Fact("formula", words=("a S b",)) in proved.network
+    assert Fact("alphabet", "a b") in proved.network
+
+
+def test_a_page_says_nothing_but_characters() -> None:
+    table = Table(columns("n", "<a\nname", "=word"), ((HOSTILE, HOSTILE, HOSTILE),))
+    maths = Line((("x ", ""), (f"1 <= n {HOSTILE}", MATHS), (HOSTILE, "bold green")), 2)
+    found = Tags(blocks([maths, Copied(HOSTILE), Fact("formula", words=(HOSTILE,)), Fact(HOSTILE, HOSTILE), table]))
+    assert {"script"}.isdisjoint(found.seen)
+    assert {name for name, _ in found.attributes} == {"class"}
+    assert sum("<script>alert(1)</script>" in said for said in found.texts) == 9  # 2 + 1 + 1 + 2 + 3
+    assert any("1 ≤ n" in said for said in found.texts)
+    assert text("a\x1b<") == "a\\x1b&lt;"
