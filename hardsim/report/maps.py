@@ -84,13 +84,13 @@ def _map(axes: Any, rows: Sequence[Sequence[float | None]], title: str, symbols:
     axes.patch.set_hatch("////")
     axes.patch.set_edgecolor("#b0b0b0")
     shown = axes.imshow(np.ma.masked_invalid(whole), cmap="cividis", vmin=0, vmax=1, interpolation="nearest")
-    axes.set_title(title)
+    axes.set_title(title, parse_math=False)
     axes.set_xlabel("is read (key)")
     axes.set_ylabel("reads (query)")
     size = 8.0 if len(symbols) <= 24 else 6.0
     turned = 90 if max(map(len, symbols)) > 2 else 0
-    axes.set_xticks(range(len(symbols)), symbols, fontsize=size, rotation=turned)
-    axes.set_yticks(range(len(symbols)), symbols, fontsize=size)
+    axes.set_xticks(range(len(symbols)), symbols, fontsize=size, rotation=turned, parse_math=False)
+    axes.set_yticks(range(len(symbols)), symbols, fontsize=size, parse_math=False)
     axes.tick_params(length=2 if len(symbols) <= 24 else 0, pad=1)
     return shown
 

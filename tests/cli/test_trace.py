@@ -170,3 +170,9 @@ def test_a_page_in_a_browser(hardsim: Cli, tmp_path: Path) -> None:
     # The head `nl` of layer 2 looks from the last position at the second opening bracket.
     assert seen[1][1].startswith("position 4 ()) reads 2 (() with weight 1, hard 1. Hard attention looks at 2;")
     assert int(re.findall(r'data-rows="(\d+)"', run.stdout)[0]) > 4
+
+
+def test_dollars_are_no_mathematics(hardsim: Cli, tmp_path: Path) -> None:
+    target = tmp_path / "x.svg"
+    hardsim("trace", "-e", "O '$x'", "--alphabet", "$x $y", "$x $y $x", "--plot", target).clean()
+    assert target.read_text(encoding="utf-8").count(">$x<") == 8
