@@ -185,10 +185,10 @@ def sums(draw: st.DrawFn) -> ast.SraspProgram:
                 return "symbol", f"{name}(i) := {side}_j[{mask}, {score}] in(j) : '{pick('a', 'b')}'"
 
     lines = ["alphabet: a b"]
-    for number in range(draw(st.integers(2, 6))):
-        sort, text = line(f"v{number}")
+    for place in range(draw(st.integers(2, 6))):
+        sort, text = line(f"v{place}")
         lines.append(text)
-        known[sort].append(f"v{number}")
+        known[sort].append(f"v{place}")
     return parse_program("\n".join(lines))
 
 
