@@ -118,7 +118,7 @@ def test_the_formulas_are_not_the_same_few() -> None:
     """Most programs drawn have heads that count."""
     kinds: Counter[str] = Counter()
 
-    @settings(max_examples=25, deadline=None, database=None, derandomize=True)
+    @settings(max_examples=60, deadline=None, database=None, derandomize=True)
     @given(by_look_up("temperature"))
     def each(formula: ast.Formula) -> None:
         try:

@@ -161,6 +161,11 @@ def sums(draw: st.DrawFn) -> ast.SraspProgram:
             case _:
                 return pick(*leaves)
 
+    def number(x: str, depth: int = 2) -> str:
+        """The same as all of a value: alone, 0 and 1 would be truths."""
+        text = integer(x, depth)
+        return f"{text} + 0" if text in ("0", "1") else text
+
     def line(name: str) -> tuple[str, str]:
         mask, side = pick("1", "j<i", "j<=i", "j>i", "j>=i"), pick("leftmost", "rightmost")
         score = pick("1", "1", boolean("j"), f"{boolean('j')} & {boolean('i')}", "in(j) = in(i)")
@@ -170,20 +175,20 @@ def sums(draw: st.DrawFn) -> ast.SraspProgram:
             case "count":
                 return "int", f"{name}(i) := count_j[{mask}, {score}]"
             case "read":
-                value = pick(integer("j"), f"{integer('j', 1)} + {integer('i', 1)}")
+                value = pick(number("j"), f"{integer('j', 1)} + {integer('i', 1)}")
                 return "int", f"{name}(i) := {side}_j[{mask}, {score}] {value} : {pick('0', 'len(i)', integer('i', 1))}"
             case "gate":
-                return "int", f"{name}(i) := {integer('i', 3)}"
+                return "int", f"{name}(i) := {number('i', 3)}"
             case "bool":
                 return "bool", f"{name}(i) := {side}_j[{mask}, {score}] {pick('1', boolean('j'))} : {pick('0', '1')}"
             case _:
                 return "symbol", f"{name}(i) := {side}_j[{mask}, {score}] in(j) : '{pick('a', 'b')}'"
 
     lines = ["alphabet: a b"]
-    for number in range(draw(st.integers(2, 6))):
-        sort, text = line(f"v{number}")
+    for place in range(draw(st.integers(2, 6))):
+        sort, text = line(f"v{place}")
         lines.append(text)
-        known[sort].append(f"v{number}")
+        known[sort].append(f"v{place}")
     return parse_program("\n".join(lines))
 
 

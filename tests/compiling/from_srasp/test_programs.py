@@ -129,7 +129,7 @@ def test_random_programs(shape: Shape, examples: int, words: int) -> None:
 def test_random_programs_without_integers_always_compile() -> None:
     """B-RASP: nothing is refused, nothing can leave a range."""
 
-    @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
     @given(programs(Shape(integers=False)))
     def check(program: SraspProgram) -> None:
         compiled = compile_program(program)

@@ -277,7 +277,7 @@ def test_the_random_programs_are_not_the_same_few() -> None:
     """Many are neither always true nor always false, and have the constructions that are their point."""
     seen: Counter[str] = Counter()
 
-    @settings(max_examples=25, deadline=None, database=None, derandomize=True)
+    @settings(max_examples=80, deadline=None, database=None, derandomize=True)
     @given(programs())
     def each(program: tuple[str, Tree]) -> None:
         text, answer = program
