@@ -15,7 +15,7 @@ from hardsim.checking.trace import TraceHead, TraceResult
 from hardsim.errors import InputError
 from hardsim.lang.pretty import shortened
 from hardsim.lang.words import shown_word
-from hardsim.report.plot import FORMATS, format_of, hold_drawable, picture
+from hardsim.report.plot import DOTS, FORMATS, format_of, hold_drawable, picture
 from hardsim.visible import visible
 
 PAGE = ".html"
@@ -25,6 +25,8 @@ LONGEST_SYMBOL, LONGEST_TITLE = 10, 44
 """Characters of a symbol on an axis, and of the title of a map."""
 CELL, LEAST_SIDE = 0.16, 2.2
 """Inches that a position takes, and that a map has at least."""
+FEW = 24
+"""Positions up to which cells have lines between them, and symbols are large."""
 UNSEEN = "#e4e4e4"
 
 
@@ -65,17 +67,19 @@ def maps(result: TraceResult, heads: Sequence[TraceHead], form: str) -> bytes:
     side = max(LEAST_SIDE, CELL * len(symbols))
 
     def rows(figure: Any) -> None:
+        figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.08)  # labels are cut off at the edge with less
         for row, head in zip(figure.subplots(len(heads), 2, squeeze=False), heads, strict=True):
             about = shortened(visible(head.name), LONGEST_TITLE)
-            _map(row[0], head.hard, f"layer {head.layer}, {about}: hard", symbols)
+            _map(row[0], head.hard, f"layer {head.layer}, {about}: hard", symbols, result.first)
             weights = [[None if one is None else float(one) for one in line] for line in head.weights]
-            figure.colorbar(_map(row[1], weights, "soft", symbols), ax=row[1], label="weight", shrink=0.8)
+            figure.colorbar(_map(row[1], weights, "soft", symbols, result.first), ax=row[1], label="weight", shrink=0.8)
 
     size = (2 * side + 2.4, len(heads) * (side + 0.8) + 0.4)
-    return picture(size, rows, form, {"font.size": 8.0, "hatch.linewidth": 0.3})
+    dots = DOTS if len(symbols) <= FEW else 130
+    return picture(size, rows, form, {"font.size": 8.0, "hatch.linewidth": 0.3, "savefig.dpi": dots})
 
 
-def _map(axes: Any, rows: Sequence[Sequence[float | None]], title: str, symbols: Sequence[str]) -> Any:
+def _map(axes: Any, rows: Sequence[Sequence[float | None]], title: str, symbols: Sequence[str], first: int) -> Any:
     """One map: queries down, keys across."""
     import numpy as np
 
@@ -87,12 +91,47 @@ def _map(axes: Any, rows: Sequence[Sequence[float | None]], title: str, symbols:
     axes.set_title(title, parse_math=False)
     axes.set_xlabel("is read (key)")
     axes.set_ylabel("reads (query)")
-    size = 8.0 if len(symbols) <= 24 else 6.0
-    turned = 90 if max(map(len, symbols)) > 2 else 0
-    axes.set_xticks(range(len(symbols)), symbols, fontsize=size, rotation=turned, parse_math=False)
-    axes.set_yticks(range(len(symbols)), symbols, fontsize=size, parse_math=False)
-    axes.tick_params(length=2 if len(symbols) <= 24 else 0, pad=1)
+    few = len(symbols) <= FEW
+    size = 8.0 if few else 7.0
+    named = [_below(k, one, first) for k, one in enumerate(symbols)]
+    across = axes.set_xticks(range(len(symbols)), named, parse_math=False)
+    named = [_beside(k, one, first) for k, one in enumerate(symbols)]
+    down = axes.set_yticks(range(len(symbols)), named, parse_math=False)
+    for tick, symbol in zip(across, symbols, strict=True):
+        tick.label1.set_rotation(90 if len(symbol) > 2 else 0)
+    for tick in (*across, *down):
+        tick.label1.set_fontsize(size)
+    axes.tick_params(length=2 if few else 0, pad=1)
+    if few:
+        _rule(axes, len(symbols))
     return shown
+
+
+def _numbered(k: int, first: int) -> bool:
+    """Whether the position with that index has its number on the axes."""
+    return (k + first) % 5 == 0 or k == 0
+
+
+def _below(k: int, symbol: str, first: int) -> str:
+    return f"{symbol}\n{k + first}" if _numbered(k, first) and len(symbol) <= 2 else symbol
+
+
+def _beside(k: int, symbol: str, first: int) -> str:
+    return f"{k + first}  {symbol}" if _numbered(k, first) else symbol
+
+
+def _rule(axes: Any, count: int) -> None:
+    """Thin lines between the cells: one path, as files are small with it."""
+    places = [k + 0.5 for k in range(count - 1)]
+    ends, gap = [-0.5, count - 0.5], float("nan")
+    axes.plot(
+        [*(x for place in places for x in (*ends, gap)), *(x for place in places for x in (place, place, gap))],
+        [*(y for place in places for y in (place, place, gap)), *(y for place in places for y in (*ends, gap))],
+        color="white",
+        linewidth=0.4,
+        scalex=False,
+        scaley=False,
+    )
 
 
 # ---- the page ----

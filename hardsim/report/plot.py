@@ -99,12 +99,13 @@ def picture(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    with style.context({"svg.hashsalt": "hardsim", "svg.fonttype": "none", **settings}, after_reset=True):
+    usual = {"svg.hashsalt": "hardsim", "svg.fonttype": "none", "savefig.dpi": DOTS}
+    with style.context(usual | dict(settings), after_reset=True):
         figure = Figure(figsize=size, layout="constrained")
         FigureCanvasAgg(figure)  # saving takes that of the format
         draw_on(figure)
         target = io.BytesIO()
-        figure.savefig(target, format=form[1:], metadata=FORMATS[form], dpi=DOTS)
+        figure.savefig(target, format=form[1:], metadata=FORMATS[form])
     return target.getvalue()
 
 

@@ -41,7 +41,7 @@ from tests.cli.conftest import Cli, Outcome, ended, process, written
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted([*DOCS.glob("*.md"), *DOCS.glob("gallery/*.md")])]
 BLOCK = re.compile(r"^(?:<!-- (?P<remark>[^\n]*) -->\n)?```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 NAMED = re.compile(r"`(?P<path>(?:hardsim|tests|formulas|benchmarks|docs)/[\w./]*)(?:::(?P<name>[\w.]+))?`")
@@ -336,8 +336,9 @@ def test_make_has_the_targets_that_are_named() -> None:
 
 def test_every_page_is_in_the_menu() -> None:
     menu = (DOCS / "site" / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
-    shown = re.findall(r"^ *- (?:[^#\n]*: )?(\w+\.md)$", menu, re.MULTILINE)
-    assert sorted(shown) == sorted(["contributing.md", "tour.md", *(path.name for path in DOCS.glob("*.md"))])
+    shown = re.findall(r"^ *- (?:[^#\n]*: )?([\w/]+\.md)$", menu, re.MULTILINE)
+    pages = [path.relative_to(DOCS).as_posix() for path in PAGES[2:]]
+    assert sorted(shown) == sorted(["contributing.md", "tour.md", *pages])
 
 
 # ---- the notebook ----

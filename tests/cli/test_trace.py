@@ -101,6 +101,27 @@ def test_pictures_are_the_same_each_time(hardsim: Cli, tmp_path: Path, ending: s
         assert one.count(b">reads (query)<") == 2
 
 
+TEXT = re.compile(r"<text [^>]*>([^<]*)</text>")
+
+
+def test_positions_are_numbered_and_short_symbols_stand_upright(hardsim: Cli, tmp_path: Path) -> None:
+    hardsim("trace", "dyck2", "([()])", "--head", "mate = (", "--plot", tmp_path / "x.svg").clean()
+    text = (tmp_path / "x.svg").read_text(encoding="utf-8")
+    shown = TEXT.findall(text)
+    # The beginning of the sequence is position 0; of symbols down the side it and every fifth have their number.
+    assert (shown.count("0  BOS"), shown.count("5  ]")) == (2, 2)
+    # Of those across it alone is turned (about the origin; titles of axes are turned about their middles).
+    assert text.count("rotate(-90)") == 2
+    assert shown.count("5") == 2
+
+
+@pytest.mark.parametrize(("count", "ruled"), [(maps.FEW, 2), (maps.FEW + 1, 0)])
+def test_cells_have_lines_between_them_while_they_are_large(tmp_path: Path, count: int, ruled: int) -> None:
+    api.load("since").trace("a" * count, plot=tmp_path / "x.svg")
+    text = (tmp_path / "x.svg").read_text(encoding="utf-8")
+    assert len(re.findall(r"stroke: #ffffff; stroke-width: 0.4", text)) == ruled
+
+
 def test_nothing_is_drawn_of_many_heads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(maps, "MOST_DRAWN", 1)
     model = api.load("dyck1.srasp")
