@@ -28,6 +28,8 @@ CELL, LEAST_SIDE = 0.16, 2.2
 FEW = 24
 """Positions up to which cells have lines between them, and symbols are large."""
 UNSEEN = "#e4e4e4"
+COARSE = 100
+"""Dots to the inch of a .png of many positions."""
 
 
 def hold_map(path: str) -> None:
@@ -75,8 +77,8 @@ def maps(result: TraceResult, heads: Sequence[TraceHead], form: str) -> bytes:
             figure.colorbar(_map(row[1], weights, "soft", symbols, result.first), ax=row[1], label="weight", shrink=0.8)
 
     size = (2 * side + 2.4, len(heads) * (side + 0.8) + 0.4)
-    dots = DOTS if len(symbols) <= FEW else 130
-    return picture(size, rows, form, {"font.size": 8.0, "hatch.linewidth": 0.3, "savefig.dpi": dots})
+    dots = DOTS if len(symbols) <= FEW else COARSE
+    return picture(size, rows, form, {"font.size": 8.0, "hatch.linewidth": 0.3, "figure.dpi": dots})
 
 
 def _map(axes: Any, rows: Sequence[Sequence[float | None]], title: str, symbols: Sequence[str], first: int) -> Any:

@@ -99,7 +99,7 @@ def picture(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    usual = {"svg.hashsalt": "hardsim", "svg.fonttype": "none", "savefig.dpi": DOTS}
+    usual = {"svg.hashsalt": "hardsim", "svg.fonttype": "none", "figure.dpi": DOTS}
     with style.context(usual | dict(settings), after_reset=True):
         figure = Figure(figsize=size, layout="constrained")
         FigureCanvasAgg(figure)  # saving takes that of the format
