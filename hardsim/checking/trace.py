@@ -22,6 +22,7 @@ from hardsim.checking.foreign import Foreign, NetworkJudge
 from hardsim.checking.result import (
     BALL,
     MPMATH,
+    Against,
     AnyWord,
     Digits,
     Engine,
@@ -208,6 +209,7 @@ class TraceResult(Record):
     """The heads, layer by layer."""
     answers: Evaluation
     """What is answered on the word."""
+    against: Against = None
 
     @property
     def summary(self) -> str:
@@ -292,6 +294,7 @@ def trace_of(subject: Subject, word: Word, engine: str = "auto", dps: int | None
         subject.name, subject.kind, subject.formula_text, subject.file_title, subject.facts,
         MPMATH if engine == MPMATH else BALL, found.digits, tuple(word),
         (*([BOS] * subject.program.bos), *prepared), subject.program.first, values, heads, answers,
+        subject.against,
     )  # fmt: skip
 
 
@@ -470,7 +473,7 @@ def trace_network(subject: Foreign, word: Word, engine: str = "auto", dps: int |
     return TraceResult(
         subject.name, subject.kind, None, subject.file_title, subject.facts, MPMATH if engine == MPMATH else BALL,
         int(bits * 0.301), tuple(word), tuple(map(str, (*readout.before, *word, *readout.after))), 0, (), tuple(heads),
-        answers,
+        answers, subject.against,
     )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from hardsim.checking.subject import Subject
 from hardsim.checking.trace import TraceResult, trace_network, trace_of
 from hardsim.cli.eval import given_texts, network_words
 from hardsim.cli.session import Session, check_source, session
+from hardsim.cli.streams import say
 from hardsim.errors import InputError, Source
 from hardsim.files import Sink
 from hardsim.lang.words import parse_word
@@ -66,5 +67,7 @@ def _show(current: Session, result: TraceResult, target: Sink | None, alphabet: 
     if target is not None:
         target.write(drawn(result, chosen, target.path))
     answers = result.answers
+    if answers.agree is False:
+        say(f"{result.input}: the answers on this word mismatch")
     open_ = not answers.decided or (answers.agree is None and not answers.places)
     current.conclude(answers.agree is not False, open_)

@@ -43,7 +43,7 @@ def test_a_mismatch_is_exit_code_1_and_its_word_stands_alone(hardsim: Any, since
     word = lines[lines.index("The shortest mismatching word, on a line of its own:") + 1]
     assert set(word) <= set("abc")
     assert len(word) == 2  # one position alone is always attended to exactly
-    assert shlex.join(["hardsim", "eval", str(since), word, "--regime", "none"]) in lines
+    assert shlex.join(["hardsim", "trace", str(since), word, "--regime", "none"]) in lines
     # The word that is printed is a mismatch for `eval` too.
     assert hardsim("eval", since, "--regime", "none", word).code == 1
 
@@ -392,5 +392,5 @@ def test_symbols_that_look_like_markup_are_shown_and_quoted(hardsim: Any, tmp_pa
     outcome = hardsim("check", path, "--regime", "none", "--max-n", "2").exits(1)
     lines = outcome.out.splitlines()
     assert "#L[b] -" in lines
-    assert shlex.join(["hardsim", "eval", str(path), "#L[b] -", "--regime", "none"]) in lines
+    assert shlex.join(["hardsim", "trace", str(path), "#L[b] -", "--regime", "none"]) in lines
     outcome.prints("('[/b]' S '#L[b]', read at the last position with !'[/b]' | '#L[b]')")

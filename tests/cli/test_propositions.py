@@ -52,7 +52,7 @@ def test_check_and_prove_say_that_it_is_proved(hardsim: Any, requests: str, comm
 def test_the_shown_command_is_quoted_for_a_shell_and_says_the_same(hardsim: Any) -> None:
     found = hardsim("check", "-e", "O(p & H q)", "--props", "p q", "--regime", "none", "--max-n", "12")
     assert found.code == 1
-    (line,) = [line for line in found.out.splitlines() if line.startswith("hardsim eval")]
+    (line,) = [line for line in found.out.splitlines() if line.startswith("hardsim trace")]
     again = hardsim(*shlex.split(line)[1:])
     assert again.code == 1
     assert "'p q'" in line
@@ -91,7 +91,7 @@ def test_a_bare_formula_is_read_with_its_names_as_propositions(hardsim: Any, tmp
     words = ["{req,ack}"]
     assert hardsim("words", *auto, "1").out.splitlines() == words
     refused = hardsim("check", *auto, "12", "--regime", "none")
-    (line,) = [line for line in refused.out.splitlines() if line.startswith("hardsim eval")]
+    (line,) = [line for line in refused.out.splitlines() if line.startswith("hardsim trace")]
     assert "--props auto" in line
     assert hardsim(*shlex.split(line)[1:]).code == refused.code == 1
     assert hardsim("check", *auto, "12", "--regime", "none", "--pin").code == 1

@@ -155,7 +155,7 @@ def test_the_shortest_word_refutes(hardsim: Cli, ending: Path, other: str) -> No
     outcome = hardsim("check", "ab_plus", "--against", path, "--max-n", "4").exits(1)
     lines = outcome.out.splitlines()
     assert lines[lines.index("The shortest mismatching word, on a line of its own:") + 1] == "b"
-    command = f"hardsim eval ab_plus b --against {path}"
+    command = f"hardsim trace ab_plus b --against {path}"
     assert command in lines
     outcome.prints(
         "REFUTED", f"held against {path}: hard/oracle disagree on a word of length 1",
@@ -163,7 +163,7 @@ def test_the_shortest_word_refutes(hardsim: Cli, ending: Path, other: str) -> No
     )  # fmt: skip
     outcome.lacks("defect of hardsim")
     shown = hardsim(*command.split()[1:]).exits(1, "NO")
-    shown.says("1 of 1 words mismatch")
+    shown.says("the answers on this word mismatch")
     assert hardsim(*command.split()[1:], "--json", "-").result["against"] == str(path)
 
 
@@ -176,7 +176,7 @@ def test_softmax_is_judged_all_the_same(hardsim: Cli, turns: Path) -> None:
 def test_an_expression_of_the_command_line_is_held(hardsim: Cli, ending: Path) -> None:
     hardsim("check", "-e", "b", "--alphabet", "a b", "--against", ending, "--max-n", "3").exits(0, "CERTIFIED")
     outcome = hardsim("check", "-e", "a", "--alphabet", "a b", "--against", ending, "--max-n", "3").exits(1)
-    outcome.prints(f"hardsim eval -e a --alphabet 'a b' --against {ending} a")
+    outcome.prints(f"hardsim trace -e a --alphabet 'a b' --against {ending} a")
 
 
 def test_members_are_tried_where_words_are_drawn(hardsim: Cli, tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_a_mismatch_on_the_empty_word_is_told_as_one() -> None:
         "wanted: {a}; the network says: {b}",
     ]
     assert "wrong the first wrong length found is 0" in lines
-    assert not any("hardsim eval" in line for line in lines)
+    assert not any("hardsim trace" in line for line in lines)
     assert EMPTY_WRONG.summary == "REFUTED net: it is wrong on the empty word: (empty)"
     found = valid(EMPTY_WRONG)
     assert (found["first_wrong"], found["mismatch"]["word"]) == (0, [])
@@ -106,10 +106,10 @@ def test_a_mismatch_on_the_empty_word_is_told_as_one() -> None:
 
 def test_a_mismatch_ends_with_the_command_that_shows_more() -> None:
     wrong = replace(EMPTY_WRONG, mismatch=Mismatch(("a", "b"), ("{a}",), None, ("{b}",), direct=True))
-    assert "hardsim eval net ab --against D2.spec" in lines_of(wrong)
-    assert "hardsim eval net ab --engine ball" in lines_of(replace(wrong, against="net", engine="ball"))
+    assert "hardsim trace net ab --against D2.spec" in lines_of(wrong)
+    assert "hardsim trace net ab --engine ball" in lines_of(replace(wrong, against="net", engine="ball"))
     dash = replace(wrong, mismatch=Mismatch(("-", "b"), ("{a}",), None, ("{b}",), direct=True))
-    assert "hardsim eval --against D2.spec -- net -b" in printed(print_check, dash, ("-", "b"), True).splitlines()
+    assert "hardsim trace --against D2.spec -- net -b" in printed(print_check, dash, ("-", "b"), True).splitlines()
 
 
 def test_where_something_is_wrong_nothing_is_said_of_falling() -> None:
