@@ -117,15 +117,15 @@ def evaluate_together(subject: Subject, words: Sequence[Word], options: CheckOpt
         judge, left = at(n), iter(alike)
         while some := list(islice(left, max(1, TOGETHER // n))):
             try:
-                yield _evaluated(judge, options.engine, some)
+                yield evaluated(judge, options.engine, some)
             except HardsimError:
                 if len(some) == 1:
                     raise
                 for word in some:  # those before the one that fails are answered
-                    yield _evaluated(judge, options.engine, [word])
+                    yield evaluated(judge, options.engine, [word])
 
 
-def _evaluated(judge: Judge, engine: str, words: Sequence[Word]) -> list[Evaluation]:
+def evaluated(judge: Judge, engine: str, words: Sequence[Word]) -> list[Evaluation]:
     """All answers on words of one length."""
     subject = judge.subject
     prepared = [subject.prepared(word) for word in words]

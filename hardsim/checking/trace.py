@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from hardsim.checking.campaign import CheckOptions, Judge
-from hardsim.checking.evaluate import evaluate, judge_of
+from hardsim.checking.evaluate import evaluated, judge_of
 from hardsim.checking.foreign import Foreign, NetworkJudge
 from hardsim.checking.result import (
     BALL,
@@ -283,8 +283,8 @@ def trace_of(subject: Subject, word: Word, engine: str = "auto", dps: int | None
     prepared = subject.prepared(word)
     hold_traceable(len(prepared) + subject.program.bos, engine)
     options = CheckOptions(max_n=len(word), dps=dps, engine=engine)
-    (answers,) = evaluate(subject, [word], options)
     judge = judge_of(subject, options, word)
+    (answers,) = evaluated(judge, engine, [word])
     hard = judge.hard.trace([prepared])
     found = _run(judge, prepared, settled(answers.hard))
     with found.precision():
@@ -376,15 +376,19 @@ class _Both:
             for head in layer.heads:
                 shares = rows[number, head.name]
                 seen = hardmax.visible(head.mask, len(self.places), self.program.bos).tolist()
-                reads = tuple(self._read(head, found, entering, place, shares[place]) for place in self.places)
+                reads = tuple(
+                    self._read(head, found, entering, place, shares[place], seen[place]) for place in self.places
+                )
                 yield TraceHead(
                     number + 1, head.name, head.mask.value, head.purpose, head.uniform,
                     tuple(out for out, _ in head.values), reads, tuple(map(_rounded, shares, seen)),
                 )  # fmt: skip
             entering = found.columns
 
-    def _read(self, head: Head, found: LayerTrace, entering: Any, place: int, shares: Sequence[Value]) -> TraceRead:
-        keys, gap = self._looks(head, found, entering, place)
+    def _read(
+        self, head: Head, found: LayerTrace, entering: Any, place: int, shares: Sequence[Value], sees: Sequence[bool]
+    ) -> TraceRead:
+        keys, gap = self._looks(head, found, entering, place, np.flatnonzero(sees).tolist())
         weight = sum((_low(shares[key]) for key in keys), Fraction(0))
         hard, soft, error = list[Fraction](), list[Fraction](), Fraction(0)
         for out, _ in head.values:
@@ -399,10 +403,11 @@ class _Both:
             tuple(hard), tuple(soft), error,
         )  # fmt: skip
 
-    def _looks(self, head: Head, found: LayerTrace, entering: Any, place: int) -> tuple[list[int], Fraction | None]:
-        """Where hard attention looks from a place, and the score gap there."""
+    def _looks(
+        self, head: Head, found: LayerTrace, entering: Any, place: int, seen: list[int]
+    ) -> tuple[list[int], Fraction | None]:
+        """Where hard attention looks from a place that sees some, and the score gap there."""
         size = len(self.places)
-        seen = np.flatnonzero(hardmax.visible(head.mask, size, self.program.bos)[place]).tolist()
         if head.uniform:
             return seen, None
         rows = found.rows[head.name]

@@ -28,11 +28,7 @@ STDIN = "-"
 
 def command(request: Request) -> None:
     """The command."""
-    given = list(request.words or [])
-    request = replace(request, files=[] if request.expression is not None else given[:1])
-    files = request.files or []
-    check_source(request)
-    texts = given_texts(given[len(files) :], files)
+    request, texts = words_asked(request)
     with session("eval", request) as current:
         for one in current.read():
             if one.refusal is not None and one.against is None:
@@ -43,7 +39,16 @@ def command(request: Request) -> None:
             current.each(one, partial(_evaluate, current, texts), partial(_evaluate_network, current, texts))
 
 
-def given_texts(words: list[str], files: list[str]) -> list[Source]:
+def words_asked(request: Request) -> tuple[Request, list[Source]]:
+    """The request with its input told from its words, and these."""
+    given = list(request.words or [])
+    request = replace(request, files=[] if request.expression is not None else given[:1])
+    files = request.files or []
+    check_source(request)
+    return request, _texts(given[len(files) :], files)
+
+
+def _texts(words: list[str], files: list[str]) -> list[Source]:
     """The words as written, each with the name under which errors cite it; InputError if there is none."""
     if not words:
         what = f"no word to evaluate after {files[0]}" if files else "no word to evaluate"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,8 +11,8 @@ from hardsim.checking.interrupts import held, interruptible
 from hardsim.checking.options import Request, hold_one_regime
 from hardsim.checking.subject import Subject
 from hardsim.checking.trace import TraceResult, trace_network, trace_of
-from hardsim.cli.eval import given_texts, network_words
-from hardsim.cli.session import Session, check_source, session
+from hardsim.cli.eval import network_words, words_asked
+from hardsim.cli.session import Session, session
 from hardsim.cli.streams import say
 from hardsim.errors import InputError, Source
 from hardsim.files import Sink
@@ -24,11 +23,7 @@ from hardsim.report.trace import print_trace
 
 def command(request: Request) -> None:
     """The command."""
-    given = list(request.words or [])
-    request = replace(request, files=[] if request.expression is not None else given[:1])
-    files = request.files or []
-    check_source(request)
-    texts = given_texts(given[len(files) :], files)
+    request, texts = words_asked(request)
     if len(texts) > 1:
         raise InputError(f"a trace is of one word, not of {len(texts)}", "Trace them one by one.")
     if request.plot is not None:

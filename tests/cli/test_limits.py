@@ -34,7 +34,7 @@ def test_words_of_a_line_each_take_memory_of_their_size(monkeypatch: pytest.Monk
     """With the lines before it in each word's text 10,000 lines would take 50 MB, and ten times as many 5 GB."""
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a\n" * 10_000)))
     tracemalloc.start()
-    words = eval.given_texts(["-"], ["x.ltl"])
+    words = eval._texts(["-"], ["x.ltl"])
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert len(words) == 10_000
