@@ -15,7 +15,7 @@ PLACES = {
         "hardsim.checking.campaign.plan_words",
         "hardsim.checking.campaign.Judge.tally",
     ),
-    "eval": ("hardsim.checking.evaluate._evaluated",),
+    "eval": ("hardsim.checking.evaluate.evaluated",),
     "bound": (
         "hardsim.checking.campaign.words_of",
         "hardsim.checking.campaign.prepare_words",
