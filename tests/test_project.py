@@ -110,6 +110,12 @@ def read_imports(trees: Mapping[str, ast.Module]) -> Imports:
     return imports
 
 
+@cache
+def package_imports() -> Imports:
+    """What each module of the package imports of it."""
+    return read_imports(package_trees())
+
+
 def rank(module: str) -> int:
     """The place of a module in the line."""
     room = module.split(".")[0]
@@ -217,21 +223,21 @@ def imports_of(**sources: str) -> Imports:
 
 
 def test_a_room_imports_only_rooms_above_it() -> None:
-    assert backward_imports(read_imports(package_trees())) == []
+    assert backward_imports(package_imports()) == []
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
-    assert import_cycle(read_imports(package_trees())) == []
+    assert import_cycle(package_imports()) == []
 
 
 def test_the_deciders_share_no_code() -> None:
-    imports = read_imports(package_trees())
+    imports = package_imports()
     assert {"lang.semantics", "lang.desugar", "lang.core", "hard.exact", "hard.parallel", "run.mp"} <= imports.keys()
     assert forbidden_chains(imports) == []
 
 
 def test_the_checker_imports_neither_compiler_nor_prover() -> None:
-    imports = read_imports(package_trees())
+    imports = package_imports()
     assert {module: imports[module] for module in CHECKER} == CHECKER
     for module in CHECKER:
         roots = {name.split(".")[0] for name, _ in imported_names(package_trees()[module], module)}

@@ -501,7 +501,7 @@ def test_random_results_meet_the_schema(kind: type[Record], data: st.DataObject)
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("command", RESULTS)
-@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_documents_hold_the_results_of_their_command_alone(command: str, data: st.DataObject) -> None:
     result = data.draw(values(data.draw(st.sampled_from(RESULTS[command]))))

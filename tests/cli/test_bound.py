@@ -276,6 +276,7 @@ def test_settings_do_not_change_a_plot() -> None:
         assert draw([]) == plain
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("end", "begins"), [(".png", b"\x89PNG\r\n"), (".pdf", b"%PDF-1."), (".svg", b"<?xml ")])
 def test_a_plot_is_what_its_name_ends_in(
     hardsim: Any, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch, end: str, begins: bytes

@@ -72,13 +72,15 @@ BLOCKS = [block for path in PAGES for block in blocks_of(path)]
 
 
 def of_kind(kind: str) -> list[Any]:
-    """The parameters of a test of all blocks of a kind."""
+    """The parameters of a test of all blocks of a kind; those of the README are always run."""
 
-    def marks(remark: str) -> list[pytest.MarkDecorator]:
-        return [pytest.mark.slow] if remark == "slow" else []
+    def marks(block: Block) -> list[pytest.MarkDecorator]:
+        if block.remark == "slow":
+            return [pytest.mark.slow]
+        return [] if block.place.startswith("README") else [pytest.mark.sweep(every=2)]
 
     found = [block for block in BLOCKS if block.kind == kind]
-    return [pytest.param(block.text, id=block.place, marks=marks(block.remark)) for block in found]
+    return [pytest.param(block.text, id=block.place, marks=marks(block)) for block in found]
 
 
 def by_page(found: list[Any]) -> list[Any]:

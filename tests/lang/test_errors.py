@@ -378,10 +378,10 @@ DOUBLING = ["alphabet: a b", "let x0 = a", *(f"let x{k + 1} = x{k} & x{k}" for k
     ("text", "column", "message"),
     [
         ("!" * 5001 + "a", 5001, "nesting beyond 5000 levels"),
-        ("!" * 100_000 + "a", 5001, "nesting beyond 5000 levels"),
+        pytest.param("!" * 100_000 + "a", 5001, "nesting beyond 5000 levels", marks=pytest.mark.slow),
         ("! " * 5001 + "(a)", 10001, "nesting beyond 5000 levels"),
         ("a & " + "!" * 5000 + "a", 5004, "nesting beyond 5000 levels"),
-        ("(" * 100_000, 100_000, "this bracket is never closed: ("),
+        pytest.param("(" * 100_000, 100_000, "this bracket is never closed: (", marks=pytest.mark.slow),
         ("#[" * 6000, 11_999, "this bracket is never closed: #["),
         ("! F(" * 3000 + "a" + ")" * 3000, 10001, "nesting beyond 5000 levels"),
         ("a U " * 5001 + "a", 20003, "nesting beyond 5000 levels"),
