@@ -118,7 +118,7 @@ def _value(node: ast.expr, names: dict[str, Fraction]) -> Fraction | bool:
 
 
 def _power(base: Fraction, exponent: Fraction) -> Fraction:
-    if exponent.denominator != 1 or (base == 0 and exponent < 0) or (base and abs(exponent) > 10**4):
+    if exponent.denominator != 1 or (base == 0 and exponent < 0) or (abs(base) not in (0, 1) and abs(exponent) > 10**4):
         raise NoValueError("a power")
     return Fraction(base ** int(exponent))
 

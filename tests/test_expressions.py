@@ -82,7 +82,12 @@ def wanted(text: str, **names: int) -> Fraction | bool | None:
 @given(st.one_of(numbers(3), truths(2)), st.integers(1, 9), st.integers(1, 9), st.integers(-3, 5))
 @also(("-2**2", 1, 1, 1), ("2**-1", 1, 1, 1), ("1 < 2 == 2", 1, 1, 1), ("not 1 < 2 and 3 < 2 or 1 == 1", 1, 1, 1))
 @also(("x != 0 and n % x == 0", 1, 4, 0), ("-7 // 2 * 2 % 5", 1, 1, 1), ("(-1)**i*i**2/(3*n)", 3, 5, 1))
-@also(("0**3**i", 9, 1, 1), ("n % 3 == 2 and not i > 4", 4, 5, 1), ("i - 49*((i//1)/(49//1))", 1, 1, 1))
+@also(
+    ("0**3**i", 9, 1, 1),
+    ("1**2**2**i", 4, 1, 0),
+    ("n % 3 == 2 and not i > 4", 4, 5, 1),
+    ("i - 49*((i//1)/(49//1))", 1, 1, 1),
+)
 def test_values_are_those_of_exact_arithmetic(text: str, i: int, n: int, x: int) -> None:
     assert found(text, i=i, n=n, x=x) == wanted(text, i=i, n=n, x=x)
     assert type(found(text, i=i, n=n, x=x)) is type(wanted(text, i=i, n=n, x=x))
