@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from itertools import count
 from importlib.resources import files
+from itertools import count
 from typing import Any
 
 from hardsim.checking.trace import TraceHead, TraceResult
