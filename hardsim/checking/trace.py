@@ -231,7 +231,8 @@ class TraceResult(Record):
         """The word through the layers, for a notebook."""
 
         def line(cells: list[str], kind: str) -> str:
-            told = (escape(visible(cell.replace("\n", " ").strip())) for cell in cells)
+            told = ("<br>".join(escape(visible(part)) for part in cell.split("\n")) for cell in cells)
+            told = (f"&emsp;{one.lstrip()}" if one.startswith(" ") else one for one in told)
             return f"<tr>{''.join(f'<{kind}>{one}</{kind}>' for one in told)}</tr>"
 
         tables = [

@@ -158,6 +158,12 @@ def test_logits_of_a_network_that_others_made() -> None:
                 assert exp(float(read.gap)) == pytest.approx(others[0] / others[1], rel=1e-3)
 
 
+def test_a_notebook_shows_positions_apart_from_their_symbols_and_what_belongs_to_a_row_below_it() -> None:
+    html = hardsim.load("parity").trace("10")._repr_html_()
+    assert "<th>layer 1</th><th>1<br>1</th><th>2<br>0</th>" in html
+    assert "<td>#[1].some: #[1] &gt; 0</td><td>1</td><td>1</td></tr><tr><td>&emsp;margin</td>" in html
+
+
 # ---- what is refused ----
 
 
