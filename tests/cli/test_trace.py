@@ -66,6 +66,12 @@ def test_a_network_that_others_made(hardsim: Cli, tmp_path: Path) -> None:
     assert row[-3:] == ["0", "0,1", "0,1,2"]
 
 
+def test_the_outputs_of_a_network_fold(hardsim: Cli) -> None:
+    found = hardsim("trace", "networks/majority", "0011010").clean()
+    assert max(map(len, found.out.splitlines())) <= 80
+    assert "<pad> -" in " ".join(found.out.split())
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
