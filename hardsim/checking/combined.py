@@ -20,11 +20,11 @@ from hardsim.errors import Contradiction
 from hardsim.program.regimes import REGIMES
 
 LONGEST = 64
-"""The length up to which a check asks the prover of formulas, which costs the square of it."""
-LONGEST_MODEL = 24
-"""The same for programs, in positions of the padded word."""
+"""The length up to which a check asks the prover, which costs the square of it."""
+MOST_POSITIONS = 256
+"""Positions of the padded word up to which it asks about a program."""
 
-
+TOO_LONG = f"a check asks the prover up to length {LONGEST}"
 NO_PROOF = "there is no proof for networks that others made yet, so that words alone are certified"
 
 
@@ -38,8 +38,8 @@ def check_with_proof(
     """Check a network, after the prover has been asked about all words of these lengths.
 
     The prover is asked under engine `auto`: about what was compiled from formulas in the regimes that converge, up to
-    length LONGEST; about programs and models whose gaps and ranges follow from their weights, unless a temperature was
-    given.
+    length LONGEST; about programs and models whose gaps and ranges follow from their weights, up to MOST_POSITIONS too,
+    unless a temperature was given.
 
     A result that agrees has some words to show, a mismatch the place where it begins.
 
@@ -96,15 +96,17 @@ def _unasked(subject: Subject, options: CheckOptions) -> str | None:
             return gaps
         if not REGIMES[subject.program.regime].converges:
             return f"regime '{subject.program.regime}' is not sharp enough at every length"
-        return f"a check asks the prover up to length {LONGEST}" if options.max_n > LONGEST else None
+        return TOO_LONG if options.max_n > LONGEST else None
     if not subject.structural and subject.kind == "srasp":
         return f"an integer of the program may leave the range -n to n ({ask})"
     if isinstance(subject.law, str):
         return f"{gaps}: {subject.law}"
     if subject.schedule is not None:
         return "the temperature was given, and a check asks the prover about its own"
-    if len(subject.prepared((subject.alphabet[0],) * options.max_n)) > LONGEST_MODEL:
-        return f"a check asks the prover about programs up to {LONGEST_MODEL} positions"
+    if options.max_n > LONGEST:
+        return TOO_LONG
+    if len(subject.prepared((subject.alphabet[0],) * options.max_n)) > MOST_POSITIONS:
+        return f"a check asks the prover about programs up to {MOST_POSITIONS} positions, with their padding"
     return None
 
 

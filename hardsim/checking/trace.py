@@ -2,7 +2,8 @@
 
 The softmax run is in balls (or in mpmath), so that what is said of it are bounds: at least so much weight is where hard
 attention looks, and what a head reads is off by no more than its error. Of a network that others made there is no hard
-run beside it: hard attention with its own logits is what is shown, where it is certain which one is the largest.
+run beside it: hard attention with its own logits is what is shown, the mean over those that are not told apart from the
+largest.
 """
 
 from __future__ import annotations
@@ -82,7 +83,8 @@ class TraceRead(Record):
 
     query: Position
     keys: tuple[int, ...]
-    """Where hard attention looks; none: nothing is seen, or it is not certain which logit is the largest."""
+    """Where hard attention looks; none: nothing is seen. Of a network that others made those whose logits are not told
+    apart from the largest, of which average hard attention takes the mean."""
     weight: Lower
     """At least so much of the attention of softmax is there, all together."""
     gap: Lower | None
@@ -229,7 +231,8 @@ class TraceResult(Record):
         """The word through the layers, for a notebook."""
 
         def line(cells: list[str], kind: str) -> str:
-            told = (escape(visible(cell.replace("\n", " ").strip())) for cell in cells)
+            told = ("<br>".join(escape(visible(part)) for part in cell.split("\n")) for cell in cells)
+            told = (f"&emsp;{one.lstrip()}" if one.startswith(" ") else one for one in told)
             return f"<tr>{''.join(f'<{kind}>{one}</{kind}>' for one in told)}</tr>"
 
         tables = [
@@ -464,12 +467,13 @@ def trace_network(subject: Foreign, word: Word, engine: str = "auto", dps: int |
     answers = NetworkJudge(subject, dps, engine).evaluation(word)
     bits = FOREIGN_BITS if dps is None else max(FOREIGN_BITS, dps * 1000 // 301 + 1)
     arithmetic: Any = MpArithmetic(int(bits * 0.301)) if engine == MPMATH else BallArithmetic(bits)
+    near = Fraction(1, 2 ** (bits // 2)) if engine == MPMATH else Fraction(0)  # mpmath rounds, and knows no bounds
     forward = DenseForward(network, arithmetic)
     heads = []
     for number, head, rows in forward.attention(len(word), tokens):
         with arithmetic.precision():
             shares = [forward.shares(row) for row in rows]
-            reads = tuple(_looked(query, row, shares[query]) for query, row in enumerate(rows))
+            reads = tuple(_looked(query, row, shares[query], near) for query, row in enumerate(rows))
             seen = [[one is not None for one in row] for row in rows]
             whole = tuple(map(_rounded, shares, seen))
         uniform = all(read.gap is None for read in reads)
@@ -482,12 +486,11 @@ def trace_network(subject: Foreign, word: Word, engine: str = "auto", dps: int |
     )  # fmt: skip
 
 
-def _looked(query: int, logits: Row, shares: Row) -> TraceRead:
-    """Where the largest logit is, if that is certain, and how far it is from the next one."""
+def _looked(query: int, logits: Row, shares: Row, near: Fraction) -> TraceRead:
+    """The keys whose logits are not told apart from the largest, and how far it is from the next one."""
     seen = {key: bounds(logit) for key, logit in enumerate(logits) if logit is not None}
-    top = max(seen, key=lambda key: seen[key][0])
-    others = [high for key, (_, high) in seen.items() if key != top]
-    gap = seen[top][0] - max(others) if others else None
-    certain = gap is None or gap > 0
-    weight = _low(shares[top]) if certain else Fraction(0)
-    return TraceRead(query, (top,) if certain else (), weight, gap if certain else None)
+    top = max(low for low, _ in seen.values())
+    keys = tuple(key for key, (_, high) in seen.items() if high >= top - near)
+    others = [high for key, (_, high) in seen.items() if key not in keys]
+    weight = sum((_low(shares[key]) for key in keys), Fraction(0)) if others else Fraction(1)
+    return TraceRead(query, keys, weight, top - max(others) if others else None)

@@ -13,7 +13,7 @@ from hardsim.checking.crews import Crews, crews
 from hardsim.checking.foreign import Foreign
 from hardsim.checking.interrupts import held, interruptible
 from hardsim.checking.options import ALL, Request
-from hardsim.checking.result import AUTO, MPMATH, CheckResult, Verdict
+from hardsim.checking.result import AUTO, MPMATH, UNASKED, CheckResult, Verdict
 from hardsim.checking.subject import Subject, Target
 from hardsim.cli.estimate import announce, bar, check_cost
 from hardsim.cli.pin import hold_pinnable, hold_placed, pin
@@ -125,8 +125,10 @@ class Work:
         if wanted is None or not result.agreed or result.verdict.reaches(wanted):
             return ""
         if wanted is Verdict.PROVED:
-            advice = "The prover did not settle it (it is asked under --engine auto up to length 64): `hardsim prove` "
-            advice += "says why."
+            proof = result.proof or ""
+            advice = "The prover did not settle it: `hardsim prove` says why."
+            if proof.startswith(UNASKED):
+                advice = f"The prover was not asked: {proof.removeprefix(UNASKED)}."
         elif result.engine == MPMATH:
             advice = f"mpmath encloses nothing: use --engine {AUTO}, the default."
         elif not result.words:

@@ -108,4 +108,5 @@ def _told(result: FormatResult, request: Request) -> Telling:
         elif result.line is not None:
             screen.raw(f"{result.input} {said}")
 
-    return Telling(result.input, None, "", said, tell, tell)
+    place = None if result.line is None or result.written else (result.line, 1)
+    return Telling(result.input, None, "", said, tell, tell, place=place)

@@ -34,6 +34,8 @@ from hardsim.report.numbers import plural
 from hardsim.report.screen import Screen
 
 ADVICE = "Make the report again with `hardsim report`."
+VERSIONS = ("version", "schema_version")
+"""What a document says of the program that wrote it, and not of its inputs."""
 MOST, LONGEST = 20, 60
 """Differences that are told, and characters of a value."""
 
@@ -55,7 +57,7 @@ def command(request: Request) -> None:
     kept = replace(read_json(read_bytes(place / COMMAND), str(place / COMMAND)), advice=ADVICE)
     asked = replace(_asked(kept, place), workers=request.workers, quiet=request.quiet)
     before = read_json(read_bytes(place / RESULTS), str(place / RESULTS))
-    told = [*_changed(kept, place), *_versions(kept)]
+    told, others = [*_changed(kept, place)], [*_versions(kept)]
     streams.hush(quiet=True)  # what was to be said is in the report
     with tempfile.TemporaryDirectory() as scratch:
         document = Path(scratch, RESULTS)
@@ -63,11 +65,17 @@ def command(request: Request) -> None:
         if found.code == streams.INTERRUPTED:
             raise typer.Exit(found.code)
         now = read_json(read_bytes(document), RESULTS)
-    differing = list(differences(before.value, now.value))
-    for line in told:
+    differing = list(differences(_results(before.value), _results(now.value)))
+    others += [
+        f"{RESULTS}: {path} {_short(one)} then, {_short(other)} now"
+        for path, one, other in differences(before.value, now.value)
+        if path == "schema_version"
+    ]
+    for line in told + others:
         screen.line(line)
     same = ("IDENTICAL", "bold green"), ("DIFFERS", "bold red")
-    rest = f": {plural(len(differing), 'value')}" if differing else ""
+    rest = ": all results, with other versions" if others else ""
+    rest = f": {plural(len(differing), 'value')}" if differing else rest
     screen.line(same[bool(differing)], f"  {place}{rest}", folds=False)
     for path, one, other in differing[:MOST]:
         screen.line(f"  {path}: {_short(one)} then, {_short(other)} now", folds=False)
@@ -136,6 +144,12 @@ def _versions(kept: Reader) -> Iterator[str]:
     for name in sorted(then.keys() | now.keys()):
         if then.get(name) != now.get(name):
             yield f"{name}: {then.get(name, 'nothing')} then, {now.get(name, 'nothing')} now"
+
+
+def _results(document: Any) -> Any:
+    """A document without what its program says of itself."""
+    known = isinstance(document, dict)
+    return {key: value for key, value in document.items() if key not in VERSIONS} if known else document
 
 
 def differences(then: Any, now: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import shlex
 import shutil
 import tempfile
@@ -36,7 +37,7 @@ from hardsim.cli.session import Session, check_source, session
 from hardsim.cli.streams import note, say
 from hardsim.errors import InputError, Undecided
 from hardsim.examples import located
-from hardsim.files import PARTIAL, is_directory
+from hardsim.files import PARTIAL, is_directory, read_bytes
 from hardsim.report import latex, page
 from hardsim.report.check import Listing
 from hardsim.report.parts import Making, Part
@@ -52,6 +53,11 @@ LEFT_OUT = ("files", "directory", "workers", "quiet")
 KEPT = [name for name in COMMANDS["report"].fields if name not in LEFT_OUT]
 """The options on which results depend."""
 PACKAGES = ("numpy", "mpmath", "python-flint")
+FORMULA, DEFINING = ".ltl", (".ltl", ".srasp", ".cr")
+"""Files with definitions, of which a formula may be alone."""
+PARTS = re.compile(r"\s*(let|pred)\b")
+ASIDE = re.compile(r"\s*(//|(alphabet|props|source|accept|reject|map)\s*:)")
+"""Lines that define, and lines that do not say what is computed, or that the theorem says otherwise."""
 
 
 def command(request: Request) -> None:
@@ -128,7 +134,7 @@ class _Parts:
         """A formula in a regime, a program or a model. What there is no proof of, or no bound, is a remark."""
         current = self.current
         self.work.check(subject)
-        part = Part(current.found[-1], subject.alphabet)
+        part = Part(current.found[-1], subject.alphabet, definitions=definitions_of(subject.name))
         if part.check.agreed and not current.interrupted:
             part = replace(part, proof=self._tried("no argument for every length", subject, self._proof))
         if not current.interrupted:
@@ -167,6 +173,16 @@ class _Parts:
             found = bound_report(target, options, BoundOptions(), None if shown is None else shown.update, crew)
             self.current.conclude(found.agreed, False, f"the report on {subject.name} is partial" * found.partial)
         return found
+
+
+def definitions_of(name: str) -> tuple[str, ...]:
+    """The lines of a program, or of a formula that names parts of it, but for comments, examples and the alphabet; none
+    of an expression or a network as data."""
+    if not name.endswith(DEFINING) or not os.path.isfile(name):
+        return ()
+    lines = read_bytes(name).decode("utf-8-sig").splitlines()
+    found = tuple(line.rstrip() for line in lines if line.strip() and not ASIDE.match(line))
+    return () if name.endswith(FORMULA) and not any(PARTS.match(line) for line in found) else found
 
 
 # ---- what is written ----

@@ -72,6 +72,8 @@ class Telling:
     brief: Print
     word: Word | None = None
     alphabet: Sequence[str] = ()
+    place: tuple[int, int] | None = None
+    """The line and the column of the file that it is about, from 1."""
 
 
 class Session:
@@ -392,7 +394,7 @@ class Session:
             Outcome(
                 shown.input, shown.regime, ending, code, message, self._seconds(), shown.verdict, shown.reach,
                 word="" if shown.word is None else shown_word(shown.word, shown.alphabet),
-                details="\n".join([_printed(shown.brief), *reasons]), file=is_file(shown.input),
+                details="\n".join([_printed(shown.brief), *reasons]), place=shown.place, file=is_file(shown.input),
             )
         )  # fmt: skip
 

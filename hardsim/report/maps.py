@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from importlib.resources import files
+from itertools import count
 from typing import Any
 
 from hardsim.checking.trace import TraceHead, TraceResult
@@ -27,7 +28,13 @@ CELL, LEAST_SIDE = 0.16, 2.2
 """Inches that a position takes, and that a map has at least."""
 FEW = 24
 """Positions up to which cells have lines between them, and symbols are large."""
+ALL_NUMBERED, APART = 12, 5
+"""Positions up to which each has its number, and how far apart numbers are of more."""
+TALLEST = 1.5
+"""Height of a picture, as a multiple of its width, from which on maps stand beside each other."""
 UNSEEN = "#e4e4e4"
+NUMBER = "#6a6a6a"
+"""The colour of positions' numbers."""
 COARSE = 100
 """Dots to the inch of a .png of many positions."""
 
@@ -64,21 +71,27 @@ def drawn(result: TraceResult, heads: Sequence[TraceHead], path: str) -> str | b
 
 
 def maps(result: TraceResult, heads: Sequence[TraceHead], form: str) -> bytes:
-    """A row for each head: hard attention, softmax."""
+    """A pair of maps for each head, hard attention and softmax: below each other, many side by side too."""
     symbols = [shortened(visible(symbol), LONGEST_SYMBOL) for symbol in result.symbols]
     side = max(LEAST_SIDE, CELL * len(symbols))
+    width, height = 2 * side + 2.4, side + 1.1
+    across = next(k for k in count(1) if -(-len(heads) // k) * height <= TALLEST * k * width)
+    down = -(-len(heads) // across)
 
-    def rows(figure: Any) -> None:
+    def pairs(figure: Any) -> None:
         figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.08)  # labels are cut off at the edge with less
-        for row, head in zip(figure.subplots(len(heads), 2, squeeze=False), heads, strict=True):
+        places = figure.subplots(down, 2 * across, squeeze=False).reshape(-1, 2)
+        for axes in places[len(heads) :].flat:
+            axes.remove()
+        for (left, right), head in zip(places, heads, strict=False):
             about = shortened(visible(head.name), LONGEST_TITLE)
-            _map(row[0], head.hard, f"layer {head.layer}, {about}: hard", symbols, result.first)
+            _map(left, head.hard, f"layer {head.layer}, {about}: hard", symbols, result.first)
             weights = [[None if one is None else float(one) for one in line] for line in head.weights]
-            figure.colorbar(_map(row[1], weights, "soft", symbols, result.first), ax=row[1], label="weight", shrink=0.8)
+            figure.colorbar(_map(right, weights, "soft", symbols, result.first), ax=right, label="weight", shrink=0.8)
 
-    size = (2 * side + 2.4, len(heads) * (side + 0.8) + 0.4)
     dots = DOTS if len(symbols) <= FEW else COARSE
-    return picture(size, rows, form, {"font.size": 8.0, "hatch.linewidth": 0.3, "figure.dpi": dots})
+    settings = {"font.size": 8.0, "hatch.linewidth": 0.3, "figure.dpi": dots}
+    return picture((across * width, down * height + 0.4), pairs, form, settings)
 
 
 def _map(axes: Any, rows: Sequence[Sequence[float | None]], title: str, symbols: Sequence[str], first: int) -> Any:
@@ -95,31 +108,30 @@ def _map(axes: Any, rows: Sequence[Sequence[float | None]], title: str, symbols:
     axes.set_ylabel("reads (query)")
     few = len(symbols) <= FEW
     size = 8.0 if few else 7.0
-    named = [_below(k, one, first) for k, one in enumerate(symbols)]
-    across = axes.set_xticks(range(len(symbols)), named, parse_math=False)
-    named = [_beside(k, one, first) for k, one in enumerate(symbols)]
-    down = axes.set_yticks(range(len(symbols)), named, parse_math=False)
+    across = axes.set_xticks(range(len(symbols)), symbols, parse_math=False)
+    axes.set_yticks(range(len(symbols)), symbols, parse_math=False)
     for tick, symbol in zip(across, symbols, strict=True):
         tick.label1.set_rotation(90 if len(symbol) > 2 else 0)
-    for tick in (*across, *down):
-        tick.label1.set_fontsize(size)
-    axes.tick_params(length=2 if few else 0, pad=1)
+    axes.tick_params(bottom=False, left=False, pad=2, labelsize=size)
+    _number(axes, [k for k in range(len(symbols)) if numbered(k, len(symbols), first)], first)
     if few:
         _rule(axes, len(symbols))
     return shown
 
 
-def _numbered(k: int, first: int) -> bool:
-    """Whether the position with that index has its number on the axes."""
-    return (k + first) % 5 == 0 or k == 0
+def numbered(k: int, size: int, first: int) -> bool:
+    """Whether of so many positions the one with that index has its number on the axes."""
+    return size <= ALL_NUMBERED or (k + first) % APART == 0 or k == 0
 
 
-def _below(k: int, symbol: str, first: int) -> str:
-    return f"{symbol}\n{k + first}" if _numbered(k, first) and len(symbol) <= 2 else symbol
-
-
-def _beside(k: int, symbol: str, first: int) -> str:
-    return f"{k + first}  {symbol}" if _numbered(k, first) else symbol
+def _number(axes: Any, places: Sequence[int], first: int) -> None:
+    """The numbers of positions, on the sides where no symbols are: a symbol may be a digit."""
+    texts = [str(k + first) for k in places]
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.remove_overlapping_locs = False  # a position has its symbol and its number
+        axis.set_ticks(places, texts, minor=True)
+    sides = {"labeltop": True, "labelbottom": False, "labelright": True, "labelleft": False}
+    axes.tick_params(which="minor", bottom=False, left=False, pad=2, labelsize=6.0, labelcolor=NUMBER, **sides)
 
 
 def _rule(axes: Any, count: int) -> None:

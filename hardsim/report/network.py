@@ -33,7 +33,7 @@ from hardsim.report.screen import Screen, columns
 from hardsim.visible import visible
 
 JUDGED_COLUMNS = columns("n", "words\njudged", "mismatches", "undecided", "least\nmargin", "=a word with it")
-OUTPUT_COLUMNS = columns("position", "<token", "<says", "<wanted", "<outputs")
+OUTPUT_COLUMNS = columns("position", "<token", "<says", "<wanted", "~outputs")
 MOST_OUTPUTS = 8
 """Outputs of a place that a table shows."""
 OUTPUT_DIGITS = 6

@@ -8,10 +8,12 @@ from hardsim.checking.bound import BoundResult
 from hardsim.checking.prove import ProofResult
 from hardsim.checking.result import CheckResult
 from hardsim.lang.valuations import Alphabet, listed
-from hardsim.report.blocks import Block, Blocks, blocks_of
+from hardsim.report.blocks import Block, Blocks, Table, blocks_of
 from hardsim.report.bound import print_bound
 from hardsim.report.check import model_line, named, print_check, titles
 from hardsim.report.prove import print_every_length, print_proof_verdict
+from hardsim.report.screen import columns
+from hardsim.visible import visible
 
 DECIMALS = "Decimal numbers are shown to three digits; results.json has all that are known."
 AGAIN = "Typed where this page lies, this makes the report anew; hardsim replay runs it again and compares."
@@ -29,6 +31,8 @@ class Part:
     alphabet: Alphabet
     proof: ProofResult | None = None
     bound: BoundResult | None = None
+    definitions: tuple[str, ...] = ()
+    """The lines of a formula or program file that say what is computed."""
 
     @property
     def title(self) -> str:
@@ -62,7 +66,9 @@ class Part:
     def network(self) -> tuple[Block, ...]:
         """What the theorem is about."""
         about = [("alphabet", listed(self.alphabet, LONGEST)), ("network", model_line(self.check.model))]
-        return blocks_of(Blocks.facts, [*titles(self.check), *about])
+        found = blocks_of(Blocks.facts, [*titles(self.check), *about])
+        rows = tuple((visible(line),) for line in self.definitions)
+        return (*found, Table(tuple(columns("=definitions")), rows)) if rows else found
 
     @property
     def argument(self) -> tuple[Block, ...]:

@@ -99,7 +99,8 @@ def picture(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    usual = {"svg.hashsalt": "hardsim", "svg.fonttype": "none", "figure.dpi": DOTS}
+    # An .svg names all fonts of the family in every text; matplotlib brings this one.
+    usual = {"svg.hashsalt": "hardsim", "svg.fonttype": "none", "font.sans-serif": ["DejaVu Sans"], "figure.dpi": DOTS}
     with style.context(usual | dict(settings), after_reset=True):
         figure = Figure(figsize=size, layout="constrained")
         FigureCanvasAgg(figure)  # saving takes that of the format

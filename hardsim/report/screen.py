@@ -224,12 +224,16 @@ class _Part:
     below: Sequence[Sequence[tuple[Field, str]]]
     names: Sequence[str]
     """What stands alone above each row, if anything does: names that leave the numbers no room."""
+    about: str
+    """The header of these names, which stands above the others; empty if there is none."""
     width: int
 
     def lines(self) -> Iterator[tuple[str, int]]:
         """Its lines, each with the number of its row, HEADER or RULE."""
         heads = [column.header.split("\n") for column in self.columns]
         depth = max(map(len, heads), default=0)
+        if self.about:
+            yield self.about, HEADER
         for level in range(depth):
             names = [head[level - depth + len(head)] if level - depth + len(head) >= 0 else "" for head in heads]
             yield self._line(names), HEADER
@@ -292,6 +296,7 @@ def _parts(columns: Sequence[Field], rows: Sequence[Sequence[str]], width: int) 
             [columns[k] for k in apart] if not place else [],
             [[(columns[k], row[k]) for k in apart if row[k] != NOTHING] if not place else [] for row in rows],
             [row[0] for row in rows] if alone else [],
+            columns[0].header.replace("\n", " ") if alone else "",
             width,
         )
         for place, group in enumerate(groups)

@@ -17,25 +17,25 @@ DETAILS = columns("position", "<symbol", "<looks at", "weight\nthere", "score\ng
 
 def print_trace(screen: Screen, result: TraceResult, names: Sequence[str], alphabet: Sequence[str]) -> None:
     """The word through the layers; or position by position what some heads read."""
-    screen.head(
-        result.input,
-        [
-            ("word", shown_word(result.word, alphabet)),
-            ("network", model_line(result.model)),
-            ("weight", "of softmax where hard attention looks, at least"),
-            ("error", "of softmax against hard attention, at most"),
-        ],
-    )
+    foreign = result.kind == "network"
+    looked = "of softmax where hard attention looks, at least"
+    told = "of softmax at the largest logits, at least; logits that are not told apart count as equal"
+    facts = [
+        ("word", shown_word(result.word, alphabet)),
+        ("network", model_line(result.model)),
+        ("weight", told if foreign else looked),
+    ]
+    screen.head(result.input, facts if foreign else [*facts, ("error", "of softmax against hard attention, at most")])
     if names:
         for head in result.chosen(names):
             _print_head(screen, result, head)
     else:
         for layer in range(1, result.model.layers + 1):
             _print_layer(screen, result, layer)
-    screen.raw()
-    if result.kind == "network":
+    if foreign:
         print_outputs(screen, [result.answers], alphabet)
     else:
+        screen.raw()
         print_evaluations(screen, [result.answers], alphabet)
         screen.raw()
 

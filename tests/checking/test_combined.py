@@ -12,7 +12,7 @@ import pytest
 
 from hardsim.checking import combined
 from hardsim.checking.campaign import CheckOptions, Progress, check_subject
-from hardsim.checking.combined import LONGEST, check_with_proof
+from hardsim.checking.combined import LONGEST, MOST_POSITIONS, check_with_proof
 from hardsim.checking.prove import ProofResult, prove_attention, prove_subject
 from hardsim.checking.result import CheckResult, Mismatch, Verdict
 from hardsim.checking.subject import Subject
@@ -20,7 +20,7 @@ from hardsim.errors import Contradiction
 from hardsim.network.numbers import Mask
 from tests.attention_models import some_a
 from tests.networks import edited_head
-from tests.subjects import at_temperature, compiled, known, program_of, subject_of
+from tests.subjects import at_temperature, compiled, known, program_of, shipped, subject_of
 
 SOME_A = "alphabet: a b\nY(i) := leftmost_j[1, Q_a(j)] 1 : 0\n"
 
@@ -143,11 +143,18 @@ def test_models_and_temperatures_that_are_not_asked_about(tmp_path: Path, asked:
     assert check_with_proof(at_temperature(subject, "1/1000"), sparse).verdict is Verdict.CERTIFIED
     model = subject_of(tmp_path, some_a())
     assert check_with_proof(model, sparse).verdict is Verdict.CERTIFIED
-    padded = program_of(tmp_path, f"pad: len + 24\n{SOME_A}".replace("pad", "alphabet: a b\npad", 1).replace(
-        "\nalphabet: a b\nY", "\nY"))  # fmt: skip
-    assert len(padded.prepared(("a",))) == 25
+    padded = program_of(tmp_path, SOME_A.replace("a b\n", f"a b\npad: len + {MOST_POSITIONS}\n"))
+    assert len(padded.prepared(("a",))) == MOST_POSITIONS + 1
     assert check_with_proof(padded, sparse).verdict is Verdict.CERTIFIED
+    long = CheckOptions(max_n=LONGEST + 1, exhaustive=0, samples=0)
+    assert check_with_proof(subject, long).verdict is Verdict.CERTIFIED
     assert asked == []
+
+
+def test_a_program_that_pads_is_asked_about_as_far_as_its_checks_go(asked: list[int]) -> None:
+    """Of marked_square, which takes the square of a length, the prover needs no words."""
+    result = check_with_proof(shipped("marked_square.srasp"), CheckOptions(max_n=5, exhaustive=0, samples=0))
+    assert (result.verdict, asked) == (Verdict.PROVED, [5])
 
 
 def test_a_program_whose_hard_attention_is_wrong_is_refuted_not_a_defect(tmp_path: Path) -> None:

@@ -130,13 +130,16 @@ def test_ties_are_looked_at_together() -> None:
 # ---- networks that others made ----
 
 
-def test_a_mean_of_all_has_no_largest_logit() -> None:
-    result = model_of(mean_of_a()).trace("aba")
+@pytest.mark.parametrize("engine", ["auto", "mpmath"])
+def test_hard_attention_takes_the_mean_of_equal_logits(engine: str) -> None:
+    result = model_of(mean_of_a()).trace("aba", engine=engine)
     (head,) = result.heads
     assert head.uniform
     for query, row in enumerate(soft_rows(head)):
         assert row[: query + 1] == pytest.approx(1 / (query + 1), abs=1e-6)
-    assert [read.keys for read in head.reads] == [(0,), (), ()]
+    assert [read.keys for read in head.reads] == [(0,), (0, 1), (0, 1, 2)]
+    assert all(read.weight == 1 and read.gap is None for read in head.reads)
+    assert np.allclose(np.array(head.hard, dtype=float)[:, 0], [1, 1 / 2, 1 / 3])
     assert result.values == ()
 
 
@@ -146,12 +149,18 @@ def test_logits_of_a_network_that_others_made() -> None:
     result = model_of(network).trace("abab")
     for head in result.heads:
         for read, row in zip(head.reads, soft_rows(head), strict=True):
-            if read.keys and len(head.reads) > 1 and read.query:
+            if read.query and not head.uniform:
                 (key,) = read.keys
                 others = sorted(row[: read.query + 1], reverse=True)
                 assert row[key] == others[0]
                 assert read.gap is not None
                 assert exp(float(read.gap)) == pytest.approx(others[0] / others[1], rel=1e-3)
+
+
+def test_a_notebook_shows_positions_apart_from_their_symbols_and_what_belongs_to_a_row_below_it() -> None:
+    html = hardsim.load("parity").trace("10")._repr_html_()
+    assert "<th>layer 1</th><th>1<br>1</th><th>2<br>0</th>" in html
+    assert "<td>#[1].some: #[1] &gt; 0</td><td>1</td><td>1</td></tr><tr><td>&emsp;margin</td>" in html
 
 
 # ---- what is refused ----

@@ -55,7 +55,7 @@ def test_check_says_which_files_would_change(hardsim: Cli, tmp_path: Path, loose
     outcome = hardsim("fmt", "--check", tmp_path).clean(code=1)
     assert outcome.out == f"{loose} would be changed from line 3 on: a S b  // here\n"
     assert loose.read_text() == LOOSE
-    hardsim("fmt", "--check", "--format", "github", loose).exits(1, f"::error file={loose}")
+    hardsim("fmt", "--check", "--format", "github", loose).exits(1, f"::error file={loose},line=3,col=1,")
     (first, _) = hardsim("fmt", "--check", "--json", "-", loose, good).exits(1).json["results"]
     assert (first["canonical"], first["line"]) == (False, 3)
 

@@ -20,6 +20,8 @@ from hardsim.errors import InputError
 from hardsim.examples import formulas_directory
 from hardsim.files import PARTIAL
 from hardsim.network.reader import Decimal
+from hardsim.report.document import SCHEMA_VERSION as SCHEMA
+from hardsim.version import __version__
 from tests.cli.conftest import SINCE, interrupt, written
 from tests.documents import VALIDATOR
 from tests.report.test_latex import compiled
@@ -254,6 +256,37 @@ def test_other_versions_are_named(hardsim: Any, report: Path) -> None:
     written(report / "inputs" / "more.txt", "")
     outcome = hardsim("replay", report)
     outcome.clean("numpy: 0.1 then, ", "inputs/more.txt: was added after the report was written", "IDENTICAL")
+
+
+def rewritten(report: Path, *changes: tuple[str, str]) -> None:
+    """A report as another version of hardsim would have written it, with some of its text changed (numbers of a parsed
+    document have fewer digits)."""
+    results = report / "results.json"
+    text = results.read_text(encoding="utf-8")
+    own = (f'"version": "{__version__}"', '"version": "0.0.1"'), (f'"schema_version": {SCHEMA}', '"schema_version": 1')
+    for old, new in (*own, *changes):
+        assert old in text
+        text = text.replace(old, new, 1)
+    written(results, text)
+
+    def signed(kept: Any) -> None:
+        kept["versions"]["hardsim"] = "0.0.1"
+        kept["sha256"]["results.json"] = sha256(results.read_bytes()).hexdigest()
+
+    edited(report / "command.json", signed)
+
+
+def test_another_version_with_the_same_results_is_identical(hardsim: Any, report: Path) -> None:
+    rewritten(report)
+    *told, verdict = hardsim("replay", report).clean(code=0).out.splitlines()
+    assert told == [f"hardsim: 0.0.1 then, {__version__} now", f"results.json: schema_version 1 then, {SCHEMA} now"]
+    assert verdict == f"IDENTICAL  {report}: all results, with other versions"
+
+
+def test_another_version_with_other_results_differs(hardsim: Any, report: Path) -> None:
+    rewritten(report, ('"verdict": "PROVED"', '"verdict": "CERTIFIED"'))
+    lines = hardsim("replay", report).clean(code=1).out.splitlines()
+    assert lines[2:] == [f"DIFFERS  {report}: 1 value", '  results[0].verdict: "CERTIFIED" then, "PROVED" now']
 
 
 @pytest.mark.parametrize(

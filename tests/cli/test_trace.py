@@ -61,9 +61,15 @@ def test_one_head_position_by_position(hardsim: Cli) -> None:
 def test_a_network_that_others_made(hardsim: Cli, tmp_path: Path) -> None:
     net = hooked_folder(tmp_path / "net", -0.5)
     found = hardsim("trace", net, "a b a").clean()
-    # All logits are 0: it is certain which is the largest where one is seen alone.
+    # All logits are 0, so that hard attention takes the mean of what is seen.
     (row,) = [line.split() for line in found.out.splitlines() if "looks at" in line and "head" in line]
-    assert row[-3:] == ["0", "–", "–"]
+    assert row[-3:] == ["0", "0,1", "0,1,2"]
+
+
+def test_the_outputs_of_a_network_fold(hardsim: Cli) -> None:
+    found = hardsim("trace", "networks/majority", "0011010").clean()
+    assert max(map(len, found.out.splitlines())) <= 80
+    assert "<pad> -" in " ".join(found.out.split())
 
 
 @pytest.mark.parametrize(
@@ -108,11 +114,26 @@ def test_positions_are_numbered_and_short_symbols_stand_upright(hardsim: Cli, tm
     hardsim("trace", "dyck2", "([()])", "--head", "mate = (", "--plot", tmp_path / "x.svg").clean()
     text = (tmp_path / "x.svg").read_text(encoding="utf-8")
     shown = TEXT.findall(text)
-    # The beginning of the sequence is position 0; of symbols down the side it and every fifth have their number.
-    assert (shown.count("0  BOS"), shown.count("5  ]")) == (2, 2)
-    # Of those across it alone is turned (about the origin; titles of axes are turned about their middles).
+    # Two maps of two axes: each position has its symbol, and its number on the other side, from 0 for the beginning of
+    # the sequence. Of the symbols it alone is turned (about the origin; titles of axes are turned about their middles).
+    assert [shown.count(str(number)) for number in range(8)] == [4] * 7 + [0]
+    assert (shown.count("BOS"), shown.count("]")) == (4, 4)
     assert text.count("rotate(-90)") == 2
-    assert shown.count("5") == 2
+    assert [maps.numbered(k, 13, 1) for k in range(6)] == [True, False, False, False, True, False]
+
+
+def test_many_pairs_of_maps_stand_beside_each_other(tmp_path: Path) -> None:
+    sizes = []
+    for heads in (["nl"], ["nl", "nr"], []):
+        api.load("dyck1.srasp").trace("()", plot=tmp_path / "x.svg", head=heads)
+        text = (tmp_path / "x.svg").read_text(encoding="utf-8")
+        sizes.append([float(one) for one in re.findall(r'<svg [^>]*viewBox="0 0 (\S+) (\S+)"', text)[0]])
+        assert text.count(">reads (query)<") == 2 * (len(heads) if heads else 7)
+    (width, height), (same, double), (wide, high) = sizes
+    assert same == width
+    assert double > 1.8 * height
+    assert wide == 2 * width
+    assert high < 1.6 * wide
 
 
 @pytest.mark.parametrize(("count", "ruled"), [(maps.FEW, 2), (maps.FEW + 1, 0)])
@@ -159,16 +180,15 @@ FLAGS = (
 )  # fmt: skip
 USE = """<script>
 const press = (key) => document.dispatchEvent(new KeyboardEvent("keydown", { key }));
-const point = (i, j) => {
-  const canvas = byId("soft"), box = canvas.getBoundingClientRect(), scale = box.width / (margin + n * cell);
-  canvas.dispatchEvent(new MouseEvent("mousemove", { bubbles: true,
-    clientX: box.left + (margin + (j + 0.5) * cell) * scale, clientY: box.top + (margin + (i + 0.5) * cell) * scale }));
+const pointAt = (i, j) => {
+  const canvas = byId("soft"), box = canvas.getBoundingClientRect();
+  canvas.dispatchEvent(new PointerEvent("pointermove", { bubbles: true,
+    clientX: box.left + left + (j + 0.5) * cell, clientY: box.top + top_ + (i + 0.5) * cell }));
 };
 const seen = [];
 const note = () => seen.push([byId("head").value, byId("told").textContent]);
-note(); press("ArrowRight"); point(4, 2); note(); press("ArrowLeft"); press("ArrowLeft"); note();
-byId("on").click(); note();
-const pixel = byId("hard").getContext("2d").getImageData(1, byId("hard").height - 2, 1, 1).data;
+note(); press("ArrowRight"); pointAt(4, 2); note(); press("ArrowLeft"); press("ArrowLeft"); note();
+byId("on").click(); note(); pointAt(3, -1); note(); pointAt(-1, 2); note();
 document.body.setAttribute("data-seen", JSON.stringify(seen));
 document.body.setAttribute("data-rows", byId("values").rows.length);
 </script>"""
@@ -187,14 +207,18 @@ def test_a_page_in_a_browser(hardsim: Cli, tmp_path: Path) -> None:
         capture_output=True, text=True, timeout=300, check=True,
     )  # fmt: skip
     seen = json.loads(re.findall(r'data-seen="([^"]*)"', run.stdout)[0].replace("&quot;", '"'))
-    assert [name for name, _ in seen] == [heads[0], heads[1], heads[-1], heads[0]]
+    assert [name for name, _ in seen] == [heads[0], heads[1], heads[-1], heads[0], heads[0], heads[0]]
     # The head `nl` of layer 2 looks from the last position at the second opening bracket.
     assert seen[1][1].startswith("position 4 ()) reads 2 (() with weight 1, hard 1. Hard attention looks at 2;")
+    # What is pointed at stays so in the next head; beside the weights a position is told alone.
+    assert seen[2][1].startswith("position 4 ()) reads 2 (() with weight ")
+    assert seen[2][1] != seen[1][1]
+    assert [told.split(".")[0] for _, told in seen[4:]] == ["position 3 ())", "position 2 (()"]
     assert int(re.findall(r'data-rows="(\d+)"', run.stdout)[0]) > 4
 
 
 def test_dollars_are_no_mathematics(hardsim: Cli, tmp_path: Path) -> None:
     target = tmp_path / "x.svg"
     hardsim("trace", "-e", "O '$x'", "--alphabet", "$x $y", "$x $y $x", "--plot", target).clean()
-    # Two maps, two axes, two positions, but for the first position down, which has its number beside it.
-    assert target.read_text(encoding="utf-8").count(">$x<") == 8 - 2
+    # Two maps, two axes, two positions.
+    assert target.read_text(encoding="utf-8").count(">$x<") == 8

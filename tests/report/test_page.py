@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import hardsim
+from hardsim.cli.report import definitions_of
 from hardsim.report.blocks import Block, Copied, Fact, Line, Table, blocks_of
 from hardsim.report.check import print_check
 from hardsim.report.page import blocks, text
@@ -105,6 +107,25 @@ def test_a_theorem_is_of_every_length_alone() -> None:
     )
     assert Fact("formula", words=("a S b",)) in proved.network
     assert Fact("alphabet", "a b") in proved.network
+
+
+def test_a_theorem_has_the_definitions_that_it_is_about(tmp_path: Path) -> None:
+    """Comments, examples and the alphabet are none; a formula that stands alone is told whole without them."""
+    program = "// Any a\nalphabet: a b\npad: len + 1\naccept: ab\nY(i) := leftmost_j[1, Q_a(j)] 1 : 0  // <b>\n"
+    files = {
+        "x.srasp": program, "named.ltl": "alphabet: a b\nlet one = a S b\n\none\n", "y.ltl": "alphabet: a b\na S b\n",
+        "z.json": "{}",
+    }  # fmt: skip
+    for name, text_ in files.items():
+        (tmp_path / name).write_text(text_, encoding="utf-8")
+    lines = {name: definitions_of(str(tmp_path / name)) for name in [*files, "a S b"]}
+    assert lines["x.srasp"] == ("pad: len + 1", "Y(i) := leftmost_j[1, Q_a(j)] 1 : 0  // <b>")
+    assert lines["named.ltl"] == ("let one = a S b", "one")
+    assert lines["y.ltl"] == lines["z.json"] == lines["a S b"] == ()
+    model = hardsim.parse("alphabet: a b\na S b\n")
+    part = Part(model.check(max_n=2), model.alphabet, model.prove(all_n=True), definitions=lines["x.srasp"])
+    assert isinstance(part.network[-1], Table)
+    assert part.network[-1].rows == tuple((line,) for line in lines["x.srasp"])
 
 
 def test_a_page_says_nothing_but_characters() -> None:

@@ -126,6 +126,13 @@ def test_a_narrow_table_goes_on_in_another_with_the_first_column(monkeypatch: py
     ]  # fmt: skip
 
 
+def test_names_that_leave_numbers_no_room_keep_their_header(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = (Field("layer 3", "left"), Field("1\na"), Field("2\nb"))
+    rows = [("a name of 22 characters", "0.25", "0.125")]
+    lines = lines_at(24, monkeypatch, lambda screen: screen.table(columns, rows))
+    assert lines == ["layer 3", "   1      2", "   a      b", "───────────", "a name of 22 characters", "0.25  0.125"]
+
+
 @pytest.mark.parametrize("copied", [True, False])
 def test_what_is_to_be_copied_stands_alone_where_it_has_no_room(copied: bool) -> None:
     target, word = io.StringIO(), "a b " * 50 + "c"
