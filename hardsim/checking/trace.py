@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 from html import escape
 from math import floor
@@ -46,7 +47,7 @@ from hardsim.lang.ast import BOS
 from hardsim.lang.pretty import shortened
 from hardsim.lang.valuations import where_held
 from hardsim.network.model import Transformer
-from hardsim.network.numbers import Mask
+from hardsim.network.numbers import Mask, Rational
 from hardsim.program.model import Head, Program, Weighting
 from hardsim.records import NOTHING, Exact, Lower, Measured, Natural, Record, Upper, one_of, short
 from hardsim.run.arithmetic import Value, is_exact, linear
@@ -73,6 +74,11 @@ TINY = Fraction(1, 10**9)
 Position = Annotated[Natural, "A position: from 1, or from 0 with what is read before the word."]
 
 
+def at_most(error: Fraction | None) -> str:
+    """An upper bound for a table, which stays one when it is rounded."""
+    return short(error, ROUND_CEILING)
+
+
 # ---- the result ----
 
 
@@ -82,7 +88,7 @@ class TraceRead(Record):
 
     query: Position
     keys: tuple[int, ...]
-    """Where hard attention looks; none: nothing is seen, or it is not certain which logit is the largest."""
+    """Where hard attention looks; none: it is not certain which logit is the largest."""
     weight: Lower
     """At least so much of the attention of softmax is there, all together."""
     gap: Lower | None
@@ -112,6 +118,14 @@ class TraceRead(Record):
         down = floor(self.weight * 1000) / 1000
         return "1" if self.weight == 1 else f">{down}" if down == 0.999 else str(down)
 
+    @property
+    def at_least(self) -> str:
+        """The weight there, rounded down; one that is close to 1 never looks as if it were."""
+        if not self.keys:
+            return NOTHING
+        close = 0 < 1 - self.weight < Fraction(1, 1000)
+        return f"1 - {at_most(1 - self.weight)}" if close else short(self.weight, ROUND_FLOOR)
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TraceHead(Record):
@@ -125,7 +139,7 @@ class TraceHead(Record):
     purpose: str
     """What it is for; empty where nothing says so."""
     uniform: bool
-    """Whether all keys that are seen have the same score."""
+    """Whether all keys that are seen have the same score; of a network that others made, whether this is certain."""
     outputs: tuple[str, ...]
     """The coordinates that it writes; none: a network that others made."""
     reads: tuple[TraceRead, ...]
@@ -136,11 +150,11 @@ class TraceHead(Record):
 
     @property
     def hard(self) -> list[list[float | None]]:
-        """The attention of hard attention, in the same form."""
+        """The attention of hard attention, in the same form; None as well where it is not certain where it looks."""
         rows = list[list[float | None]]()
         for read, row in zip(self.reads, self.weights, strict=True):
-            first, share = self.reads[0].query, 1 / max(1, len(read.keys))
-            looked = [share * (key + first in read.keys) for key in range(len(row))]
+            first, looks = self.reads[0].query, read.keys
+            looked = [(key + first in looks) / len(looks) if looks else None for key in range(len(row))]
             rows.append([None if weight is None else one for weight, one in zip(row, looked, strict=True)])
         return rows
 
@@ -181,7 +195,7 @@ class TraceValue(Record):
         if hard != soft:
             found.append(["  soft", *soft])
         if any(self.error):
-            found.append(["  error", *(short(one) if one > TINY or not one else "<1e-9" for one in self.error)])
+            found.append(["  error", *(at_most(one) if one > TINY or not one else "<1e-9" for one in self.error)])
         return found if self.margin is None else [*found, ["  margin", *map(short, self.margin)]]
 
 
@@ -322,7 +336,7 @@ class _Both:
     def values(self) -> Iterator[TraceValue]:
         """What the coordinates hold: the letters, then what each layer writes."""
         program, index = self.program, self.subject.index
-        letters = {one.name: where_held(one.symbols, program.alphabet) for one in program.letters}
+        letters = _embedded(program)
         meanings = letters | program.meanings
         entering = self.soft.trace.entering
         for name in letters:
@@ -425,6 +439,21 @@ class _Both:
         return [key for key in seen if score(key) == best], gap
 
 
+def _embedded(program: Program) -> dict[str, str]:
+    """What the coordinates of the word embedding hold: where they are 1, or what is added up in them."""
+    parts: dict[str, list[tuple[Rational, str]]] = {}
+    for one in program.letters:
+        parts.setdefault(one.name, []).append((one.value, where_held(one.symbols, program.alphabet)))
+    added = {name: [f"{value} where {where}" for value, where in found] for name, found in parts.items()}
+    for encoding in program.encodings:
+        if encoding.name in added:
+            added[encoding.name].append(f"everywhere {encoding.value}")
+    return {
+        name: found[0][1] if [value for value, _ in found] == [1] == [len(added[name])] else "; ".join(added[name])
+        for name, found in parts.items()
+    }
+
+
 def _at(form: Any, columns: Any, place: int) -> Fraction:
     """A linear form of the residual stream at one place."""
     return sum((value * Fraction(columns[name].at(0, place)) for name, value in form.terms), Fraction(0))
@@ -472,7 +501,7 @@ def trace_network(subject: Foreign, word: Word, engine: str = "auto", dps: int |
             reads = tuple(_looked(query, row, shares[query]) for query, row in enumerate(rows))
             seen = [[one is not None for one in row] for row in rows]
             whole = tuple(map(_rounded, shares, seen))
-        uniform = all(read.gap is None for read in reads)
+            uniform = all(len(set().union(*(bounds(one) for one in row if one is not None))) == 1 for row in rows)
         heads.append(TraceHead(number + 1, head.name, head.mask.value, "", uniform, (), reads, whole))
     readout = network.readout
     return TraceResult(
