@@ -37,6 +37,7 @@ from hardsim.cli.streams import note, say
 from hardsim.errors import InputError, Undecided
 from hardsim.examples import located
 from hardsim.files import PARTIAL, is_directory
+from hardsim.program.file import definitions
 from hardsim.report import latex, page
 from hardsim.report.check import Listing
 from hardsim.report.parts import Making, Part
@@ -128,7 +129,8 @@ class _Parts:
         """A formula in a regime, a program or a model. What there is no proof of, or no bound, is a remark."""
         current = self.current
         self.work.check(subject)
-        part = Part(current.found[-1], subject.alphabet)
+        known = subject.predicates if subject.formula is None else definitions(subject.formula)
+        part = Part(current.found[-1], subject.alphabet, predicates=known)
         if part.check.agreed and not current.interrupted:
             part = replace(part, proof=self._tried("no argument for every length", subject, self._proof))
         if not current.interrupted:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hardsim.checking.bound import BoundResult
 from hardsim.checking.prove import ProofResult
 from hardsim.checking.result import CheckResult
-from hardsim.lang.valuations import Alphabet, listed
+from hardsim.lang.valuations import Alphabet, Valuations, listed, told_of
 from hardsim.report.blocks import Block, Blocks, blocks_of
 from hardsim.report.bound import print_bound
 from hardsim.report.check import model_line, named, print_check, titles
@@ -29,6 +29,8 @@ class Part:
     alphabet: Alphabet
     proof: ProofResult | None = None
     bound: BoundResult | None = None
+    predicates: tuple[str, ...] = ()
+    """The definitions of the file's own predicates, by which its formula is meant."""
 
     @property
     def title(self) -> str:
@@ -61,8 +63,11 @@ class Part:
     @property
     def network(self) -> tuple[Block, ...]:
         """What the theorem is about."""
-        about = [("alphabet", listed(self.alphabet, LONGEST)), ("network", model_line(self.check.model))]
-        return blocks_of(Blocks.facts, [*titles(self.check), *about])
+        alphabet = self.alphabet
+        # What is declared of propositions is a hypothesis of the theorem: it is never left out.
+        names = " ".join(told_of(alphabet)) if isinstance(alphabet, Valuations) else listed(alphabet, LONGEST)
+        about = [*(("where", text) for text in self.predicates), ("alphabet", names)]
+        return blocks_of(Blocks.facts, [*titles(self.check), *about, ("network", model_line(self.check.model))])
 
     @property
     def argument(self) -> tuple[Block, ...]:

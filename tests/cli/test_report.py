@@ -122,6 +122,16 @@ def test_nothing_in_a_file_is_obeyed(hardsim: Any, tmp_path: Path, plain: None) 
         compiled(tmp_path / "report.tex", paper)
 
 
+def test_a_theorem_says_what_the_predicates_of_its_formula_are(hardsim: Any, tmp_path: Path, plain: None) -> None:
+    file = written(tmp_path / "x.ltl", "alphabet: a b\npred THIRD(i, n) = 3*i == n\nO (a & THIRD)\n")
+    hardsim("report", file, "--max-n", "1", "-o", tmp_path / "out").exits(0)
+    page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    theorem = page[page.index("<b>Theorem.</b>") : page.index("<b>Proof.</b>")]
+    assert "<dt>where</dt><dd>THIRD(i, n) = 3*i == n</dd>" in theorem
+    paper = (tmp_path / "out" / "report.tex").read_text(encoding="ascii")
+    assert "THIRD(i,{} n) = 3*i == n" in paper[: paper.index(r"\end{theorem}")]
+
+
 def test_exit_codes(hardsim: Any, tmp_path: Path, since: Path, plain: None) -> None:
     outcome = hardsim("report", since, "--regime", "none", "--max-n", "2", "-o", tmp_path / "one")
     outcome.exits(1, "REFUTED", "\nbc\n").says("note: the page has no pictures: no pen. Buy one.")

@@ -107,6 +107,13 @@ def test_a_theorem_is_of_every_length_alone() -> None:
     assert Fact("alphabet", "a b") in proved.network
 
 
+def test_a_theorem_names_what_propositions_obey() -> None:
+    """Of 24 sets that fulfil a constraint none but the first 20 would be listed: the constraint itself is named."""
+    model = hardsim.parse("props: p q r s t u\none-of: p q r\nO (p & s)\n")
+    told = Part(model.check(max_n=1), model.alphabet, model.prove(all_n=True)).network
+    assert Fact("alphabet", "props p q r s t u one-of: p q r") in told
+
+
 def test_a_page_says_nothing_but_characters() -> None:
     table = Table(columns("n", "<a\nname", "=word"), ((HOSTILE, HOSTILE, HOSTILE),))
     maths = Line((("x ", ""), (f"1 <= n {HOSTILE}", MATHS), (HOSTILE, "bold green")), 2)
