@@ -47,6 +47,7 @@ from hardsim.report.told import Failure
 from hardsim.version import __version__
 
 INPUTS, RESULTS, COMMAND, SCHEMA_VERSION = "inputs", "results.json", "command.json", 1
+PAGE, PAPER = "index.html", "report.tex"
 LONGEST, EXHAUSTIVE = 8, 256
 """Of `bound`: the largest length, and the words of a length up to which every one is tried."""
 LEFT_OUT = ("files", "directory", "workers", "quiet")
@@ -287,10 +288,10 @@ def versions() -> dict[str, str]:
 
 
 def hashes(place: Path) -> dict[str, str]:
-    """SHA-256 of the inputs of a report, and of its results, by their names in it."""
+    """SHA-256 of the inputs of a report, of its results and of its pages, as far as they are there, by their names."""
     files = sorted(path for path in (place / INPUTS).rglob("*") if path.is_file())
     found = {}
-    for path in [*files, place / RESULTS]:
+    for path in [*files, *(path for name in (RESULTS, PAGE, PAPER) if (path := place / name).is_file())]:
         with path.open("rb") as data:
             found[path.relative_to(place).as_posix()] = file_digest(data, "sha256").hexdigest()
     return found
@@ -307,12 +308,9 @@ def _write(draft: Path, arguments: list[str], found: Made) -> None:
     except InputError as error:
         drawable = False
         note(f"the page has no pictures: {error.message}. {error.hint}")
-    kept = {"schema_version": SCHEMA_VERSION, "arguments": arguments, "versions": told, "sha256": digests}
-    texts = {
-        COMMAND: json.dumps(kept, indent=2) + "\n",
-        "index.html": page.render(found.parts, origin, drawable),
-        "report.tex": latex.render(found.parts, origin),
-    }
+    texts = {PAGE: page.render(found.parts, origin, drawable), PAPER: latex.render(found.parts, origin)}
     with _refusing(draft):
         for name, text in texts.items():
             (draft / name).write_text(text, encoding="utf-8", newline="\n")
+        kept = {"schema_version": SCHEMA_VERSION, "arguments": arguments, "versions": told, "sha256": hashes(draft)}
+        (draft / COMMAND).write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8", newline="\n")
