@@ -107,6 +107,15 @@ def test_a_theorem_is_of_every_length_alone() -> None:
     assert Fact("alphabet", "a b") in proved.network
 
 
+def test_the_margin_of_an_argument_is_rounded_down() -> None:
+    """With beta 33/10 the error of `a S b` is at most e^(-33/20), so that its clip's input 2x - 1/2 is at least
+    1/2 - 2 e^(-33/20) = 0.11590... beyond 0 or 1, and not 0.116."""
+    model = hardsim.parse("alphabet: a b c\na S b\n")
+    told = blocks_of(print_every_length, model.prove(all_n=True, beta="33/10"))
+    (line,) = [one.plain for one in told if isinstance(one, Line) and one.plain.startswith("whose input")]
+    assert line == "whose input is at most -0.115 or at least 1 + 0.115"
+
+
 def test_a_theorem_names_what_propositions_obey() -> None:
     """Of 24 sets that fulfil a constraint none but the first 20 would be listed: the constraint itself is named."""
     model = hardsim.parse("props: p q r s t u\none-of: p q r\nO (p & s)\n")
