@@ -182,8 +182,9 @@ class TraceValue(Record):
     error: tuple[Upper, ...]
     """At most how far these are apart."""
     margin: tuple[Lower, ...] | None
-    """At least how far what is rounded to it is from a threshold, in units of what was attended (negative: between the
-    thresholds); of an output that is read against a threshold its distance. None: nothing is rounded here."""
+    """At least half the distance of a clip's input that is rounded to it from 0 or 1, for clip(2x - 1/2) in units of x,
+    which was attended (negative: between 0 and 1); of an output that is read against a threshold its distance. None:
+    nothing is rounded here."""
 
     @property
     def rows(self) -> list[list[str]]:
@@ -383,18 +384,20 @@ class _Both:
     # ---- heads ----
 
     def heads(self) -> Iterator[TraceHead]:
-        """What the heads read."""
-        entering = self.hard.inputs
-        rows = {(number, head.name): shares for number, head, shares in self.soft.forward.weights(self.soft.trace)}
+        """What the heads read. The weights, and which keys have any, are those of the network, whatever the program has
+        that its file says it was made of."""
+        entering, size, bos = self.hard.inputs, len(self.places), self.program.bos
+        rows = {(number, made.name): (made, part) for number, made, part in self.soft.forward.weights(self.soft.trace)}
         for number, (layer, found) in enumerate(zip(self.program.layers, self.hard.layers, strict=True)):
             for head in layer.heads:
-                shares = rows[number, head.name]
-                seen = hardmax.visible(head.mask, len(self.places), self.program.bos).tolist()
+                made, shares = rows[number, head.name]
+                sees = hardmax.visible(head.mask, size, bos).tolist()
+                seen = hardmax.visible(made.mask, size, bos).tolist()
                 reads = tuple(
-                    self._read(head, found, entering, place, shares[place], seen[place]) for place in self.places
+                    self._read(head, found, entering, place, shares[place], sees[place]) for place in self.places
                 )
                 yield TraceHead(
-                    number + 1, head.name, head.mask.value, head.purpose, head.uniform,
+                    number + 1, head.name, made.mask.value, head.purpose, head.uniform and not made.scores,
                     tuple(out for out, _ in head.values), reads, tuple(map(_rounded, shares, seen)),
                 )  # fmt: skip
             entering = found.columns

@@ -19,7 +19,7 @@ import hardsim
 from hardsim.checking.open import compile_formula
 from hardsim.checking.subject import ModelOptions
 from hardsim.checking.trace import LONGEST_TRACED, TraceHead, TraceResult, trace_of
-from hardsim.errors import InputError
+from hardsim.errors import InputError, Remark
 from hardsim.lang import ast
 from tests.foreign import falling, mean_of_a, model_of
 from tests.hard_runs import hard_run
@@ -172,6 +172,22 @@ def test_a_coordinate_into_which_several_symbols_are_embedded_says_all_of_it(tmp
     assert list(x.hard) == [Fraction(3, 2), 3]
     assert x.holds == "1 where the symbol is one of: a; 2 where the symbol is one of: b; everywhere i/n"
     assert c.holds == "the symbol is one of: b"
+
+
+def test_weights_are_those_of_the_network_in_an_edited_file(tmp_path: Path) -> None:
+    """Its head sees what stands behind, whatever the program beside it has: every row of weights adds up to 1."""
+    document = json.loads(SINCE.compile().to_json())
+    document["model"]["layers"][0]["heads"][0]["mask"] = "past"
+    path = tmp_path / "since.model.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.warns(Remark, match="is not the one that its specification makes"):
+        (head,) = hardsim.load(path).trace("cbaa").heads
+    assert head.mask == "past"
+    assert [[one is None for one in row] for row in head.weights] == [[k < q for k in range(4)] for q in range(4)]
+    assert soft_rows(head).sum(axis=1) == pytest.approx(1, abs=1e-5)
+    # Hard attention looks as the program does, where the network has no weight.
+    assert [read.keys for read in head.reads] == [(1,), (2,), (2,), (2,)]
+    assert [read.weight for read in head.reads][2:] == [0, 0]
 
 
 # ---- networks that others made ----
