@@ -71,7 +71,9 @@ MOST_KEYS = 3
 TINY = Fraction(1, 10**9)
 """Errors below it are shown as less than it, other numbers as 0."""
 
-Position = Annotated[Natural, "A position: from 1, or from 0 with what is read before the word."]
+Position = Annotated[
+    Natural, "A position: from 1; from 0 with a beginning of sequence, and in networks that others made."
+]
 
 
 def at_most(error: Fraction | None) -> str:

@@ -17,7 +17,7 @@ DECIMALS = "Decimal numbers are shown to three digits; results.json has all that
 AGAIN = "Typed where this page lies, this makes the report anew; hardsim replay runs it again and compares."
 LONGEST = 20
 """Symbols of an alphabet that a theorem names."""
-CLAIM = "On every word of every length "
+CLAIM, PADDED = "On every non-empty word of every length ", ", where n is its length with its padding"
 EXACTLY = ": the output is exactly 1 on the words that it accepts, and exactly 0 on all others"
 
 
@@ -57,7 +57,7 @@ class Part:
         """What is proved of every length; empty where nothing is."""
         if self.proof is None or not self.proof.every_length:
             return ""
-        claim = self.proof.reach.partition(": ")[2]
+        claim = self.proof.reach.partition(": ")[2] + PADDED * (self.proof.subject.blank is not None)
         return f"{CLAIM}{claim}{EXACTLY if self.proof.claim == 'formula' else ''}."
 
     @property

@@ -90,8 +90,17 @@ def test_an_argument_of_a_program_has_its_short_lengths() -> None:
     found = hold_printed(print_every_length, result)
     part = Part(hardsim.load("dyck1.srasp").check(max_n=1), result.subject.alphabet, result)
     assert isinstance(found[-1], Table)
-    assert part.theorem.startswith("On every word of every length softmax answers as hard attention does")
+    assert part.theorem.startswith("On every non-empty word of every length softmax answers as hard attention does")
     assert "the output is exactly" not in part.theorem
+
+
+def test_a_theorem_says_what_n_is_where_words_are_padded() -> None:
+    """The temperature of a transduction with `pad:` is a function of the length that its network reads."""
+    for name, padded in (("map_duplicate.srasp", True), ("dyck1.srasp", False)):
+        model = hardsim.load(name)
+        told = Part(model.check(max_n=1), model.alphabet, model.prove(all_n=True)).theorem
+        assert "at the temperature 1/(" in told
+        assert told.endswith("^4), where n is its length with its padding.") is padded
 
 
 def test_a_theorem_is_of_every_length_alone() -> None:
@@ -101,7 +110,7 @@ def test_a_theorem_is_of_every_length_alone() -> None:
     assert Part(check, model.alphabet).theorem == ""
     proved = Part(check, model.alphabet, model.prove(all_n=True))
     assert proved.theorem.startswith(
-        "On every word of every length the network accepts exactly what the formula says: "
+        "On every non-empty word of every length the network accepts exactly what the formula says: "
     )
     assert Fact("formula", words=("a S b",)) in proved.network
     assert Fact("alphabet", "a b") in proved.network
