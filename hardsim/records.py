@@ -156,13 +156,13 @@ def exact_text(value: Fraction | int) -> str:
     return digits(value.numerator) + ("" if value.denominator == 1 else f"/{digits(value.denominator)}")
 
 
-def short(value: Fraction | float | None) -> str:
+def short(value: Fraction | float | None, rounding: str = ROUND_HALF_EVEN) -> str:
     """A number for a table: three significant digits, `–` for none."""
     if not value:
         return NOTHING if value is None else "0"
     if isinstance(value, float) and isinf(value):
         return str(value)
-    number = rounded(Fraction(value), SHORT_DIGITS)
+    number = rounded(Fraction(value), SHORT_DIGITS, rounding)
     if -4 <= number.adjusted() <= 4:
         return f"{number:f}"
     return f"{number:e}".replace("e+", "e")

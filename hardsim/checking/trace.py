@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 from html import escape
 from math import floor
@@ -47,7 +48,7 @@ from hardsim.lang.ast import BOS
 from hardsim.lang.pretty import shortened
 from hardsim.lang.valuations import where_held
 from hardsim.network.model import Transformer
-from hardsim.network.numbers import Mask
+from hardsim.network.numbers import Mask, Rational
 from hardsim.program.model import Head, Program, Weighting
 from hardsim.records import NOTHING, Exact, Lower, Measured, Natural, Record, Upper, one_of, short
 from hardsim.run.arithmetic import Value, is_exact, linear
@@ -71,7 +72,14 @@ MOST_KEYS = 3
 TINY = Fraction(1, 10**9)
 """Errors below it are shown as less than it, other numbers as 0."""
 
-Position = Annotated[Natural, "A position: from 1, or from 0 with what is read before the word."]
+Position = Annotated[
+    Natural, "A position: from 1; from 0 with a beginning of sequence, and in networks that others made."
+]
+
+
+def at_most(error: Fraction | None) -> str:
+    """An upper bound for a table, which stays one when it is rounded."""
+    return short(error, ROUND_CEILING)
 
 
 # ---- the result ----
@@ -113,6 +121,14 @@ class TraceRead(Record):
             return NOTHING
         down = floor(self.weight * 1000) / 1000
         return "1" if self.weight == 1 else f">{down}" if down == 0.999 else str(down)
+
+    @property
+    def at_least(self) -> str:
+        """The weight there, rounded down; one that is close to 1 never looks as if it were."""
+        if not self.keys:
+            return NOTHING
+        close = 0 < 1 - self.weight < Fraction(1, 1000)
+        return f"1 - {at_most(1 - self.weight)}" if close else short(self.weight, ROUND_FLOOR)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -170,8 +186,9 @@ class TraceValue(Record):
     error: tuple[Upper, ...]
     """At most how far these are apart."""
     margin: tuple[Lower, ...] | None
-    """At least how far what is rounded to it is from a threshold, in units of what was attended (negative: between the
-    thresholds); of an output that is read against a threshold its distance. None: nothing is rounded here."""
+    """At least half the distance of a clip's input that is rounded to it from 0 or 1, for clip(2x - 1/2) in units of x,
+    which was attended (negative: between 0 and 1); of an output that is read against a threshold its distance. None:
+    nothing is rounded here."""
 
     @property
     def rows(self) -> list[list[str]]:
@@ -183,7 +200,7 @@ class TraceValue(Record):
         if hard != soft:
             found.append(["  soft", *soft])
         if any(self.error):
-            found.append(["  error", *(short(one) if one > TINY or not one else "<1e-9" for one in self.error)])
+            found.append(["  error", *(at_most(one) if one > TINY or not one else "<1e-9" for one in self.error)])
         return found if self.margin is None else [*found, ["  margin", *map(short, self.margin)]]
 
 
@@ -325,7 +342,7 @@ class _Both:
     def values(self) -> Iterator[TraceValue]:
         """What the coordinates hold: the letters, then what each layer writes."""
         program, index = self.program, self.subject.index
-        letters = {one.name: where_held(one.symbols, program.alphabet) for one in program.letters}
+        letters = _embedded(program)
         meanings = letters | program.meanings
         entering = self.soft.trace.entering
         for name in letters:
@@ -372,18 +389,20 @@ class _Both:
     # ---- heads ----
 
     def heads(self) -> Iterator[TraceHead]:
-        """What the heads read."""
-        entering = self.hard.inputs
-        rows = {(number, head.name): shares for number, head, shares in self.soft.forward.weights(self.soft.trace)}
+        """What the heads read. The weights, and which keys have any, are those of the network, whatever the program has
+        that its file says it was made of."""
+        entering, size, bos = self.hard.inputs, len(self.places), self.program.bos
+        rows = {(number, made.name): (made, part) for number, made, part in self.soft.forward.weights(self.soft.trace)}
         for number, (layer, found) in enumerate(zip(self.program.layers, self.hard.layers, strict=True)):
             for head in layer.heads:
-                shares = rows[number, head.name]
-                seen = hardmax.visible(head.mask, len(self.places), self.program.bos).tolist()
+                made, shares = rows[number, head.name]
+                sees = hardmax.visible(head.mask, size, bos).tolist()
+                seen = hardmax.visible(made.mask, size, bos).tolist()
                 reads = tuple(
-                    self._read(head, found, entering, place, shares[place], seen[place]) for place in self.places
+                    self._read(head, found, entering, place, shares[place], sees[place]) for place in self.places
                 )
                 yield TraceHead(
-                    number + 1, head.name, head.mask.value, head.purpose, head.uniform,
+                    number + 1, head.name, made.mask.value, head.purpose, head.uniform and not made.scores,
                     tuple(out for out, _ in head.values), reads, tuple(map(_rounded, shares, seen)),
                 )  # fmt: skip
             entering = found.columns
@@ -426,6 +445,21 @@ class _Both:
 
         best = score(winner)
         return [key for key in seen if score(key) == best], gap
+
+
+def _embedded(program: Program) -> dict[str, str]:
+    """What the coordinates of the word embedding hold: where they are 1, or what is added up in them."""
+    parts: dict[str, list[tuple[Rational, str]]] = {}
+    for one in program.letters:
+        parts.setdefault(one.name, []).append((one.value, where_held(one.symbols, program.alphabet)))
+    added = {name: [f"{value} where {where}" for value, where in found] for name, found in parts.items()}
+    for encoding in program.encodings:
+        if encoding.name in added:
+            added[encoding.name].append(f"everywhere {encoding.value}")
+    return {
+        name: found[0][1] if [value for value, _ in found] == [1] == [len(added[name])] else "; ".join(added[name])
+        for name, found in parts.items()
+    }
 
 
 def _at(form: Any, columns: Any, place: int) -> Fraction:
@@ -476,7 +510,7 @@ def trace_network(subject: Foreign, word: Word, engine: str = "auto", dps: int |
             reads = tuple(_looked(query, row, shares[query], near) for query, row in enumerate(rows))
             seen = [[one is not None for one in row] for row in rows]
             whole = tuple(map(_rounded, shares, seen))
-        uniform = all(read.gap is None for read in reads)
+            uniform = all(read.gap is None for read in reads)
         heads.append(TraceHead(number + 1, head.name, head.mask.value, "", uniform, (), reads, whole))
     readout = network.readout
     return TraceResult(

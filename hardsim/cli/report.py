@@ -38,6 +38,7 @@ from hardsim.cli.streams import note, say
 from hardsim.errors import InputError, Undecided
 from hardsim.examples import located
 from hardsim.files import PARTIAL, is_directory, read_bytes
+from hardsim.program.file import definitions
 from hardsim.report import latex, page
 from hardsim.report.check import Listing
 from hardsim.report.parts import Making, Part
@@ -47,6 +48,7 @@ from hardsim.report.told import Failure
 from hardsim.version import __version__
 
 INPUTS, RESULTS, COMMAND, SCHEMA_VERSION = "inputs", "results.json", "command.json", 1
+PAGE, PAPER = "index.html", "report.tex"
 LONGEST, EXHAUSTIVE = 8, 256
 """Of `bound`: the largest length, and the words of a length up to which every one is tried."""
 LEFT_OUT = ("files", "directory", "workers", "quiet")
@@ -134,7 +136,7 @@ class _Parts:
         """A formula in a regime, a program or a model. What there is no proof of, or no bound, is a remark."""
         current = self.current
         self.work.check(subject)
-        part = Part(current.found[-1], subject.alphabet, definitions=definitions_of(subject.name))
+        part = Part(current.found[-1], subject.alphabet, definitions=definitions_of(subject))
         if part.check.agreed and not current.interrupted:
             part = replace(part, proof=self._tried("no argument for every length", subject, self._proof))
         if not current.interrupted:
@@ -175,11 +177,12 @@ class _Parts:
         return found
 
 
-def definitions_of(name: str) -> tuple[str, ...]:
-    """The lines of a program, or of a formula that names parts of it, but for comments, examples and the alphabet; none
-    of an expression or a network as data."""
+def definitions_of(subject: Subject) -> tuple[str, ...]:
+    """What a theorem on a subject has to define: the lines of a program, or of a formula that names parts of it, but
+    for comments, examples and the alphabet; of what is not read from such a file its own predicates."""
+    formula, name = subject.formula, subject.name
     if not name.endswith(DEFINING) or not os.path.isfile(name):
-        return ()
+        return subject.predicates if formula is None else definitions(formula)
     lines = read_bytes(name).decode("utf-8-sig").splitlines()
     found = tuple(line.rstrip() for line in lines if line.strip() and not ASIDE.match(line))
     return () if name.endswith(FORMULA) and not any(PARTS.match(line) for line in found) else found
@@ -301,10 +304,10 @@ def versions() -> dict[str, str]:
 
 
 def hashes(place: Path) -> dict[str, str]:
-    """SHA-256 of the inputs of a report, and of its results, by their names in it."""
+    """SHA-256 of the inputs of a report, of its results and of its pages, as far as they are there, by their names."""
     files = sorted(path for path in (place / INPUTS).rglob("*") if path.is_file())
     found = {}
-    for path in [*files, place / RESULTS]:
+    for path in [*files, *(path for name in (RESULTS, PAGE, PAPER) if (path := place / name).is_file())]:
         with path.open("rb") as data:
             found[path.relative_to(place).as_posix()] = file_digest(data, "sha256").hexdigest()
     return found
@@ -321,12 +324,9 @@ def _write(draft: Path, arguments: list[str], found: Made) -> None:
     except InputError as error:
         drawable = False
         note(f"the page has no pictures: {error.message}. {error.hint}")
-    kept = {"schema_version": SCHEMA_VERSION, "arguments": arguments, "versions": told, "sha256": digests}
-    texts = {
-        COMMAND: json.dumps(kept, indent=2) + "\n",
-        "index.html": page.render(found.parts, origin, drawable),
-        "report.tex": latex.render(found.parts, origin),
-    }
+    texts = {PAGE: page.render(found.parts, origin, drawable), PAPER: latex.render(found.parts, origin)}
     with _refusing(draft):
         for name, text in texts.items():
             (draft / name).write_text(text, encoding="utf-8", newline="\n")
+        kept = {"schema_version": SCHEMA_VERSION, "arguments": arguments, "versions": told, "sha256": hashes(draft)}
+        (draft / COMMAND).write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8", newline="\n")

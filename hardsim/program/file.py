@@ -676,8 +676,9 @@ def sharpness_json(budget: Budget) -> dict[str, Any]:
 def named_predicates(program: Program, formula: FormulaFile) -> tuple[str, ...]:
     """The definitions of those of a formula's own predicates that the encodings name."""
     used = {encoding.value.name for encoding in program.encodings if isinstance(encoding.value, PredicateColumn)}
-    return tuple(
-        f"{predicate.name}({', '.join(predicate.params)}) = {' '.join(predicate.text.split())}"
-        for predicate in formula.predicates
-        if predicate.name in used
-    )
+    return tuple(text for one, text in zip(formula.predicates, definitions(formula), strict=True) if one.name in used)
+
+
+def definitions(formula: FormulaFile) -> tuple[str, ...]:
+    """The definitions of a formula's own predicates."""
+    return tuple(f"{one.name}({', '.join(one.params)}) = {' '.join(one.text.split())}" for one in formula.predicates)

@@ -54,7 +54,7 @@ SPECIAL |= dict(zip("αβγδεζηθικλμνξπρστυφχψω", (rf"\ensur
 ACCENTS = {"\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0304": "=", "\u0307": ".", "\u0308": '"',
            "\u030a": "r", "\u030b": "H", "\u030c": "v", "\u0327": "c"}  # fmt: skip
 """Combining marks, with the commands that put them on a letter."""
-TOKEN = re.compile(r"<=|>=|[A-Za-z]\w*|[0-9.]+(?:e-?[0-9]+)?|\s+|.", re.DOTALL)
+TOKEN = re.compile(r"<=|>=|(?<![\w./^])[0-9]+/[0-9]+(?=\*)|[A-Za-z]\w*|[0-9.]+(?:e-?[0-9]+)?|\s+|.", re.DOTALL)
 COMMANDS = {"l": r"\ell", "tau": r"\tau", "eta": r"\eta", "N0": "N_0", "<=": r"\le", ">=": r"\ge", "<": "<", ">": ">",
             "log": r"\log", "exp": r"\exp", "max": r"\max", "min": r"\min", "*": r"\,"}  # fmt: skip
 PLAIN, OPERAND = "+-/=()0123456789.", re.compile(r"[\w),]$")
@@ -106,6 +106,9 @@ def _maths(text: str) -> str:
             found.append(rf"{'^' if word == '^' else chr(92) + 'sqrt'}{{{_maths(inner)}}}")
         elif word == "*" and text[place : place + 1].isdigit():
             found.append(r"\cdot ")
+        elif "/" in word[1:]:  # before a product: what is written on a line would read as divided by all of it
+            over, under = word.split("/")
+            found.append(rf"\tfrac{{{over}}}{{{under}}}")
         elif word in COMMANDS:
             found.append(f"{COMMANDS[word]} ")
         elif (len(word) == 1 and word.isalpha() and word.isascii()) or all(one in PLAIN for one in word):

@@ -12,7 +12,7 @@ from importlib.resources import files
 from itertools import count
 from typing import Any
 
-from hardsim.checking.trace import TraceHead, TraceResult
+from hardsim.checking.trace import TraceHead, TraceResult, at_most
 from hardsim.errors import InputError
 from hardsim.lang.pretty import shortened
 from hardsim.lang.words import shown_word
@@ -165,7 +165,7 @@ def page(result: TraceResult, heads: Sequence[TraceHead]) -> str:
                 "holds": visible(value.holds),
                 "hard": [float(one) for one in value.hard],
                 "soft": [float(one) for one in value.soft],
-                "error": [float(one) for one in value.error],
+                "error": list(map(at_most, value.error)),
             }
             for value in result.values
         ],
@@ -186,9 +186,9 @@ def _head(head: TraceHead) -> dict[str, Any]:
         "reads": [
             {
                 "looks": read.looks,
-                "weight": float(read.weight) if read.keys else None,
+                "weight": read.at_least,
                 "gap": None if read.gap is None else float(read.gap),
-                "error": None if read.error is None else float(read.error),
+                "error": None if read.error is None else at_most(read.error),
             }
             for read in head.reads
         ],

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hardsim.checking.bound import BoundResult
 from hardsim.checking.prove import ProofResult
 from hardsim.checking.result import CheckResult
-from hardsim.lang.valuations import Alphabet, listed
+from hardsim.lang.valuations import Alphabet, Valuations, listed, told_of
 from hardsim.report.blocks import Block, Blocks, Table, blocks_of
 from hardsim.report.bound import print_bound
 from hardsim.report.check import model_line, named, print_check, titles
@@ -19,7 +19,7 @@ DECIMALS = "Decimal numbers are shown to three digits; results.json has all that
 AGAIN = "Typed where this page lies, this makes the report anew; hardsim replay runs it again and compares."
 LONGEST = 20
 """Symbols of an alphabet that a theorem names."""
-CLAIM = "On every word of every length "
+CLAIM, PADDED = "On every non-empty word of every length ", ", where n is its length with its padding"
 EXACTLY = ": the output is exactly 1 on the words that it accepts, and exactly 0 on all others"
 
 
@@ -32,7 +32,7 @@ class Part:
     proof: ProofResult | None = None
     bound: BoundResult | None = None
     definitions: tuple[str, ...] = ()
-    """The lines of a formula or program file that say what is computed."""
+    """What is defined by the file that was checked: its lines, or its own predicates."""
 
     @property
     def title(self) -> str:
@@ -59,14 +59,18 @@ class Part:
         """What is proved of every length; empty where nothing is."""
         if self.proof is None or not self.proof.every_length:
             return ""
-        claim = self.proof.reach.partition(": ")[2]
+        claim = self.proof.reach.partition(": ")[2] + PADDED * (self.proof.subject.blank is not None)
         return f"{CLAIM}{claim}{EXACTLY if self.proof.claim == 'formula' else ''}."
 
     @property
     def network(self) -> tuple[Block, ...]:
         """What the theorem is about."""
-        about = [("alphabet", listed(self.alphabet, LONGEST)), ("network", model_line(self.check.model))]
-        found = blocks_of(Blocks.facts, [*titles(self.check), *about])
+        alphabet = self.alphabet
+        # What is declared of propositions is a hypothesis of the theorem: it is never left out.
+        names = " ".join(told_of(alphabet)) if isinstance(alphabet, Valuations) else listed(alphabet, LONGEST)
+        found = blocks_of(
+            Blocks.facts, [*titles(self.check), ("alphabet", names), ("network", model_line(self.check.model))]
+        )
         rows = tuple((visible(line),) for line in self.definitions)
         return (*found, Table(tuple(columns("=definitions")), rows)) if rows else found
 

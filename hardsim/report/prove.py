@@ -6,6 +6,7 @@ The argument for every length is printed in a form that can be checked by hand.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import ROUND_FLOOR
 from fractions import Fraction
 
 from hardsim.checking.confirm import Confirmation
@@ -283,7 +284,8 @@ def _print_heads(screen: Screen, heads: list[HeadProof]) -> None:
         for clip in head.clips:
             screen.line(f"    read by clip({clip})")
         if head.margin is not None:
-            screen.line(f"    whose input is at most -{short(head.margin)} or at least 1 + {short(head.margin)}")
+            margin = short(head.margin, ROUND_FLOOR)  # a bound, that stays one
+            screen.line(f"    whose input is at most -{margin} or at least 1 + {margin}")
 
 
 def times(rate: Fraction, unit: str) -> str:

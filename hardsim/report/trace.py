@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hardsim.checking.trace import TraceHead, TraceResult
+from hardsim.checking.trace import TraceHead, TraceResult, at_most
 from hardsim.lang.words import shown_word
 from hardsim.records import short
 from hardsim.report.check import model_line, print_evaluations
 from hardsim.report.network import print_outputs
-from hardsim.report.numbers import NOTHING, output_text
+from hardsim.report.numbers import NOTHING
 from hardsim.report.screen import Field, Screen, columns
 
 DETAILS = columns("position", "<symbol", "<looks at", "weight\nthere", "score\ngap", "~hard", "~soft", "error")
@@ -58,11 +58,11 @@ def _print_head(screen: Screen, result: TraceResult, head: TraceHead) -> None:
             str(read.query),
             result.symbols[read.query - result.first],
             read.looks,
-            output_text(read.weight) if read.keys else NOTHING,
+            read.at_least,
             NOTHING if read.gap is None else short(read.gap),
             ", ".join(map(short, read.hard)) or None,
             ", ".join(map(short, read.soft)) or None,
-            None if read.error is None else short(read.error),
+            None if read.error is None else at_most(read.error),
         ]
         for read in head.reads
     ]

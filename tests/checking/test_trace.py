@@ -3,6 +3,8 @@ the exact run of hard attention."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from fractions import Fraction
 from math import exp
 from pathlib import Path
@@ -17,7 +19,7 @@ import hardsim
 from hardsim.checking.open import compile_formula
 from hardsim.checking.subject import ModelOptions
 from hardsim.checking.trace import LONGEST_TRACED, TraceHead, TraceResult, trace_of
-from hardsim.errors import InputError
+from hardsim.errors import InputError, Remark
 from hardsim.lang import ast
 from tests.foreign import falling, mean_of_a, model_of
 from tests.hard_runs import hard_run
@@ -127,6 +129,67 @@ def test_ties_are_looked_at_together() -> None:
             assert shares == pytest.approx([1 / len(read.keys)] * len(read.keys))
 
 
+# ---- what is printed ----
+
+
+def test_bounds_stay_bounds_when_they_are_rounded() -> None:
+    """The weights at positions 2 and 3 of `cba` are 1/(1 + e^-2) = 0.88079... and 0.88076...; errors are their
+    complements, 0.11920... and 0.11923...: no table says less."""
+    result = SINCE.trace("cba")
+    (head,) = result.heads
+    assert [read.at_least for read in head.reads] == ["1", "0.88", "0.88"]
+    (errors,) = [row for value in result.values if value.coordinate == "S4.read" for row in value.rows[2:]]
+    assert errors == ["  error", "0", "0.12", "0.12"]
+    (sharp,) = SINCE.trace("cba", beta=30).heads
+    told = sharp.reads[1].at_least
+    assert told.startswith("1 - ")
+    assert 1 - Fraction(told.removeprefix("1 - ")) <= sharp.reads[1].weight < 1
+
+
+def test_a_coordinate_into_which_several_symbols_are_embedded_says_all_of_it(tmp_path: Path) -> None:
+    program = {
+        "alphabet": ["a", "b"], "coordinates": ["1", "x", "c", "m"], "output": "m", "threshold": "1/2",
+        "letters": [
+            {"name": "x", "symbols": ["a"]}, {"name": "x", "symbols": ["b"], "value": "2"},
+            {"name": "c", "symbols": ["b"]},
+        ],
+        "encodings": [{"name": "x", "value": "i/n"}], "reading": "last",
+        "layers": [
+            {
+                "heads": [
+                    {
+                        "name": "h", "mask": "future", "weighting": "average", "score": [], "values": {"m": {"x": "1"}}
+                    }
+                ],
+                "units": [], "biases": {},
+            }
+        ],
+    }  # fmt: skip
+    path = tmp_path / "x.ahat.json"
+    path.write_text(json.dumps({"format": "hardsim-ahat", "schema_version": 2, "program": program}), encoding="utf-8")
+    found = {value.coordinate: value for value in hardsim.load(path).trace("ab").values if value.layer == 0}
+    x, c = found["x"], found["c"]
+    assert list(x.hard) == [Fraction(3, 2), 3]
+    assert x.holds == "1 where the symbol is one of: a; 2 where the symbol is one of: b; everywhere i/n"
+    assert c.holds == "the symbol is one of: b"
+
+
+def test_weights_are_those_of_the_network_in_an_edited_file(tmp_path: Path) -> None:
+    """Its head sees what stands behind, whatever the program beside it has: every row of weights adds up to 1."""
+    document = json.loads(SINCE.compile().to_json())
+    document["model"]["layers"][0]["heads"][0]["mask"] = "past"
+    path = tmp_path / "since.model.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.warns(Remark, match="is not the one that its specification makes"):
+        (head,) = hardsim.load(path).trace("cbaa").heads
+    assert head.mask == "past"
+    assert [[one is None for one in row] for row in head.weights] == [[k < q for k in range(4)] for q in range(4)]
+    assert soft_rows(head).sum(axis=1) == pytest.approx(1, abs=1e-5)
+    # Hard attention looks as the program does, where the network has no weight.
+    assert [read.keys for read in head.reads] == [(1,), (2,), (2,), (2,)]
+    assert [read.weight for read in head.reads][2:] == [0, 0]
+
+
 # ---- networks that others made ----
 
 
@@ -141,6 +204,19 @@ def test_hard_attention_takes_the_mean_of_equal_logits(engine: str) -> None:
     assert all(read.weight == 1 and read.gap is None for read in head.reads)
     assert np.allclose(np.array(head.hard, dtype=float)[:, 0], [1, 1 / 2, 1 / 3])
     assert result.values == ()
+
+
+def test_largest_logits_that_are_equal_make_no_head_uniform() -> None:
+    """At an a the logits are 1 at each a and 0 at each b: which a is not certain, and a b has less than an a."""
+    network = mean_of_a()
+    (layer,) = network.layers
+    one = np.array([[1.0], [0.0]])
+    head = replace(layer.heads[0], w_q=one, w_k=one)
+    (found,) = model_of(replace(network, layers=(replace(layer, heads=(head,)),))).trace("aaba").heads
+    assert [read.keys for read in found.reads] == [(0,), (), (), ()]
+    assert not found.uniform
+    # The row of a query that is not certain says nothing of hard attention, where it would say 0 of all keys.
+    assert found.hard == [[1, None, None, None], *[[None] * 4] * 3]
 
 
 def test_logits_of_a_network_that_others_made() -> None:

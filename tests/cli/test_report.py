@@ -83,7 +83,7 @@ def test_a_report_is_whole(hardsim: Any, reported: Path) -> None:
     assert kept["arguments"] == ["report", "inputs/since.ltl", "--max-n", "3"]
     digests = {name: sha256((reported / name).read_bytes()).hexdigest() for name in kept["sha256"]}
     assert kept["sha256"] == digests
-    assert kept["sha256"].keys() == {"inputs/since.ltl", "results.json"}
+    assert kept["sha256"].keys() == {"inputs/since.ltl", *FILES} - {"inputs", "command.json"}
     assert {"hardsim", "Python", "platform", "numpy", "mpmath", "python-flint"} == kept["versions"].keys()
     with chdir(reported):
         assert hardsim("check", "inputs/since.ltl", "--max-n", "3", "--json", "-").result == check
@@ -122,6 +122,16 @@ def test_nothing_in_a_file_is_obeyed(hardsim: Any, tmp_path: Path, plain: None) 
     hardsim("replay", tmp_path / "out").clean("IDENTICAL")
     if shutil.which("pdflatex"):
         compiled(tmp_path / "report.tex", paper)
+
+
+def test_a_theorem_says_what_the_predicates_of_its_formula_are(hardsim: Any, tmp_path: Path, plain: None) -> None:
+    file = written(tmp_path / "x.ltl", "alphabet: a b\npred THIRD(i, n) = 3*i == n\nO (a & THIRD)\n")
+    hardsim("report", file, "--max-n", "1", "-o", tmp_path / "out").exits(0)
+    page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    theorem = page[page.index("<b>Theorem.</b>") : page.index("<b>Proof.</b>")]
+    assert "pred THIRD(i, n) = 3*i == n" in theorem
+    paper = (tmp_path / "out" / "report.tex").read_text(encoding="ascii")
+    assert "THIRD(i,{}" in paper[: paper.index(r"\end{theorem}")]
 
 
 def test_exit_codes(hardsim: Any, tmp_path: Path, since: Path, plain: None) -> None:
@@ -249,6 +259,19 @@ def test_a_changed_input_is_named_first(hardsim: Any, report: Path) -> None:
     assert any(line.startswith("  inputs[0].sha256: ") for line in lines)
     written(report / "inputs" / "since.ltl", "alphabet: a\nb\n")
     hardsim("replay", report).exits(1, "DIFFERS").says("unknown symbol")
+
+
+def test_a_changed_page_is_named_first(hardsim: Any, report: Path) -> None:
+    """What is found is the same, and a page that says something else of it is not passed over."""
+    page = report / "index.html"
+    page.write_text(page.read_text(encoding="utf-8").replace("PROVED", "REFUTED"), encoding="utf-8")
+    (report / "report.tex").unlink()
+    lines = hardsim("replay", report).clean().out.splitlines()
+    assert lines == [
+        "index.html: was changed after the report was written (by its SHA-256)",
+        "report.tex: is missing",
+        f"IDENTICAL  {report}",
+    ]
 
 
 def test_other_versions_are_named(hardsim: Any, report: Path) -> None:

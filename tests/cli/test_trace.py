@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +174,18 @@ def test_a_page_is_one_file_in_which_nothing_is_read_as_html(hardsim: Cli, tmp_p
     assert page_of(target)["symbols"] == ["a", "</script><b>", "[/b]", "a"]
 
 
+def test_a_page_shows_no_bound_that_was_rounded_to_more(hardsim: Cli, tmp_path: Path) -> None:
+    """A weight of 1 - 3.06e-7 is none of 1, and what is read is off by at most what is shown."""
+    target = tmp_path / "x.html"
+    hardsim("trace", "since", "cba", "--beta", "30", "--plot", target).clean()
+    found = page_of(target)
+    (head,) = found["heads"]
+    assert [read["weight"] for read in head["reads"]] == ["1", "1 - 3.06e-7", "1 - 3.06e-7"]
+    assert [read["error"] for read in head["reads"]] == ["0", "3.06e-7", "3.06e-7"]
+    (value,) = [value for value in found["values"] if value["name"] == "S4.read"]
+    assert value["error"] == ["0", "3.06e-7", "3.06e-7"]
+
+
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
@@ -206,10 +219,13 @@ def test_a_page_in_a_browser(hardsim: Cli, tmp_path: Path) -> None:
         [str(BROWSER), *FLAGS, f"--user-data-dir={tmp_path / 'user'}", "--dump-dom", target.as_uri()],
         capture_output=True, text=True, timeout=300, check=True,
     )  # fmt: skip
-    seen = json.loads(re.findall(r'data-seen="([^"]*)"', run.stdout)[0].replace("&quot;", '"'))
+    seen = json.loads(unescape(re.findall(r'data-seen="([^"]*)"', run.stdout)[0]))
     assert [name for name, _ in seen] == [heads[0], heads[1], heads[-1], heads[0], heads[0], heads[0]]
     # The head `nl` of layer 2 looks from the last position at the second opening bracket.
-    assert seen[1][1].startswith("position 4 ()) reads 2 (() with weight 1, hard 1. Hard attention looks at 2;")
+    told = (
+        "position 4 ()) reads 2 (() with weight >0.999999, hard 1. Hard attention looks at 2; softmax has at least 1 - "
+    )
+    assert seen[1][1].startswith(told)
     # What is pointed at stays so in the next head; beside the weights a position is told alone.
     assert seen[2][1].startswith("position 4 ()) reads 2 (() with weight ")
     assert seen[2][1] != seen[1][1]

@@ -63,6 +63,9 @@ def test_text_keeps_its_characters() -> None:
         ("(9/4) (w - j)", r"$(9/4)\;(w-j)$"),
         ("n^3 e^(-(32/3) n)", r"$n^{3}\;e^{-(32/3)\;n}$"),
         ("x = e^-g", "$x=e^{-g}$"),
+        # As `549/250\\, j` it could be read as 549/(250 j).
+        ("4*n - 549/250*j + (1/4)/(n)", r"$4\, n-\tfrac{549}{250}\, j+(1/4)/(n)$"),
+        ("n/2/3*j", r"$n/2/3\, j$"),
         ("2*3 + sqrt(n*m)", r"$2\cdot 3+\sqrt{n\, m}$"),
         ("eta/tau with N0", r"$\eta /\tau \;\text{with}\;N_0 $"),
         (r"\evil{$}_", r"$\text{\textbackslash{}}\text{evil}\text{\{}\text{\$}\text{\}}\text{\_}$"),

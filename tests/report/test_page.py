@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import hardsim
+from hardsim.checking.open import read_input
+from hardsim.checking.subject import ModelOptions
 from hardsim.cli.report import definitions_of
 from hardsim.report.blocks import Block, Copied, Fact, Line, Table, blocks_of
 from hardsim.report.check import print_check
@@ -92,8 +94,17 @@ def test_an_argument_of_a_program_has_its_short_lengths() -> None:
     found = hold_printed(print_every_length, result)
     part = Part(hardsim.load("dyck1.srasp").check(max_n=1), result.subject.alphabet, result)
     assert isinstance(found[-1], Table)
-    assert part.theorem.startswith("On every word of every length softmax answers as hard attention does")
+    assert part.theorem.startswith("On every non-empty word of every length softmax answers as hard attention does")
     assert "the output is exactly" not in part.theorem
+
+
+def test_a_theorem_says_what_n_is_where_words_are_padded() -> None:
+    """The temperature of a transduction with `pad:` is a function of the length that its network reads."""
+    for name, padded in (("map_duplicate.srasp", True), ("dyck1.srasp", False)):
+        model = hardsim.load(name)
+        told = Part(model.check(max_n=1), model.alphabet, model.prove(all_n=True)).theorem
+        assert "at the temperature 1/(" in told
+        assert told.endswith("^4), where n is its length with its padding.") is padded
 
 
 def test_a_theorem_is_of_every_length_alone() -> None:
@@ -103,7 +114,7 @@ def test_a_theorem_is_of_every_length_alone() -> None:
     assert Part(check, model.alphabet).theorem == ""
     proved = Part(check, model.alphabet, model.prove(all_n=True))
     assert proved.theorem.startswith(
-        "On every word of every length the network accepts exactly what the formula says: "
+        "On every non-empty word of every length the network accepts exactly what the formula says: "
     )
     assert Fact("formula", words=("a S b",)) in proved.network
     assert Fact("alphabet", "a b") in proved.network
@@ -113,19 +124,37 @@ def test_a_theorem_has_the_definitions_that_it_is_about(tmp_path: Path) -> None:
     """Comments, examples and the alphabet are none; a formula that stands alone is told whole without them."""
     program = "// Any a\nalphabet: a b\npad: len + 1\naccept: ab\nY(i) := leftmost_j[1, Q_a(j)] 1 : 0  // <b>\n"
     files = {
-        "x.srasp": program, "named.ltl": "alphabet: a b\nlet one = a S b\n\none\n", "y.ltl": "alphabet: a b\na S b\n",
-        "z.json": "{}",
-    }  # fmt: skip
+        "x.srasp": program,
+        "named.ltl": "alphabet: a b\nlet one = a S b\n\none\n",
+        "y.ltl": "alphabet: a b\na S b\n",
+    }
+    lines = dict[str, tuple[str, ...]]()
     for name, text_ in files.items():
         (tmp_path / name).write_text(text_, encoding="utf-8")
-    lines = {name: definitions_of(str(tmp_path / name)) for name in [*files, "a S b"]}
+        lines[name] = definitions_of(read_input(str(tmp_path / name)).compile(ModelOptions()))
     assert lines["x.srasp"] == ("pad: len + 1", "Y(i) := leftmost_j[1, Q_a(j)] 1 : 0  // <b>")
     assert lines["named.ltl"] == ("let one = a S b", "one")
-    assert lines["y.ltl"] == lines["z.json"] == lines["a S b"] == ()
+    assert lines["y.ltl"] == ()
     model = hardsim.parse("alphabet: a b\na S b\n")
     part = Part(model.check(max_n=2), model.alphabet, model.prove(all_n=True), definitions=lines["x.srasp"])
     assert isinstance(part.network[-1], Table)
     assert part.network[-1].rows == tuple((line,) for line in lines["x.srasp"])
+
+
+def test_the_margin_of_an_argument_is_rounded_down() -> None:
+    """With beta 33/10 the error of `a S b` is at most e^(-33/20), so that its clip's input 2x - 1/2 is at least
+    1/2 - 2 e^(-33/20) = 0.11590... beyond 0 or 1, and not 0.116."""
+    model = hardsim.parse("alphabet: a b c\na S b\n")
+    told = blocks_of(print_every_length, model.prove(all_n=True, beta="33/10"))
+    (line,) = [one.plain for one in told if isinstance(one, Line) and one.plain.startswith("whose input")]
+    assert line == "whose input is at most -0.115 or at least 1 + 0.115"
+
+
+def test_a_theorem_names_what_propositions_obey() -> None:
+    """Of 24 sets that fulfil a constraint none but the first 20 would be listed: the constraint itself is named."""
+    model = hardsim.parse("props: p q r s t u\none-of: p q r\nO (p & s)\n")
+    told = Part(model.check(max_n=1), model.alphabet, model.prove(all_n=True)).network
+    assert Fact("alphabet", "props p q r s t u one-of: p q r") in told
 
 
 def test_a_page_says_nothing_but_characters() -> None:
