@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
+from fractions import Fraction
 from importlib.resources import files
 from typing import Any
 
@@ -15,6 +17,7 @@ from hardsim.checking.trace import TraceHead, TraceResult
 from hardsim.errors import InputError
 from hardsim.lang.pretty import shortened
 from hardsim.lang.words import shown_word
+from hardsim.records import short
 from hardsim.report.plot import DOTS, FORMATS, format_of, hold_drawable, picture
 from hardsim.visible import visible
 
@@ -151,9 +154,9 @@ def page(result: TraceResult, heads: Sequence[TraceHead]) -> str:
                 "layer": value.layer,
                 "name": visible(value.coordinate),
                 "holds": visible(value.holds),
-                "hard": [float(one) for one in value.hard],
-                "soft": [float(one) for one in value.soft],
-                "error": [float(one) for one in value.error],
+                "hard": [_number(one) for one in value.hard],
+                "soft": [_number(one) for one in value.soft],
+                "error": [_number(one) for one in value.error],
             }
             for value in result.values
         ],
@@ -162,6 +165,14 @@ def page(result: TraceResult, heads: Sequence[TraceHead]) -> str:
     # Inside a script nothing may look like its end, or like the beginning of another one.
     written = json.dumps(data, ensure_ascii=True, allow_nan=False).replace("<", "\\u003c")
     return template.replace("/*DATA*/null", written)
+
+
+def _number(value: Fraction) -> float | str:
+    """A number as scripts have them; one that is too large or too small for that as a table shows it."""
+    with suppress(OverflowError):
+        if (near := float(value)) or not value:
+            return near
+    return short(value)
 
 
 def _head(head: TraceHead) -> dict[str, Any]:
@@ -174,9 +185,9 @@ def _head(head: TraceHead) -> dict[str, Any]:
         "reads": [
             {
                 "looks": read.looks,
-                "weight": float(read.weight) if read.keys else None,
-                "gap": None if read.gap is None else float(read.gap),
-                "error": None if read.error is None else float(read.error),
+                "weight": _number(read.weight) if read.keys else None,
+                "gap": None if read.gap is None else _number(read.gap),
+                "error": None if read.error is None else _number(read.error),
             }
             for read in head.reads
         ],
