@@ -179,7 +179,7 @@ def _free(name: str | None) -> Path:
     with _refusing(path):
         with suppress(FileNotFoundError):
             os.lstat(path)  # what is wrong with the name is said before anything runs
-        if path.is_symlink() or (path.exists() and not path.is_dir()):
+        if os.path.lexists(path) and not path.is_dir():
             raise InputError(f"-o {name}: is there, and is no directory", "Give -o another name.")
     return path
 

@@ -196,6 +196,15 @@ def test_an_empty_directory_stays_the_one_it_is(hardsim: Any, tmp_path: Path, si
     assert out.stat().st_ino == number
 
 
+def test_a_link_to_an_empty_directory_is_followed(hardsim: Any, tmp_path: Path, since: Path, plain: None) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "link").symlink_to("out")
+    (tmp_path / "loose").symlink_to("nowhere")
+    hardsim("report", since, "-o", tmp_path / "loose").refused("is there, and is no directory")
+    hardsim("report", since, "--max-n", "1", "-o", tmp_path / "link").exits(0)
+    assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
+
+
 @pytest.mark.skipif(os.name == "nt", reason="drafts are not locked here")
 @pytest.mark.parametrize("there", [False, True])
 def test_what_a_killed_report_left_is_removed(
