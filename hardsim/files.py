@@ -160,7 +160,7 @@ def names_in(path: Path | str) -> list[str]:
 def refusal(path: str, option: str, why: str) -> InputError:
     """The error for a place that cannot be written."""
     hint = f"Give {option} a file in a directory that exists and that you can write"
-    hint += "." if option in ("--resume", "--plot", "save", "certificate") else ", or '-' for standard output."
+    hint += "." if option in ("--resume", "--plot", "plot", "save", "certificate") else ", or '-' for standard output."
     return InputError(f"{option} {path}: cannot be written ({why})", hint)
 
 
