@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import stat
 import sys
 import tempfile
@@ -127,6 +128,19 @@ def is_directory(path: Path | str) -> bool:
         return False
 
 
+def hold_here() -> None:
+    """Hold that this process stands in a directory.
+
+    Raises:
+        InputError: if it was removed.
+    """
+    try:
+        os.getcwd()
+    except OSError as error:
+        told = f"the directory in which this runs cannot be used ({_reason(error)})"
+        raise InputError(told, "Go to one that is there.") from None
+
+
 def names_in(path: Path | str) -> list[str]:
     """The names of what is in a directory.
 
@@ -146,7 +160,7 @@ def names_in(path: Path | str) -> list[str]:
 def refusal(path: str, option: str, why: str) -> InputError:
     """The error for a place that cannot be written."""
     hint = f"Give {option} a file in a directory that exists and that you can write"
-    hint += "." if option in ("--resume", "save", "certificate") else ", or '-' for standard output."
+    hint += "." if option in ("--resume", "--plot", "plot", "save", "certificate") else ", or '-' for standard output."
     return InputError(f"{option} {path}: cannot be written ({why})", hint)
 
 
@@ -214,7 +228,7 @@ class Draft:
 
     def __init__(self, target: Path) -> None:
         self._target = target
-        _sweep(target)
+        _sweep(target, target.parent)
         while True:
             handle, self._name = tempfile.mkstemp(prefix=_prefix(target), dir=target.parent)
             self._file = os.fdopen(handle, "wb")
@@ -250,20 +264,74 @@ class Draft:
             self._file.close()
 
 
+class Folder:
+    """What will be a directory when it is complete, at `path` until then: beside it if it is not there yet, and else,
+    as it may be where somebody stands or a disk is mounted, inside of it. Locked, and swept, as drafts of files are.
+
+    Raises:
+        InputError: if there is something in the directory.
+        OSError: if it cannot be made.
+    """
+
+    def __init__(self, target: Path, option: str) -> None:
+        self._target, self._option, self._handle = target, option, -1
+        self._inside = target.is_dir()
+        place = target if self._inside else target.parent
+        _sweep(target, place)
+        self._hold_empty(0)
+        while True:
+            self.path = Path(tempfile.mkdtemp(prefix=_prefix(target), dir=place))
+            with suppress(OSError):  # not every system opens directories
+                self._handle = os.open(self.path, os.O_RDONLY)
+                _lock(self._handle)
+            if self.path.exists():
+                break
+            self.close()  # it was swept before it was locked
+        mask = os.umask(0)
+        os.umask(mask)
+        self.path.chmod(0o777 & ~mask)
+
+    def _hold_empty(self, own: int) -> None:
+        if self._inside and len(os.listdir(self._target)) > own:
+            told = f"{self._option} {self._target}: there is something in this directory, and nothing is replaced"
+            raise InputError(told, "Name a directory that is not there yet, or an empty one.")
+
+    def commit(self) -> None:
+        """Make it appear under its name.
+
+        Raises:
+            InputError: if there is something in the directory by now.
+            OSError: if that fails.
+        """
+        if not self._inside:
+            self.path.rename(self._target)
+            return
+        self._hold_empty(1)
+        for one in sorted(self.path.iterdir()):
+            one.rename(self._target / one.name)
+
+    def close(self) -> None:
+        """Leave no trace of what was not committed."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+
 def _prefix(target: Path) -> str:
     start = os.fsdecode(os.fsencode(target.name)[:LONGEST_PREFIX])  # half a character is no text, but it is a name
     return f".{start}{PARTIAL}"
 
 
-def _sweep(target: Path) -> None:
-    """Remove the drafts of this file that belong to no process any more."""
+def _sweep(target: Path, place: Path) -> None:
+    """Remove the drafts of this file or directory that belong to no process any more, from where they are made."""
     with suppress(OSError):
-        for found in list(target.parent.glob(f"{escape(_prefix(target))}*")):
+        for found in list(place.glob(f"{escape(_prefix(target))}*")):
             with suppress(OSError):
                 handle = os.open(found, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
                 try:
                     if _lock(handle):
-                        found.unlink()
+                        shutil.rmtree(found) if found.is_dir() else found.unlink()
                 finally:
                     os.close(handle)
 

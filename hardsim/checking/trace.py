@@ -235,6 +235,11 @@ class TraceResult(Record):
         """The word, and what it is traced through."""
         return f"{self.input!r} {word_summary(self.word)}: {self.model.summary}"
 
+    @property
+    def layers(self) -> list[int]:
+        """The numbers of the layers in which something is read or written."""
+        return sorted({part.layer for part in (*self.heads, *self.values) if part.layer})
+
     def columns(self, layer: int) -> list[str]:
         """What stands above the rows of a layer: its number, then positions with their symbols on a second line."""
         return [f"layer {layer}", *(f"{self.first + place}\n{symbol}" for place, symbol in enumerate(self.symbols))]
@@ -254,8 +259,7 @@ class TraceResult(Record):
 
         tables = [
             f"<table>{line(self.columns(layer), 'th')}{''.join(line(row, 'td') for row in rows)}</table>"
-            for layer in range(1, self.model.layers + 1)
-            if (rows := self.rows(layer))
+            for layer in self.layers
         ]
         told = f"{self.summary}; {answers_summary(self.answers)}"
         return f"<div><p><strong>{escape(visible(told))}</strong></p>{''.join(tables)}</div>"

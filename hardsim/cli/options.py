@@ -78,9 +78,9 @@ tables       --tables/--no-tables        Print the rows for lengths and heads (d
 all_lengths  --all-lengths               Print a row for every length, not one for several of them.
 resume       --resume FILE               Keep in FILE what was found, and go on from there if it exists: the same
                                          command, stopped at any moment, ends with the same report.
-plot         --plot OUT                  Draw it, as .svg, .png or .pdf. Of `bound` it is what was found against n; of
-                                         `trace` attention maps, hard beside soft, also as an .html page to step
-                                         through. All but that need matplotlib, the extra plot.
+plot         --plot OUT                  Draw it, as .svg, .png or .pdf, of `trace` as .html too. Of `bound` it is what
+                                         was found against n; of `trace` attention maps, hard beside soft, and the .html
+                                         is a page to step through. All but that need matplotlib, the extra plot.
 head         --head NAME                 One head alone, position by position. There may be several.
 certificate  --certificate PATH          Write the proof for `hardsim verify`. '-' is standard output. It is checked
                                          first.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from hardsim.cli.report import (
 )
 from hardsim.cli.session import check_source
 from hardsim.errors import InputError
-from hardsim.files import is_directory, read_bytes
+from hardsim.files import hold_here, is_directory, read_bytes
 from hardsim.network.reader import Decimal, Reader
 from hardsim.program.file import read_json
 from hardsim.report.numbers import plural
@@ -51,12 +52,13 @@ def command(request: Request) -> None:
     """The command."""
     if request.folder is None:
         raise InputError("which report is not said", "Name a directory that `hardsim report` wrote.")
+    hold_here()
     place, screen = Path(request.folder), Screen()
     if not is_directory(place) or not is_directory(place / INPUTS):
         raise InputError(f"{place}: is no directory that `hardsim report` wrote", "It has command.json and inputs/.")
-    kept = replace(read_json(read_bytes(place / COMMAND), str(place / COMMAND)), advice=ADVICE)
+    kept = _kept(place / COMMAND)
     asked = replace(_asked(kept, place), workers=request.workers, quiet=request.quiet)
-    before = read_json(read_bytes(place / RESULTS), str(place / RESULTS))
+    before = _kept(place / RESULTS)
     told, others = [*_changed(kept, place)], [*_versions(kept)]
     streams.hush(quiet=True)  # what was to be said is in the report
     with tempfile.TemporaryDirectory() as scratch:
@@ -64,7 +66,7 @@ def command(request: Request) -> None:
         found = run(asked, place.absolute(), document, silent=True)
         if found.code == streams.INTERRUPTED:
             raise typer.Exit(found.code)
-        now = read_json(read_bytes(document), RESULTS)
+        now = _kept(document)
     differing = list(differences(_results(before.value), _results(now.value)))
     others += [
         f"{RESULTS}: {path} {_short(one)} then, {_short(other)} now"
@@ -78,10 +80,28 @@ def command(request: Request) -> None:
     rest = f": {plural(len(differing), 'value')}" if differing else rest
     screen.line(same[bool(differing)], f"  {place}{rest}", folds=False)
     for path, one, other in differing[:MOST]:
-        screen.line(f"  {path}: {_short(one)} then, {_short(other)} now", folds=False)
+        screen.line(f"  {path or 'the top level'}: {_short(one)} then, {_short(other)} now", folds=False)
     if len(differing) > MOST:
         screen.line(f"  and {len(differing) - MOST:,} more")
     raise typer.Exit(streams.MISMATCH if differing else streams.AGREED)
+
+
+def _kept(path: Path) -> Reader:
+    """A file of a report."""
+    try:
+        data = read_bytes(path)
+    except InputError as error:
+        raise InputError(error.message, ADVICE) from None
+    return read_json(data, str(path), ADVICE)
+
+
+@contextmanager
+def _refusing(place: Reader) -> Iterator[None]:
+    """Turn what is said against options into an error that names the place where they stand."""
+    try:
+        yield
+    except InputError as error:
+        raise place.refusal(error.message) from None
 
 
 def _asked(kept: Reader, place: Path) -> Request:
@@ -107,14 +127,16 @@ def _asked(kept: Reader, place: Path) -> Request:
             value = next(waiting, None)
             if value is None:
                 raise word.refusal(f"{given} has no value")
-            values[name] = PARSERS.get(name, str)(value.text())
+            with _refusing(value):
+                values[name] = PARSERS.get(name, str)(value.text())
         elif given.startswith("-"):
             raise word.refusal(f"{given} is no option of a report that is run again")
         else:
             files.append(_inside(word, place))
     asked = Request(files=files or None, **values, written=frozenset(values))
-    check_source(asked)
-    asked.options()
+    with _refusing(kept.field("arguments")):
+        check_source(asked)
+        asked.options()
     return asked
 
 

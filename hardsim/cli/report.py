@@ -8,7 +8,6 @@ import platform
 import re
 import shlex
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import chdir, contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -23,7 +22,7 @@ from hardsim.checking.bound import BoundOptions, BoundResult, bound_report, boun
 from hardsim.checking.campaign import CheckOptions, default_workers
 from hardsim.checking.crews import Crews, crews
 from hardsim.checking.foreign import Foreign
-from hardsim.checking.interrupts import held
+from hardsim.checking.interrupts import held, interruptible
 from hardsim.checking.open import expand_paths, read_input, read_with
 from hardsim.checking.options import ALL, Request
 from hardsim.checking.prove import ProofResult, confirmed, plan_proof
@@ -37,7 +36,7 @@ from hardsim.cli.session import Session, check_source, session
 from hardsim.cli.streams import note, say
 from hardsim.errors import InputError, Undecided
 from hardsim.examples import located
-from hardsim.files import PARTIAL, is_directory, read_bytes
+from hardsim.files import Folder, hold_here, is_directory, read_bytes
 from hardsim.program.file import definitions
 from hardsim.report import latex, page
 from hardsim.report.check import Listing
@@ -65,18 +64,18 @@ ASIDE = re.compile(r"\s*(//|(alphabet|props|source|accept|reject|map)\s*:)")
 def command(request: Request) -> None:
     """The command."""
     check_source(request)
+    hold_here()
     target = _free(request.directory)
-    with _draft(target) as draft:
+    with _draft(target) as folder:
+        draft = folder.path
         copied = replace(request, files=_copied(request, draft))
         found = run(copied, draft, draft / RESULTS)
         if found.code == streams.INTERRUPTED or not found.parts:
             say("no report was written")
             raise typer.Exit(found.code)
         _write(draft, arguments_of(copied), found)
-        with _refusing(target):
-            with suppress(FileNotFoundError):
-                target.rmdir()
-            draft.rename(target)
+        with held(), _refusing(target):
+            folder.commit()
     if not request.quiet:
         where = os.path.join(request.directory or "", "index.html")
         Screen().line(f"report: {where} and report.tex; `hardsim replay` runs it again", folds=False)
@@ -199,11 +198,8 @@ def _free(name: str | None) -> Path:
     with _refusing(path):
         with suppress(FileNotFoundError):
             os.lstat(path)  # what is wrong with the name is said before anything runs
-        if path.is_symlink() or (path.exists() and not path.is_dir()):
+        if os.path.lexists(path) and not path.is_dir():
             raise InputError(f"-o {name}: is there, and is no directory", "Give -o another name.")
-        if path.is_dir() and any(path.iterdir()):
-            told = f"-o {name}: there is something in this directory, and a report replaces nothing"
-            raise InputError(told, "Name a directory that is not there yet, or an empty one.")
     return path
 
 
@@ -219,17 +215,16 @@ def _refusing(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _draft(target: Path) -> Iterator[Path]:
-    """A directory beside the one that it becomes, of which nothing stays if it does not."""
-    with _refusing(target):
-        made = Path(tempfile.mkdtemp(prefix=f".report{PARTIAL}", dir=target.parent))
-        mask = os.umask(0)
-        os.umask(mask)
-        made.chmod(0o777 & ~mask)
-    try:
-        yield made
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
+def _draft(target: Path) -> Iterator[Folder]:
+    """What becomes a directory, of which nothing stays if it does not."""
+    with held():
+        with _refusing(target):
+            made = Folder(target, "-o")
+        try:
+            with interruptible():
+                yield made
+        finally:
+            made.close()
 
 
 def _copied(request: Request, draft: Path) -> list[str] | None:
@@ -273,7 +268,7 @@ def hold_inside(place: Path, name: str, given: str) -> None:
         InputError: naming what does not.
     """
     with chdir(place):
-        inside = Path(INPUTS).resolve()
+        inside = Path().resolve() / INPUTS
         parts = [part for one in expand_paths([name]) for part in (name, one, *read_with(one))]
         outside = [part for part in parts if not Path(part).resolve().is_relative_to(inside)]
     if outside:

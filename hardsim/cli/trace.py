@@ -33,7 +33,10 @@ def command(request: Request) -> None:
         nullcontext() if request.plot is None else Sink(request.plot, "--plot") as target,
         session("trace", request, None, [] if target is None else [target]) as current,
     ):
-        for one in current.read():
+        given = list(current.read())
+        if target is not None and current.several(given):
+            raise InputError("a picture is of one input", "Draw them one by one, or leave out --plot.")
+        for one in given:
             current.each(one, partial(_trace, current, texts[0], target), partial(_foreign, current, texts, target))
 
 

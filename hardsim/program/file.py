@@ -27,7 +27,7 @@ from hardsim.network import store
 from hardsim.network.columns import PredicateColumn
 from hardsim.network.model import AttentionHead, Matrix, Schedule, Transformer, rows_of
 from hardsim.network.numbers import ONE, Rational
-from hardsim.network.reader import Decimal, Reader, Refused, shown
+from hardsim.network.reader import ADVICE, Decimal, Reader, Refused, shown
 from hardsim.program.model import Affine, Encoding, Head, Kind, Letter, Program, ProgramLayer, Unit, Weighting
 from hardsim.program.sharpness import Budget
 
@@ -95,8 +95,8 @@ def schema() -> dict[str, Any]:
     return dict(json.loads(files("hardsim.program").joinpath("ahat.schema.json").read_text(encoding="utf-8")))
 
 
-def read_json(data: bytes, path: str) -> Reader:
-    """A JSON document, ready to be read.
+def read_json(data: bytes, path: str, advice: str = "") -> Reader:
+    """A JSON document, ready to be read; with what to do about a wrong one, if it is not a model.
 
     Raises:
         InputError: if it is not UTF-8 or not JSON (NaN and Infinity are not), or an object has a key twice or an empty
@@ -130,14 +130,16 @@ def read_json(data: bytes, path: str) -> Reader:
             parse_constant=lambda found: refuse(f"{found} is no number of JSON"),
         )
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 at byte {error.start}", hint=REWRITE) from None
+        raise InputError(f"{path}: not UTF-8 at byte {error.start}", hint=advice or REWRITE) from None
     except json.JSONDecodeError as error:
-        raise InputError(f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg}", hint=REWRITE) from None
+        raise InputError(
+            f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg}", hint=advice or REWRITE
+        ) from None
     except (RecursionError, ValueError):
         raise InputError(
-            f"{path}: not JSON that hardsim can read (nested too deeply, or a number too long)", hint=REWRITE
+            f"{path}: not JSON that hardsim can read (nested too deeply, or a number too long)", hint=advice or REWRITE
         ) from None
-    document = Reader(value, path)
+    document = Reader(value, path, advice=advice or ADVICE)
     if refused:
         raise next(document.refusals())
     return document

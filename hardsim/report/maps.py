@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
+from fractions import Fraction
 from importlib.resources import files
 from itertools import count
 from typing import Any
@@ -16,6 +18,7 @@ from hardsim.checking.trace import TraceHead, TraceResult, at_most
 from hardsim.errors import InputError
 from hardsim.lang.pretty import shortened
 from hardsim.lang.words import shown_word
+from hardsim.records import short
 from hardsim.report.plot import DOTS, FORMATS, format_of, hold_drawable, picture
 from hardsim.visible import visible
 
@@ -113,7 +116,7 @@ def _map(axes: Any, rows: Sequence[Sequence[float | None]], title: str, symbols:
     for tick, symbol in zip(across, symbols, strict=True):
         tick.label1.set_rotation(90 if len(symbol) > 2 else 0)
     axes.tick_params(bottom=False, left=False, pad=2, labelsize=size)
-    _number(axes, [k for k in range(len(symbols)) if numbered(k, len(symbols), first)], first)
+    _number_positions(axes, [k for k in range(len(symbols)) if numbered(k, len(symbols), first)], first)
     if few:
         _rule(axes, len(symbols))
     return shown
@@ -124,7 +127,7 @@ def numbered(k: int, size: int, first: int) -> bool:
     return size <= ALL_NUMBERED or (k + first) % APART == 0 or k == 0
 
 
-def _number(axes: Any, places: Sequence[int], first: int) -> None:
+def _number_positions(axes: Any, places: Sequence[int], first: int) -> None:
     """The numbers of positions, on the sides where no symbols are: a symbol may be a digit."""
     texts = [str(k + first) for k in places]
     for axis in (axes.xaxis, axes.yaxis):
@@ -163,8 +166,8 @@ def page(result: TraceResult, heads: Sequence[TraceHead]) -> str:
                 "layer": value.layer,
                 "name": visible(value.coordinate),
                 "holds": visible(value.holds),
-                "hard": [float(one) for one in value.hard],
-                "soft": [float(one) for one in value.soft],
+                "hard": [_number(one) for one in value.hard],
+                "soft": [_number(one) for one in value.soft],
                 "error": list(map(at_most, value.error)),
             }
             for value in result.values
@@ -174,6 +177,14 @@ def page(result: TraceResult, heads: Sequence[TraceHead]) -> str:
     # Inside a script nothing may look like its end, or like the beginning of another one.
     written = json.dumps(data, ensure_ascii=True, allow_nan=False).replace("<", "\\u003c")
     return template.replace("/*DATA*/null", written)
+
+
+def _number(value: Fraction) -> float | str:
+    """A number as scripts have them; one that is too large or too small for that as a table shows it."""
+    with suppress(OverflowError):
+        if (near := float(value)) or not value:
+            return near
+    return short(value)
 
 
 def _head(head: TraceHead) -> dict[str, Any]:
@@ -187,7 +198,7 @@ def _head(head: TraceHead) -> dict[str, Any]:
             {
                 "looks": read.looks,
                 "weight": read.at_least,
-                "gap": None if read.gap is None else float(read.gap),
+                "gap": None if read.gap is None else _number(read.gap),
                 "error": None if read.error is None else at_most(read.error),
             }
             for read in head.reads

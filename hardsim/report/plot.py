@@ -9,9 +9,9 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from math import isfinite
 from pathlib import PurePath
 from typing import Any
+from warnings import catch_warnings, filterwarnings
 
 from hardsim.checking.bound import BoundLength, BoundResult
 from hardsim.errors import InputError
@@ -21,6 +21,9 @@ COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#5
 DASHES = ("-", "--", ":", "-.")
 LONGEST_NAME = 40
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+FARTHEST = Fraction(10**300)
+"""The largest number on an axis, and the inverse of the smallest one: beyond it there are no floats, nor marks."""
 
 Value = Callable[[BoundLength], Fraction | None]
 
@@ -106,14 +109,17 @@ def picture(
         FigureCanvasAgg(figure)  # saving takes that of the format
         draw_on(figure)
         target = io.BytesIO()
-        figure.savefig(target, format=form[1:], metadata=FORMATS[form])
+        with catch_warnings():
+            # What no font has is a box in the picture, or in an .svg left to who shows it.
+            filterwarnings("ignore", "Glyph .* missing from font")
+            figure.savefig(target, format=form[1:], metadata=FORMATS[form])
     return target.getvalue()
 
 
 def points_of(result: BoundResult, value: Value) -> list[tuple[int, float]]:
-    """The points of a line on log axes: its lengths, and numbers that are above 0."""
-    points = [(length.n, float(found)) for length in result.lengths if (found := value(length))]
-    return [(n, y) for n, y in points if y > 0 and isfinite(y)]
+    """The points of a line on log axes: its lengths, and numbers that are above 0 and that have a place there."""
+    points = [(length.n, value(length)) for length in result.lengths]
+    return [(n, float(y)) for n, y in points if y is not None and 1 / FARTHEST <= y <= FARTHEST]
 
 
 def _panel(axes: Any, title: str, series: Sequence[tuple[str, Value]], results: Sequence[BoundResult]) -> None:

@@ -30,7 +30,7 @@ def print_trace(screen: Screen, result: TraceResult, names: Sequence[str], alpha
         for head in result.chosen(names):
             _print_head(screen, result, head)
     else:
-        for layer in range(1, result.model.layers + 1):
+        for layer in result.layers:
             _print_layer(screen, result, layer)
     if foreign:
         print_outputs(screen, [result.answers], alphabet)

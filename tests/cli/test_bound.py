@@ -249,6 +249,14 @@ def test_long_names_leave_room_for_the_plot(hardsim: Any, tmp_path: Path) -> Non
     assert f"measured: {'x' * 20}...{'x' * 10}.ahat.json" in texts(tmp_path / "plot.svg")
 
 
+def test_numbers_beyond_floats_have_no_place_in_a_picture(hardsim: Any, since: Path, tmp_path: Path) -> None:
+    target = tmp_path / "plot.svg"
+    hardsim("bound", since, "--max-n", "1", "--tau", "1/10^400", "--plot", target).exits(0)
+    text = target.read_text(encoding="utf-8")
+    assert ">declared<" in text
+    assert ">used<" not in text
+
+
 def test_a_plot_is_refused_before_anything_is_computed(
     hardsim: Any, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,12 +18,13 @@ from hardsim.cli.app import run
 from hardsim.cli.replay import MISSING, differences
 from hardsim.errors import InputError
 from hardsim.examples import formulas_directory
-from hardsim.files import PARTIAL
+from hardsim.files import PARTIAL, Folder
 from hardsim.network.reader import Decimal
 from hardsim.report.document import SCHEMA_VERSION as SCHEMA
 from hardsim.version import __version__
 from tests.cli.conftest import SINCE, interrupt, written
 from tests.documents import VALIDATOR
+from tests.mistakes import raised
 from tests.report.test_latex import compiled
 from tests.report.test_page import Tags
 
@@ -196,6 +197,82 @@ def test_an_empty_directory_is_taken(hardsim: Any, tmp_path: Path, since: Path, 
     assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
 
 
+def test_an_empty_directory_stays_the_one_it_is(hardsim: Any, tmp_path: Path, since: Path, plain: None) -> None:
+    """Somebody may stand in it, or a disk be mounted there."""
+    out = tmp_path / "out"
+    out.mkdir()
+    number = out.stat().st_ino
+    with chdir(out):
+        hardsim("report", since, "--max-n", "1", "-o", ".").exits(0, "report: ./index.html")
+        assert {*os.listdir(".")} == FILES
+    assert out.stat().st_ino == number
+
+
+def test_a_link_to_an_empty_directory_is_followed(hardsim: Any, tmp_path: Path, since: Path, plain: None) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "link").symlink_to("out")
+    (tmp_path / "loose").symlink_to("nowhere")
+    hardsim("report", since, "-o", tmp_path / "loose").refused("is there, and is no directory")
+    hardsim("report", since, "--max-n", "1", "-o", tmp_path / "link").exits(0)
+    assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
+
+
+@pytest.mark.skipif(os.name == "nt", reason="drafts are not locked here")
+@pytest.mark.parametrize("there", [False, True])
+def test_what_a_killed_report_left_is_removed(
+    hardsim: Any, tmp_path: Path, since: Path, plain: None, there: bool
+) -> None:
+    out = tmp_path / "out"
+    if there:
+        out.mkdir()
+    place = out if there else tmp_path
+    left = place / f".out{PARTIAL}x"
+    (left / "inputs").mkdir(parents=True)
+    other = place.parent / f".another{PARTIAL}x"
+    other.mkdir()
+    hardsim("report", since, "--max-n", "1", "-o", out).exits(0)
+    assert {path.name for path in out.iterdir()} == FILES
+    assert [name for name in os.listdir(place) if PARTIAL in name] == []
+    assert other.exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="drafts are not locked here")
+def test_the_draft_of_a_report_that_is_being_made_stays(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    first, second = Folder(out, "-o"), Folder(out, "-o")
+    assert first.path.is_dir()
+    assert second.path.is_dir()
+    first.commit()
+    (out / "x").touch()
+    with pytest.raises(OSError, match="not empty"):
+        second.commit()
+    second.close()
+    first.close()
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_what_came_into_an_empty_directory_is_kept(tmp_path: Path) -> None:
+    draft = Folder(tmp_path, "-o")
+    (draft.path / "mine").touch()
+    written(tmp_path / "mine", "theirs")
+    assert "there is something in this directory" in raised(InputError, draft.commit).message
+    draft.close()
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["theirs"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a directory in which somebody stands stays there")
+def test_a_directory_that_is_gone(hardsim: Any, tmp_path: Path, since: Path, report: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    before = os.getcwd()
+    try:
+        os.chdir(tmp_path / "gone")
+        (tmp_path / "gone").rmdir()
+        hardsim("report", since, "-o", tmp_path / "out").refused("the directory in which this runs")
+        hardsim("replay", report).refused("the directory in which this runs")
+    finally:
+        os.chdir(before)
+
+
 @pytest.mark.parametrize(
     "place",
     ["hardsim.checking.combined.check_subject", "hardsim.cli.report.plan_proof", "hardsim.cli.report.bound_report"],
@@ -361,7 +438,20 @@ def test_what_is_no_report_is_refused(hardsim: Any, report: Path, tmp_path: Path
             hardsim("replay", report).refused(name).unsaid("internal error")
             (report / name).write_bytes(before)
     (report / "results.json").unlink()
-    hardsim("replay", report).refused("results.json", "no such file")
+    hardsim("replay", report).refused("results.json", "no such file", "Make the report again")
+
+
+def test_advice_is_about_reports(hardsim: Any, report: Path) -> None:
+    wrong = '{"arguments": ["report", "inputs/since.ltl", "--max-n", "%s"], "schema_version": 1}'
+    for text in ("{", '{"a": 1, "a": 2}', '{"a": NaN}', "[" * 100_000, wrong % "many", wrong % 0):
+        written(report / "command.json", text)
+        hardsim("replay", report).refused("command.json:", "with `hardsim report`").unsaid("compile")
+
+
+def test_inputs_are_no_link(hardsim: Any, report: Path, tmp_path: Path) -> None:
+    (report / "inputs").rename(tmp_path / "elsewhere")
+    (report / "inputs").symlink_to(tmp_path / "elsewhere")
+    hardsim("replay", report).refused("inputs/since.ltl is no file among the inputs of the report")
 
 
 def test_differences_have_places() -> None:

@@ -7,6 +7,8 @@ import re
 import shlex
 import shutil
 import subprocess
+import warnings
+from fractions import Fraction
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ import pytest
 import hardsim as api
 from hardsim.errors import InputError
 from hardsim.report import maps
+from tests.attention_models import with_head, write
 from tests.cli.conftest import Cli
 from tests.foreign import hooked_folder
 from tests.mistakes import raised
@@ -91,6 +94,18 @@ def test_what_is_refused(hardsim: Cli, arguments: tuple[str, ...], message: str)
     assert found.code == 2
     assert message in " ".join(found.err.split())
     assert "Traceback" not in found.err
+
+
+def test_a_picture_is_of_one_input(hardsim: Cli, tmp_path: Path) -> None:
+    for name in "xy":
+        (tmp_path / f"{name}.ltl").write_text("alphabet: a b\nO b\n", encoding="utf-8")
+    hardsim("trace", tmp_path, "ab").clean("x.ltl", "y.ltl")
+    hardsim("trace", tmp_path, "ab", "--plot", tmp_path / "x.html").refused("a picture is of one input")
+    assert not (tmp_path / "x.html").exists()
+
+
+def test_help_names_all_that_is_drawn(hardsim: Cli) -> None:
+    hardsim("trace", "--help").clean(".svg, .png or .pdf, of `trace` as .html too")
 
 
 # ---- pictures ----
@@ -184,6 +199,26 @@ def test_a_page_shows_no_bound_that_was_rounded_to_more(hardsim: Cli, tmp_path: 
     assert [read["error"] for read in head["reads"]] == ["0", "3.06e-7", "3.06e-7"]
     (value,) = [value for value in found["values"] if value["name"] == "S4.read"]
     assert value["error"] == ["0", "3.06e-7", "3.06e-7"]
+
+
+def test_numbers_beyond_those_of_scripts_are_texts_in_a_page(hardsim: Cli, tmp_path: Path) -> None:
+    """An output of 10^400, and 10^-400 of it."""
+    huge, target = Fraction(10) ** 400, tmp_path / "x.html"
+    model = write(tmp_path, with_head(w_v={"found": {"a": str(huge)}}))
+    hardsim("trace", model, "ab", "--plot", target).exits(0)
+    (found,) = [value["hard"] for value in page_of(target)["values"] if value["name"] == "found"]
+    assert found == ["1e400", "1e400"]
+    assert maps._number(huge) == "1e400"
+    assert maps._number(-huge) == "-1e400"
+    assert maps._number(1 / huge) == "1e-400"
+    assert [maps._number(Fraction(one)) for one in (0, 3)] == [0, 3]
+
+
+def test_what_no_font_has_is_no_warning(hardsim: Cli, tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        hardsim("trace", "-e", "O '日'", "--alphabet", "日 y", "日 y", "--plot", tmp_path / "x.svg").clean()
+    assert ">日<" in (tmp_path / "x.svg").read_text(encoding="utf-8")
 
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
