@@ -238,7 +238,7 @@ class TraceResult(Record):
     @property
     def layers(self) -> list[int]:
         """The numbers of the layers in which something is read or written."""
-        return sorted({part.layer for part in (*self.heads, *self.values) if part.layer})
+        return sorted({head.layer for head in self.heads} | {value.layer for value in self.values} - {0})
 
     def columns(self, layer: int) -> list[str]:
         """What stands above the rows of a layer: its number, then positions with their symbols on a second line."""
@@ -258,7 +258,7 @@ class TraceResult(Record):
             return f"<tr>{''.join(f'<{kind}>{one}</{kind}>' for one in told)}</tr>"
 
         tables = [
-            f"<table>{line(self.columns(layer), 'th')}{''.join(line(row, 'td') for row in rows)}</table>"
+            f"<table>{line(self.columns(layer), 'th')}{''.join(line(row, 'td') for row in self.rows(layer))}</table>"
             for layer in self.layers
         ]
         told = f"{self.summary}; {answers_summary(self.answers)}"

@@ -207,16 +207,16 @@ def test_hard_attention_takes_the_mean_of_equal_logits(engine: str) -> None:
 
 
 def test_largest_logits_that_are_equal_make_no_head_uniform() -> None:
-    """At an a the logits are 1 at each a and 0 at each b: which a is not certain, and a b has less than an a."""
+    """At an a the logits are 1 at each a and 0 at each b, and at a b they are all 0."""
     network = mean_of_a()
     (layer,) = network.layers
     one = np.array([[1.0], [0.0]])
     head = replace(layer.heads[0], w_q=one, w_k=one)
     (found,) = model_of(replace(network, layers=(replace(layer, heads=(head,)),))).trace("aaba").heads
-    assert [read.keys for read in found.reads] == [(0,), (), (), ()]
+    assert [read.keys for read in found.reads] == [(0,), (0, 1), (0, 1, 2), (0, 1, 3)]
+    assert [read.gap is None for read in found.reads] == [True, True, True, False]
     assert not found.uniform
-    # The row of a query that is not certain says nothing of hard attention, where it would say 0 of all keys.
-    assert found.hard == [[1, None, None, None], *[[None] * 4] * 3]
+    assert found.hard[3] == [1 / 3, 1 / 3, 0, 1 / 3]
 
 
 def test_logits_of_a_network_that_others_made() -> None:
