@@ -168,6 +168,16 @@ def short(value: Fraction | float | None, rounding: str = ROUND_HALF_EVEN) -> st
     return f"{number:e}".replace("e+", "e")
 
 
+def at_most(bound: Fraction | float | None) -> str:
+    """An upper bound for a table, which stays one when it is rounded."""
+    return short(bound, ROUND_CEILING)
+
+
+def at_least(bound: Fraction | float | None) -> str:
+    """A lower bound for a table, which stays one when it is rounded."""
+    return short(bound, ROUND_FLOOR)
+
+
 # ---- records ----
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 from html import escape
 from math import floor
@@ -50,7 +49,7 @@ from hardsim.lang.valuations import where_held
 from hardsim.network.model import Transformer
 from hardsim.network.numbers import Mask, Rational
 from hardsim.program.model import Head, Program, Weighting
-from hardsim.records import NOTHING, Exact, Lower, Measured, Natural, Record, Upper, one_of, short
+from hardsim.records import NOTHING, Exact, Lower, Measured, Natural, Record, Upper, at_least, at_most, one_of, short
 from hardsim.run.arithmetic import Value, is_exact, linear
 from hardsim.run.ball import BallArithmetic
 from hardsim.run.dense_exact import DenseForward, Row
@@ -75,11 +74,6 @@ TINY = Fraction(1, 10**9)
 Position = Annotated[
     Natural, "A position: from 1; from 0 with a beginning of sequence, and in networks that others made."
 ]
-
-
-def at_most(error: Fraction | None) -> str:
-    """An upper bound for a table, which stays one when it is rounded."""
-    return short(error, ROUND_CEILING)
 
 
 # ---- the result ----
@@ -128,7 +122,7 @@ class TraceRead(Record):
         if not self.keys:
             return NOTHING
         close = 0 < 1 - self.weight < Fraction(1, 1000)
-        return f"1 - {at_most(1 - self.weight)}" if close else short(self.weight, ROUND_FLOOR)
+        return f"1 - {at_most(1 - self.weight)}" if close else at_least(self.weight)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, TypeAlias
 
-from hardsim.records import Exact, Lower, Positive, Record, Unwritten, Upper, short, written
+from hardsim.records import Exact, Lower, Positive, Record, Unwritten, Upper, at_most, short, written
 
 Position: TypeAlias = Annotated[Positive, "A position, from 1."]
 
@@ -82,7 +82,7 @@ class HeadArgument(Record):
     @property
     def summary(self) -> str:
         """What it looks for, and how far it is off at most."""
-        return f"{self.shape}: error at most {self.bound}, {short(self.error)}"
+        return f"{self.shape}: error at most {self.bound} <= {at_most(self.error)}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

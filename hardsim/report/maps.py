@@ -14,11 +14,11 @@ from importlib.resources import files
 from itertools import count
 from typing import Any
 
-from hardsim.checking.trace import TraceHead, TraceResult, at_most
+from hardsim.checking.trace import TraceHead, TraceResult
 from hardsim.errors import InputError
 from hardsim.lang.pretty import shortened
 from hardsim.lang.words import shown_word
-from hardsim.records import short
+from hardsim.records import at_most, short
 from hardsim.report.plot import DOTS, FORMATS, format_of, hold_drawable, picture
 from hardsim.visible import visible
 

@@ -19,7 +19,7 @@ from hardsim.program.model import Head, ProgramLayer
 from hardsim.program.regimes import REGIMES
 from hardsim.records import Embedded, Exact, Measured, Natural, Positive, Record, Unwritten, one_of, written
 from hardsim.report.check import model_line, titles
-from hardsim.report.numbers import plural, short
+from hardsim.report.numbers import at_least, at_most, plural
 from hardsim.report.screen import Field, Screen, columns
 from hardsim.run.mp import digits_needed
 
@@ -325,6 +325,6 @@ def _print_head(screen: Screen, head: Head, report: ModelReport) -> None:
         screen.line(f"    value       {form}" if regime else f"    {out} += {form}")
     for n, heads in report.bounds.items():
         bound, gap = heads[head.name].bound, heads[head.name].declared_gap
-        error = "exact" if gap is None and not bound else f"error at most {short(bound)}"
-        least = "" if gap is None else f", score gap at least {short(gap)}"
+        error = "exact" if gap is None and not bound else f"error at most {at_most(bound)}"
+        least = "" if gap is None else f", score gap at least {at_least(gap)}"
         screen.line(f"    at n = {n:<4} {error}{least}")

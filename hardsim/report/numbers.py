@@ -7,6 +7,8 @@ from hardsim.checking.result import count as count
 from hardsim.checking.result import output_text as output_text
 from hardsim.checking.result import plural as plural
 from hardsim.records import NOTHING as NOTHING
+from hardsim.records import at_least as at_least
+from hardsim.records import at_most as at_most
 from hardsim.records import rounded as rounded
 from hardsim.records import short as short
 

@@ -6,7 +6,6 @@ The argument for every length is printed in a form that can be checked by hand.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import ROUND_FLOOR
 from fractions import Fraction
 
 from hardsim.checking.confirm import Confirmation
@@ -26,7 +25,7 @@ from hardsim.report.check import (
     print_shown,
     titles,
 )
-from hardsim.report.numbers import NOTHING, short
+from hardsim.report.numbers import NOTHING, at_least, at_most, short
 from hardsim.report.screen import MATHS, Screen, columns
 
 METHOD = (
@@ -134,7 +133,7 @@ def head_row(head: HeadProof) -> list[str]:
     if case is None:
         return [head.name, str(head.layer), *([NOTHING] * 5), "no clip reads it"]
     wanted = "count" if case.value is None else short(case.value)
-    numbers = [short(case.error), short(case.margin), str(case.n), str(case.i)]
+    numbers = [at_most(case.error), at_least(case.margin), str(case.n), str(case.i)]
     return [head.name, str(head.layer), *numbers, wanted, types_text(case)]
 
 
@@ -143,14 +142,14 @@ def case_text(case: WorstCase) -> str:
     wanted = "a count" if case.value is None else short(case.value)
     types = types_text(case)
     return (
-        f"length {case.n}, query {case.i}, should read {wanted}, off by up to {short(case.error)}, margin "
-        f"{short(case.margin)}" + (f"; {types}" if case.types else "")
+        f"length {case.n}, query {case.i}, should read {wanted}, off by up to {at_most(case.error)}, margin "
+        f"{at_least(case.margin)}" + (f"; {types}" if case.types else "")
     )
 
 
 def length_row(length: LengthProof) -> list[str]:
     """One length of a model."""
-    numbers = map(short, (length.temperature, length.bound, length.distance))
+    numbers = short(length.temperature), at_most(length.bound), at_least(length.distance)
     return [str(length.n), length.proved_by or "not proved", *numbers, length.reason or NOTHING]
 
 
@@ -176,7 +175,7 @@ def print_proofs(screen: Screen, results: Sequence[ProofResult]) -> None:
             lengths = str(result.max_n) if one else f"{result.min_n}-{result.max_n}"
             lengths = "every" if result.every_length else lengths
             name = named(result.input, result.subject.regime)
-            rows.append([name, result.verdict.value, lengths, short(result.proof.margin)])
+            rows.append([name, result.verdict.value, lengths, at_least(result.proof.margin)])
     if len(rows) > 1:
         screen.table(SUMMARY_COLUMNS, rows)
 
@@ -244,7 +243,7 @@ def print_program_argument(screen: Screen, argument: ProgramArgument) -> None:
         screen.line(*prose(f"  after layer {layer.layer}: `E(n) = {error}`"))
     for check in argument.checks:
         left = f"{decaying(check.factor, check.power, check.rate)} <= {check.limit}"
-        screen.line(f"  {check.what}: ", (left, MATHS), f" (at n = {argument.start}: {short(check.value)})")
+        screen.line(f"  {check.what}: ", (left, MATHS), f" (at n = {argument.start}: {at_most(check.value)})")
 
 
 def multiple_of_n(rate: Fraction) -> str:
@@ -277,15 +276,18 @@ def _print_heads(screen: Screen, heads: list[HeadProof]) -> None:
     for step in argument.inequalities:
         screen.line(*prose(f"    for `{step.order}`: `{step.larger} >= {times(step.rate, step.unit)}`"))
     if argument.g is not None:
-        parts = prose(f"    so with `g = {argument.g}` and `x = e^-g` the error is at most `{argument.bound}` = ")
-        lemma = f"; the paper's `{argument.lemma}` is {short(argument.lemma_error)}" if argument.lemma else ""
-        screen.line(*parts, *prose(f"{short(argument.error)}{lemma}"))
+        bound = f"`{argument.bound} <= {at_most(argument.error)}`"
+        lemma = f"; the paper's `{argument.lemma}` is about {short(argument.lemma_error)}" if argument.lemma else ""
+        screen.line(*prose(f"    so with `g = {argument.g}` and `x = e^-g` the error is at most {bound}{lemma}"))
     for head in heads:
         for clip in head.clips:
             screen.line(f"    read by clip({clip})")
         if head.margin is not None:
-            margin = short(head.margin, ROUND_FLOOR)  # a bound, that stays one
-            screen.line(f"    whose input is at most -{margin} or at least 1 + {margin}")
+            margin = at_least(head.margin)
+            told = f"is at most -{margin} or at least 1 + {margin}"
+            screen.line(
+                f"    whose input {told if head.margin > 0 else f'may be {at_most(-head.margin)} inside of 0 and 1'}"
+            )
 
 
 def times(rate: Fraction, unit: str) -> str:

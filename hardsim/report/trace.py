@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hardsim.checking.trace import TraceHead, TraceResult, at_most
+from hardsim.checking.trace import TraceHead, TraceResult
 from hardsim.lang.words import shown_word
-from hardsim.records import short
+from hardsim.records import at_most, short
 from hardsim.report.check import model_line, print_evaluations
 from hardsim.report.network import print_outputs
 from hardsim.report.numbers import NOTHING

@@ -100,7 +100,7 @@ def test_every_length_with_its_argument(hardsim: Any, since: Path) -> None:
         "PROVED ",
         "every word of every length",
         "for 1 <= j < w <= i <= n: l(w) - l(j) = -2*j + 2*w >= 2 (w - j)",
-        "with g = 2 and x = e^-g the error is at most x = 0.135; the paper's 2x/(1 + x) is 0.238",
+        "with g = 2 and x = e^-g the error is at most x <= 0.136; the paper's 2x/(1 + x) is about 0.238",
         "read by clip(2 S4.read - 1/2)",
     )
     result = hardsim("prove", since, "--all-n", "--max-n", "8", "--json", "-").result

@@ -25,8 +25,8 @@ from hardsim.version import __version__
 from tests.cli.conftest import SINCE, interrupt, written
 from tests.documents import VALIDATOR
 from tests.mistakes import raised
+from tests.pages import Page
 from tests.report.test_latex import compiled
-from tests.report.test_page import Tags
 
 HOSTILE = """// \\input{/etc/passwd} %comment <script>alert(1)</script> [/b] ∧ # _ ~ ^ & $x$ `y` "q"
 alphabet: a <b> \\end{document} % ∧ ö 日
@@ -94,7 +94,7 @@ def test_a_report_is_whole(hardsim: Any, reported: Path) -> None:
 
 def test_the_pages(reported: Path) -> None:
     page = (reported / "index.html").read_text(encoding="utf-8")
-    found = Tags(page.partition("\n")[2])
+    found = Page(page.partition("\n")[2])
     assert {"svg", "table"} <= set(found.seen)
     assert {"script", "img", "link", "iframe"}.isdisjoint(found.seen)
     told = [value for name, value in found.attributes if name.endswith(("href", "src"))]
@@ -115,7 +115,7 @@ def test_nothing_in_a_file_is_obeyed(hardsim: Any, tmp_path: Path, plain: None) 
     file = written(tmp_path / "h_%$ #L[b] <script> \\input{x} ∧ö.ltl", HOSTILE)
     hardsim("report", file, "--max-n", "1", "-o", tmp_path / "out").exits(0)
     page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
-    assert "script" not in Tags(page.partition("\n")[2]).seen
+    assert "script" not in Page(page.partition("\n")[2]).seen
     assert "&lt;script&gt;" in page
     paper = (tmp_path / "out" / "report.tex").read_text(encoding="ascii")
     assert "\\input" not in paper

@@ -103,7 +103,7 @@ def test_a_formula_in_a_regime(formula: ModelReport) -> None:
         "    score       (1)_i ([a] + 1/2 i/n)_j, times beta = 4",
         "    value       [a]",
         "    at n = 8    error at most 0.125, score gap at least 0.0625",
-        "    at n = 64   error at most 0.0156, score gap at least 0.00781",
+        "    at n = 64   error at most 0.0157, score gap at least 0.00781",
         "  head mean: the mean of a",
         "    attends to  every j, average",
         "    score       0 (uniform)",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html.parser import HTMLParser
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -18,39 +17,10 @@ from hardsim.report.parts import Part
 from hardsim.report.prove import print_every_length
 from hardsim.report.screen import MATHS, columns
 from tests.cli.conftest import unfolded
+from tests.pages import Page
 from tests.report.screens import printed
 
-VOID = {"meta", "br"}
 HOSTILE = "<script>alert(1)</script> \" onload='x' & </b> [/b] \x1b[1m"
-
-
-class Tags(HTMLParser):
-    """The elements of a page; each that is opened is closed, in order."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.seen: list[str] = []
-        self.attributes: list[tuple[str, str | None]] = []
-        self.texts: list[str] = []
-        self.feed(page)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.seen.append(tag)
-        self.attributes += attrs
-        self.open += [tag] * (tag not in VOID)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.seen.append(tag)
-        self.attributes += attrs
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append(data)
 
 
 def texts_of(block: Block) -> list[str]:
@@ -160,7 +130,7 @@ def test_a_theorem_names_what_propositions_obey() -> None:
 def test_a_page_says_nothing_but_characters() -> None:
     table = Table(columns("n", "<a\nname", "=word"), ((HOSTILE, HOSTILE, HOSTILE),))
     maths = Line((("x ", ""), (f"1 <= n {HOSTILE}", MATHS), (HOSTILE, "bold green")), 2)
-    found = Tags(blocks([maths, Copied(HOSTILE), Fact("formula", words=(HOSTILE,)), Fact(HOSTILE, HOSTILE), table]))
+    found = Page(blocks([maths, Copied(HOSTILE), Fact("formula", words=(HOSTILE,)), Fact(HOSTILE, HOSTILE), table]))
     assert {"script"}.isdisjoint(found.seen)
     assert {name for name, _ in found.attributes} == {"class"}
     assert sum("<script>alert(1)</script>" in said for said in found.texts) == 9  # 2 + 1 + 1 + 2 + 3
