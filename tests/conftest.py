@@ -11,7 +11,7 @@ from hypothesis import settings
 # How long one example takes depends on coverage and on what else the machine does: it is no property of the code.
 # `make test` draws the same examples each time, and so costs the same; `make slow` (with the profile "new") looks for
 # others, and for more where a test does not say how many.
-settings.register_profile("same", deadline=None, derandomize=True, max_examples=20)
+settings.register_profile("same", deadline=None, derandomize=True, max_examples=12)
 settings.register_profile("new", deadline=None, derandomize=False, max_examples=400)
 settings.load_profile("same")
 

@@ -898,6 +898,7 @@ def test_everything_is_in_the_package(since: Model) -> None:
         hardsim.nothing  # type: ignore[attr-defined]  # noqa: B018  (there is none: that is asked)
 
 
+@pytest.mark.slow
 def test_types_are_known(since: Model) -> None:
     assert_type(since.check(max_n=1).verdict, hardsim.Verdict)
     assert_type(since.prove(max_n=1), hardsim.ProofResult)

@@ -478,7 +478,7 @@ def test_random_results_meet_the_schema(kind: type[Record], data: st.DataObject)
     Page(record._repr_html_())
 
 
-@pytest.mark.sweep
+@pytest.mark.sweep(every=16)
 @pytest.mark.parametrize("command", RESULTS)
 @settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())

@@ -60,6 +60,7 @@ def since() -> CriticalResult:
     return critical(compiled("a S b", letters="abc"), 4)
 
 
+@pytest.mark.slow
 def test_since_comes_to_two_ln_four(since: CriticalResult) -> None:
     assert [row.n for row in since.lengths] == [1, 2, 3, 4, 8, 16]
     for row in since.lengths[1:]:

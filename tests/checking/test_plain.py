@@ -60,6 +60,7 @@ def back(value: Any, kind: Any) -> Any:
     return from_plain(json.loads(json.dumps(to_plain(value))), kind, "runs")
 
 
+@pytest.mark.slow
 @given(TYPES.flatmap(lambda kind: st.tuples(st.just(kind), values(kind))))
 def test_values_come_back_as_they_were(pair: tuple[Any, Any]) -> None:
     kind, value = pair

@@ -102,7 +102,7 @@ def test_a_full_disk_is_no_defect(since: Path) -> None:
         done.exits(2).says("No space left on device").unsaid("Exception")
 
 
-@pytest.mark.sweep(every=2)
+@pytest.mark.sweep(every=4)
 @pytest.mark.parametrize(
     "script",
     [
@@ -238,7 +238,7 @@ def test_the_module_and_the_script_are_the_same_command() -> None:
 # ---- streams ----
 
 
-@pytest.mark.sweep(every=2)
+@pytest.mark.sweep(every=4)
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
@@ -259,7 +259,7 @@ def test_closed_and_full_streams_do_not_change_the_exit_code(since: Path, argume
     shell(f"{HARDSIM} {arguments.format(since)}").exits(code).unsaid("internal error", "Traceback")
 
 
-@pytest.mark.sweep(every=2)
+@pytest.mark.sweep(every=4)
 @pytest.mark.parametrize("arguments", ["--help", "--version", "check --help", "examples", "examples since"])
 def test_whatever_is_printed_into_a_closed_pipe_ends_quietly(arguments: str) -> None:
     # The reader has gone before the first byte is written.

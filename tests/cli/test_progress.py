@@ -442,7 +442,7 @@ def test_a_bar_goes_when_a_proof_is_interrupted(monkeypatch: pytest.MonkeyPatch)
 # ---- what has no use ----
 
 
-@pytest.mark.sweep(every=2)
+@pytest.mark.sweep(every=4)
 @pytest.mark.parametrize(
     ("command", "options", "unused"),
     [
@@ -461,6 +461,7 @@ def test_what_a_command_has_no_use_for_is_a_remark(
     assert plain.json["notes"] == []
 
 
+@pytest.mark.sweep(every=3)
 @pytest.mark.parametrize(("engine", "verdict_"), [("auto", "CERTIFIED"), ("ball", "CERTIFIED"), ("mpmath", "OBSERVED")])
 def test_a_bound_report_in_another_arithmetic(hardsim: Cli, since: Path, engine: str, verdict_: str) -> None:
     found = hardsim("bound", since, "--max-n", "3", "--engine", engine, "--json", "-")

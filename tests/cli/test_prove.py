@@ -204,6 +204,7 @@ def test_words_are_run_after_a_proof(hardsim: Any, since: Path) -> None:
     assert hardsim("prove", since, "--beta", "1", "--json", "-").result["confirmed"] is None
 
 
+@pytest.mark.sweep(every=2)
 @pytest.mark.parametrize("arguments", [(), ("--heads-only",), ("--all-n",), ("--max-n", "2"), ("--regime", "position")])
 def test_a_word_that_contradicts_a_proof_is_exit_code_4(
     hardsim: Any, since: Path, believing: None, arguments: tuple[str, ...]

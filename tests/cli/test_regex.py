@@ -196,6 +196,7 @@ def test_examples_of_the_other_file_are_run(hardsim: Cli, tmp_path: Path) -> Non
     assert [one["n"] for one in result["lengths"]][-1] == 18
 
 
+@pytest.mark.slow
 def test_workers_and_resumption_know_it(hardsim: Cli, turns: Path, ending: Path) -> None:
     asked = ("check", "ab_plus", "--max-n", "5", "--against", turns)
     alone = hardsim(*asked, "--json", "-").result

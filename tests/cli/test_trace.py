@@ -111,6 +111,7 @@ def test_help_names_all_that_is_drawn(hardsim: Cli) -> None:
 # ---- pictures ----
 
 
+@pytest.mark.sweep(every=3)
 @pytest.mark.parametrize(("ending", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
 def test_pictures_are_the_same_each_time(hardsim: Cli, tmp_path: Path, ending: str, start: bytes) -> None:
     paths = [tmp_path / f"{name}.{ending}" for name in "ab"]
@@ -138,6 +139,7 @@ def test_positions_are_numbered_and_short_symbols_stand_upright(hardsim: Cli, tm
     assert [maps.numbered(k, 13, 1) for k in range(6)] == [True, False, False, False, True, False]
 
 
+@pytest.mark.slow
 def test_many_pairs_of_maps_stand_beside_each_other(tmp_path: Path) -> None:
     sizes = []
     for heads in (["nl"], ["nl", "nr"], []):
@@ -152,6 +154,7 @@ def test_many_pairs_of_maps_stand_beside_each_other(tmp_path: Path) -> None:
     assert high < 1.6 * wide
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "ruled"), [(maps.FEW, 2), (maps.FEW + 1, 0)])
 def test_cells_have_lines_between_them_while_they_are_large(tmp_path: Path, count: int, ruled: int) -> None:
     api.load("since").trace("a" * count, plot=tmp_path / "x.svg")

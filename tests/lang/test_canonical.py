@@ -539,6 +539,7 @@ def test_any_layout(data: st.DataObject, suffix: str) -> None:
     assert form(once, suffix) == once
 
 
+@pytest.mark.slow
 @given(st.data(), st.sampled_from([".ltl", ".srasp"]))
 def test_without_line_breaks_it_is_what_the_printer_writes(data: st.DataObject, suffix: str) -> None:
     """Printers of trees, which know nothing of tokens, put as few brackets and quotes."""

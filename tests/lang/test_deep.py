@@ -60,6 +60,7 @@ SHORTER = ("since, grouped to the left",)
 """The kind of depth that every run of the tests has."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "truth"),
     [pytest.param(*case, id=name, marks=() if name in SHORTER else pytest.mark.slow) for name, case in DEEP.items()],
@@ -84,6 +85,7 @@ def test_what_workers_get_is_the_same(copied: object) -> None:
     assert [node.span for node in ast.walk(found.formula)] == [node.span for node in ast.walk(file.formula)]
 
 
+@pytest.mark.slow
 def test_definitions_are_as_deep_as_trees() -> None:
     lets = "".join(f"let x{k + 1} = !x{k}\n" for k in range(N))
     file = parse_text(f"alphabet: a b\nlet x0 = a\n{lets}x{N}")
@@ -92,6 +94,7 @@ def test_definitions_are_as_deep_as_trees() -> None:
     assert core.root == desugar(parse_expression("a", "a b")).root
 
 
+@pytest.mark.slow
 def test_one_level_tells_trees_apart() -> None:
     first, other = (parse_expression("!" * N + end, "a b").formula for end in "ab")
     assert first != other

@@ -247,6 +247,7 @@ def test_white_space_and_comments() -> None:
 # ---- size ----
 
 
+@pytest.mark.slow
 def test_long_conjunctions_are_one_level_and_fast() -> None:
     tree = parse(" & ".join(["a"] * 5000))
     assert tree == Nary("&", (A,) * 5000)

@@ -236,6 +236,7 @@ def test_the_deepest_conditions_have_values() -> None:
     assert predicate("1**" * 200 + "i == 1")(3, 1)
 
 
+@pytest.mark.slow
 def test_long_chains_cost_no_nesting_and_huge_powers_no_time() -> None:
     assert predicate(" + ".join(["i"] * 5000) + " == 5000 * i")(2, 3)
     assert predicate(" and ".join(["i == 2"] * 2000))(2, 3)

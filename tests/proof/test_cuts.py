@@ -162,6 +162,7 @@ def edited(program: Program, rng: Random) -> tuple[Program, str]:
     return replace(program, layers=with_one(program.layers, number, replace(layer, units=units))), unit.out
 
 
+@pytest.mark.slow
 def test_no_changed_conjunction_of_a_large_model_is_proved() -> None:
     # No member follows from others.
     parts = [f"G({a} -> F {b})" for a, b in permutations("abcdef", 2)]

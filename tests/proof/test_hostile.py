@@ -369,6 +369,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @given(LEVELS, st.sampled_from(CASES))
 @settings(max_examples=24)
 def test_a_head_is_proved_with_any_constant_in_its_keys(level: Fraction, case: tuple[str, str, Kind]) -> None:
@@ -402,6 +403,7 @@ def sweep(count: int, longest: int, seed: int) -> Counter[str]:
     return found
 
 
+@pytest.mark.slow
 def test_nothing_changed_is_proved_and_refuted() -> None:
     found = sweep(40, 4, seed=5)
     assert found["finite and every"] >= 3

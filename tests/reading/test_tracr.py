@@ -37,7 +37,7 @@ def cases_of(folder: Path) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.sweep
+@pytest.mark.sweep(every=8)
 @needs_shared
 @pytest.mark.parametrize("folder", QUICK, ids=lambda path: path.name)
 def test_it_says_what_tracr_decoded(folder: Path) -> None:

@@ -6,6 +6,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import hardsim
 from hardsim.checking.open import read_input
 from hardsim.checking.subject import ModelOptions
@@ -68,6 +70,7 @@ def test_an_argument_of_a_program_has_its_short_lengths() -> None:
     assert "the output is exactly" not in part.theorem
 
 
+@pytest.mark.slow
 def test_a_theorem_says_what_n_is_where_words_are_padded() -> None:
     """The temperature of a transduction with `pad:` is a function of the length that its network reads."""
     for name, padded in (("map_duplicate.srasp", True), ("dyck1.srasp", False)):

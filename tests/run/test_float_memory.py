@@ -185,6 +185,7 @@ def test_batches_follow_from_their_positions() -> None:
     assert len(forward.trace([tuple(ALPHABET[:1] * 3)] * 4).columns[0].mid) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.sweep
 @pytest.mark.parametrize("name", ["dyck2", "flipflop"])
 def test_long_words_of_programs_take_little_memory(name: str) -> None:

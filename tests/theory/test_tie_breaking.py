@@ -127,6 +127,7 @@ def separated(draw: st.DrawFn) -> list[Fraction]:
     return row
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BREAKS)
 @given(row=separated())
 def test_random_longer_rows_of_gap_1(name: str, row: list[Fraction]) -> None:

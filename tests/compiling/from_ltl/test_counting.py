@@ -76,7 +76,7 @@ RUNS = [
 ]
 
 
-@pytest.mark.sweep(every=2)
+@pytest.mark.sweep(every=4)
 @pytest.mark.parametrize(
     ("certain", "observed"), [(6, 3), pytest.param(8, 6, marks=pytest.mark.slow)], ids=["short", "longer"]
 )

@@ -126,6 +126,7 @@ def test_random_programs(shape: Shape, examples: int, words: int) -> None:
     assert seen["words"] > words * seen["compiled"]
 
 
+@pytest.mark.slow
 def test_random_programs_without_integers_always_compile() -> None:
     """B-RASP: nothing is refused, nothing can leave a range."""
 

@@ -243,6 +243,7 @@ def test_files(tmp_path: Path) -> None:
     raised(SourceError, parse_program, b"Y := Q_\xff", "x", match="not UTF-8")
 
 
+@pytest.mark.slow
 def test_large_programs_are_read_without_recursion() -> None:
     many = parse_program("v0 := Q_a\n" + "\n".join(f"v{n} := !v{n - 1} | Q_b" for n in range(1, 3000)))
     assert len(many.statements) == 3000
