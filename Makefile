@@ -13,8 +13,8 @@ BENCH_JSON ?= build/benchmarks.json
 BENCH_FLAGS ?=
 # How many processes pytest uses.
 JOBS ?= 2
-# How many networks `make slow` changes in a place and asks about, half of them of programs: MUTANTS=5000 takes half an
-# hour more.
+# How many networks `make slow` changes in a place and asks about, a fifth of them of programs: MUTANTS=5000 takes an
+# hour and a half more.
 MUTANTS ?= 500
 export MUTANTS
 PYTEST_FLAGS ?=
