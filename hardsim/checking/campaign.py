@@ -244,8 +244,9 @@ def asked(request: Request, subject: Target) -> CheckOptions:
     """
     if isinstance(subject, Foreign) and subject.oracle is None:
         told = f"{subject.name} is a network that others made, and nothing says what it should compute"
-        hint = "Give --against FILE, a specification (.spec) or what says which words are accepted; `hardsim eval` and "
-        raise InputError(told, f"{hint}`hardsim heads` show what it does.")
+        hint = "Name a specification (.spec) in its place, or hold it against what says which words are accepted: "
+        shown = "`hardsim check NETWORK --against FILE`. `hardsim eval` and `hardsim heads` show what it does."
+        raise InputError(told, hint + shown)
     return tried_of(request, subject)
 
 
