@@ -22,7 +22,8 @@ PYTEST_FLAGS ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet $(if $(CONSTRAINTS),-c $(CONSTRAINTS))
+# pip would compile every module of what it installs, of which most are never imported.
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile $(if $(CONSTRAINTS),-c $(CONSTRAINTS))
 # Stamps: an installation is repeated only when its description has changed. RUN holds what a user has, DEV also the
 # tools, SLOW also ray, TORCH also torch, DOCS what builds the site.
 CREATED := $(VENV)/.created

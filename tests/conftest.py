@@ -37,5 +37,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         mark = alike[0].get_closest_marker("sweep")
         assert mark is not None
         ranked = sorted(alike, key=lambda item: crc32(item.nodeid.encode()))
-        for item in ranked[-(-len(ranked) // mark.kwargs.get("every", 4)) :]:
+        for item in ranked[-(-len(ranked) // mark.kwargs.get("every", 6)) :]:
             item.add_marker("slow")
