@@ -96,7 +96,7 @@ def _kept(path: Path) -> Reader:
 
 
 @contextmanager
-def _refusing(place: Reader) -> Iterator[None]:
+def _blaming(place: Reader) -> Iterator[None]:
     """Turn what is said against options into an error that names the place where they stand."""
     try:
         yield
@@ -127,14 +127,14 @@ def _asked(kept: Reader, place: Path) -> Request:
             value = next(waiting, None)
             if value is None:
                 raise word.refusal(f"{given} has no value")
-            with _refusing(value):
+            with _blaming(value):
                 values[name] = PARSERS.get(name, str)(value.text())
         elif given.startswith("-"):
             raise word.refusal(f"{given} is no option of a report that is run again")
         else:
             files.append(_inside(word, place))
     asked = Request(files=files or None, **values, written=frozenset(values))
-    with _refusing(kept.field("arguments")):
+    with _blaming(kept.field("arguments")):
         check_source(asked)
         asked.options()
     return asked

@@ -301,11 +301,13 @@ def versions() -> dict[str, str]:
 def hashes(place: Path) -> dict[str, str]:
     """SHA-256 of the inputs of a report, of its results and of its pages, as far as they are there, by their names."""
     files = sorted(path for path in (place / INPUTS).rglob("*") if path.is_file())
-    found = {}
-    for path in [*files, *(path for name in (RESULTS, PAGE, PAPER) if (path := place / name).is_file())]:
-        with path.open("rb") as data:
-            found[path.relative_to(place).as_posix()] = file_digest(data, "sha256").hexdigest()
-    return found
+    files += [path for name in (RESULTS, PAGE, PAPER) if (path := place / name).is_file()]
+    return {path.relative_to(place).as_posix(): _hash(path) for path in files}
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as data:
+        return file_digest(data, "sha256").hexdigest()
 
 
 def _write(draft: Path, arguments: list[str], found: Made) -> None:
@@ -323,5 +325,6 @@ def _write(draft: Path, arguments: list[str], found: Made) -> None:
     with _refusing(draft):
         for name, text in texts.items():
             (draft / name).write_text(text, encoding="utf-8", newline="\n")
-        kept = {"schema_version": SCHEMA_VERSION, "arguments": arguments, "versions": told, "sha256": hashes(draft)}
+            digests[name] = _hash(draft / name)
+        kept = {"schema_version": SCHEMA_VERSION, "arguments": arguments, "versions": told, "sha256": digests}
         (draft / COMMAND).write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8", newline="\n")

@@ -283,11 +283,11 @@ def _print_heads(screen: Screen, heads: list[HeadProof]) -> None:
         for clip in head.clips:
             screen.line(f"    read by clip({clip})")
         if head.margin is not None:
-            margin = at_least(head.margin)
-            told = f"is at most -{margin} or at least 1 + {margin}"
-            screen.line(
-                f"    whose input {told if head.margin > 0 else f'may be {at_most(-head.margin)} inside of 0 and 1'}"
-            )
+            beyond = at_least(head.margin)
+            told = f"is at most -{beyond} or at least 1 + {beyond}"
+            if head.margin <= 0:
+                told = f"may be {at_most(-head.margin)} inside of 0 and 1"
+            screen.line(f"    whose input {told}")
 
 
 def times(rate: Fraction, unit: str) -> str:
