@@ -24,7 +24,7 @@ from hardsim.lang.core import And, AtLeast, Core, CountOf, Edge, Letters, Lit, N
 from hardsim.lang.desugar import desugar
 from hardsim.lang.pretty import format_file, format_formula
 from hardsim.lang.valuations import MOST_LISTED, Alphabet, Holding, Symbols, Valuations, everything, listing
-from hardsim.network.columns import PositionFunction, PredicateColumn
+from hardsim.network.columns import PositionFunction, PredicateColumn, column_text, predicate_text
 from hardsim.network.model import AttentionHead, Matrix, Transformer
 from hardsim.network.numbers import ONE, Rational
 from hardsim.program.model import Affine, Head, Kind, Weighting
@@ -288,18 +288,7 @@ def function_text(function: PositionFunction, users: Mapping[str, UserPredicate]
         irrational = isinstance(function, Arith) and function.irrational
         hold(not irrational, f"{function}: an encoding with log, sqrt or exp is no exact number")
         return in_python(str(function))
-    text = f"{function.of_i}*i + {function.of_n}*n + {function.offset}"
-    simple = (function.of_i, function.of_n, function.offset) == (1, 0, 0)
-    return predicate_text(function.name, function.params, "i" if simple else f"({text})", users)
-
-
-def predicate_text(name: str, params: tuple[int, ...], x: str, users: Mapping[str, UserPredicate]) -> str:
-    """A numerical predicate of `x` as such an expression, in n too."""
-    if name == "MOD":
-        return f"({x} - {params[1]}) % {params[0]} == 0"
-    if name not in users:
-        return f"{name}({x})"
-    return in_python(users[name].text, dict(zip(users[name].params, (x, "n"), strict=True)))
+    return column_text(function, users)
 
 
 # ---- what everything stands for ----

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, cast
 
 from hardsim.checking.another import Another
 from hardsim.checking.engines import HardRunner
+from hardsim.checking.exported import document_of, hold_exported, is_exported
 from hardsim.checking.foreign import Foreign, judging
 from hardsim.checking.result import Answer, Opened, Word
 from hardsim.checking.specification import SPEC, Specification, named_files, read_specification
@@ -75,6 +76,7 @@ from hardsim.reading.folder import described, names_tokens, network_of
 from hardsim.reading.network_json import FORMAT as NETWORK
 from hardsim.reading.network_json import read_network_json
 from hardsim.reading.tensors import CONFIGS, WHOLE, Stored, is_network_folder, is_weights_name, parts_of, read_folder
+from hardsim.reading.writing import json_text
 from hardsim.version import __version__
 from hardsim.visible import visible_json
 
@@ -467,8 +469,21 @@ def of_stored(stored: Stored, name: str) -> Input:
     Raises:
         InputError: naming what is not understood of it.
     """
+    if is_exported(stored):
+        return _of_exported(stored, name)
     network, title = network_of(stored)
     return of_network(network, name, stored.sha256, title, stored, tuple(described(stored, network, title)))
+
+
+def _of_exported(stored: Stored, name: str) -> Input:
+    """The exact network of a folder that was exported: a compiled formula, a model, or a network that others made."""
+    text = json_text(document_of(stored))
+    found = of_document(text.encode("utf-8", "surrogatepass"), name, stored.sha256)
+    target = found.foreign or found.made
+    if target is None:
+        raise InvariantError(f"{name}: a document without a network was read")
+    hold_exported(stored, target)
+    return found
 
 
 def of_network(
@@ -491,13 +506,14 @@ def of_network(
     return Input(name, sha256, symbols, "network", title=title, foreign=made, stored=stored, described=told)
 
 
-def of_document(data: bytes, name: str) -> Input:
-    """A compiled formula, a hard-attention model, or a network written down by hand.
+def of_document(data: bytes, name: str, sha256: str = "") -> Input:
+    """A compiled formula, a hard-attention model, or a network written down by hand; `sha256` is that of where the text
+    is from, by default its own.
 
     Raises:
         InputError: if it is none of them, naming the place inside the document.
     """
-    sha256, document = digest(data), read_json(data, name)
+    sha256, document = sha256 or digest(data), read_json(data, name)
     formats = (FORMAT, AHAT, NETWORK)
     kind = document.field("format").choice(dict(zip(formats, formats, strict=True)).__getitem__, ", ".join(formats))
     text = data.decode("utf-8-sig")

@@ -129,6 +129,7 @@ INTEGERS: dict[str, Callable[[str | int], int]] = {
     "dps": integer(1, LARGEST_DIGITS),
     "max_n": LENGTH,
     "min_n": LENGTH,
+    "length": LENGTH,
     "exhaustive": COUNT,
     "budget": COUNT,
     "search": COUNT,
@@ -192,8 +193,12 @@ class Request:
     head: list[str] | None = None
     certificate: str | None = None
     smt: str | None = None
+    to: str | None = None
+    dtype: str = "float64"
+    length: int | None = None
     output: str | None = None
     directory: str | None = None
+    place: str | None = None
     folder: str | None = None
     formula: str | None = None
     model: str | None = None

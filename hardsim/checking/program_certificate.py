@@ -13,12 +13,11 @@ from typing import Any
 from hardsim.checking.certificate import difference, function_text
 from hardsim.checking.prove import LengthProof, ProofResult
 from hardsim.checking.sharpening import constant
-from hardsim.checking.subject import Subject
+from hardsim.checking.subject import Subject, predicates_of
 from hardsim.errors import Undecided
 from hardsim.exact import Rejected, hold
 from hardsim.lang.arith import Arith, in_python, parse_arith
 from hardsim.lang.ast import BOS, UserPredicate
-from hardsim.lang.parse import parse_text
 from hardsim.lang.valuations import MOST_LISTED, Valuations
 from hardsim.network.columns import PositionFunction, PredicateColumn
 from hardsim.network.model import Matrix, Transformer
@@ -59,7 +58,7 @@ def program_certificate(result: ProofResult) -> dict[str, Any]:
             hold(isinstance(subject.schedule, Arith), f"the temperature {subject.schedule} is no expression")
             temperature = in_python(str(subject.schedule))
         any_tau = constant(Fraction(1)) if argument is None else parse_arith(argument.temperature or "1")
-        model = program_json(assemble(subject.program, any_tau), subject.program, _own(subject))
+        model = program_json(assemble(subject.program, any_tau), subject.program, predicates_of(subject))
         facts = _Facts(subject.program, model)
         document: dict[str, Any] = {
             "format": FORMAT,
@@ -94,7 +93,7 @@ def check_network(document: Mapping[str, Any], subject: Subject, name: str) -> N
     """Hold that a certificate is about the network of a program or a model, at its temperature if it has one of its
     own; Rejected with the first difference."""
     model = assemble(subject.program, constant(Fraction(1)))
-    found = difference(document["model"], program_json(model, subject.program, _own(subject)), "model")
+    found = difference(document["model"], program_json(model, subject.program, predicates_of(subject)), "model")
     hold(found is None, f"{found}: it is not what {name} has")
     if subject.schedule is not None:
         own = in_python(str(subject.schedule)) if isinstance(subject.schedule, Arith) else None
@@ -119,12 +118,6 @@ def _words(subject: Subject, result: ProofResult) -> str | None:
 
 
 # ---- the network ----
-
-
-def _own(subject: Subject) -> dict[str, UserPredicate]:
-    """The predicates that a model's position encodings name, by name."""
-    definitions = "".join(f"pred {' '.join(text.split())}\n" for text in subject.predicates)
-    return {item.name: item for item in parse_text(f"alphabet: a\n{definitions}true\n", subject.name).predicates}
 
 
 def program_json(model: Transformer, program: Program, users: Mapping[str, UserPredicate]) -> dict[str, Any]:

@@ -20,9 +20,10 @@ from hardsim.errors import InputError, InvariantError
 from hardsim.hard.exact import HardTrace as HardTrace
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.ast import FormulaFile
+from hardsim.lang.parse import parse_text
 from hardsim.lang.predicate import user_predicates
 from hardsim.lang.valuations import Alphabet
-from hardsim.network.columns import UserPredicate
+from hardsim.network.columns import Defined, UserPredicate
 from hardsim.network.model import Schedule, Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.model import Kind, Program, Weighting
@@ -409,6 +410,14 @@ def own_predicates(file: FormulaFile) -> dict[str, tuple[str, UserPredicate]]:
     """The predicates that a file defines: text and meaning by name."""
     meanings = user_predicates(file)
     return {item.name: (item.text, meanings[item.name]) for item in file.predicates}
+
+
+def predicates_of(subject: Subject) -> Defined:
+    """The predicates that the position encodings of a subject may name, by name."""
+    if subject.formula is not None:
+        return {item.name: item for item in subject.formula.predicates}
+    definitions = "".join(f"pred {' '.join(text.split())}\n" for text in subject.predicates)
+    return {item.name: item for item in parse_text(f"alphabet: a\n{definitions}true\n", subject.name).predicates}
 
 
 def digest(data: bytes) -> str:

@@ -355,6 +355,32 @@ Examples:
   hardsim compile dyck2 --max-n 6 -o dyck2_soft.ahat.json
 """
 
+EXPORT = """Write a network so that PyTorch, ONNX or another framework runs it.
+
+FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a specification (.spec), the folder of a
+network that others made, or a shipped name.
+
+With --to torch, -o names a folder, new or empty: model.safetensors holds the weights in float64, config.json what
+stands where, and model.py is a module of less than 200 lines that needs torch alone (`from model import load`).
+Encodings and temperature are functions of the length there, for words of any length. config.json has the exact
+rationals too: hardsim takes the folder in place of FILE, holds that the weights are those, and gives the same results.
+With --to safetensors there is no model.py.
+
+With --to onnx, -o names a file: one graph of opset 17, words in batches, of any length up to --max-n, for which it has
+tables of what depends on the length; or of --length N alone. It computes in --dtype.
+
+What is written is run on random words, of up to 64 symbols, by torch or onnxruntime, if that is installed, and the
+largest difference from the exact outputs is printed. An ONNX file needs the library onnx to be written.
+
+\b
+Examples:
+  hardsim export since --to torch -o since_torch
+  hardsim check since_torch
+  hardsim export since --to onnx -o since.onnx --max-n 64
+  hardsim export my_gpt2/ --to onnx --dtype float32 -o my_gpt2.onnx
+  hardsim export dyck2 --to safetensors -o dyck2_weights
+"""
+
 BOUND = """Report score gaps, temperatures and errors: what theory allows, what happens.
 
 FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a directory of them, or a shipped
@@ -515,6 +541,12 @@ COMMANDS = {
     "compile": Manual(
         "Write the transformer to a file.", COMPILE, f"file output regime hard | {MODEL} epsilon max_n {INPUT}"
     ),
+    "export": Manual(
+        "Write a network for torch, ONNX or others.",
+        EXPORT,
+        f"file to place max_n regime | json dtype length {MODEL} epsilon seed {INPUT}",
+        {"max_n": 64},
+    ),
     "bound": Manual(
         "What does the theory allow, and what happens?",
         BOUND,
@@ -528,7 +560,7 @@ COMMANDS = {
         f"files directory max_n regime all_n | {TRIED} {MODEL} epsilon engine dps workers quiet "
         "expression alphabet props dialect",
     ),
-    "replay": Manual("Does a report come out the same again?", REPLAY, "folder | workers quiet"),
+    "replay": Manual("Does a report come out the same again?", REPLAY, "folder | workers quiet", minor=True),
     "examples": Manual("List or print what is shipped.", EXAMPLES, "name json"),
-    "fmt": Manual("Print a file in its canonical form.", FMT, f"files check write json | {SHOWN}"),
+    "fmt": Manual("Print a file in its canonical form.", FMT, f"files check write json | {SHOWN}", minor=True),
 }

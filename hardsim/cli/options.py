@@ -86,8 +86,14 @@ certificate  --certificate PATH          Write the proof for `hardsim verify`. '
                                          first.
 smt          --smt OUT.smt2              Write the steps of --all-n for an SMT solver. Each query denies one of them, so
                                          every answer must be unsat; with --all-n. '-' is standard output.
+to           --to NAME                   What to write it for: torch, onnx or safetensors. torch is a folder with
+                                         model.safetensors, config.json and a model.py that runs them; safetensors the
+                                         same without model.py; onnx one file.
+dtype        --dtype NAME                What an ONNX file computes in, float64 or float32.
+length       --length N                  An ONNX file for words of N symbols alone.
 output       -o --output PATH            The file to write; '-' is standard output.
 directory    -o --output DIR             The directory to write, new or empty.
+place        -o --output PATH            The folder to write, new or empty; for onnx the file.
 formula      --formula FILE              Is it about the formula of this .ltl file?
 model        --model FILE                Is it about the network of this compiled model?
 against      --against FILE              Hold it against what FILE says, and not its own formula or program. FILE is a

@@ -8,8 +8,8 @@ import platform
 import re
 import shlex
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import chdir, contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import chdir
 from dataclasses import dataclass, field, replace
 from hashlib import file_digest
 from importlib.metadata import version
@@ -22,7 +22,7 @@ from hardsim.checking.bound import BoundOptions, BoundResult, bound_report, boun
 from hardsim.checking.campaign import CheckOptions, default_workers
 from hardsim.checking.crews import Crews, crews
 from hardsim.checking.foreign import Foreign
-from hardsim.checking.interrupts import held, interruptible
+from hardsim.checking.interrupts import held
 from hardsim.checking.open import expand_paths, read_input, read_with
 from hardsim.checking.options import ALL, Request
 from hardsim.checking.prove import ProofResult, confirmed, plan_proof
@@ -30,13 +30,14 @@ from hardsim.checking.subject import Subject
 from hardsim.cli import streams
 from hardsim.cli.check import Work
 from hardsim.cli.estimate import bar
+from hardsim.cli.folders import draft_of, free_directory, refusing_at
 from hardsim.cli.manual import COMMANDS
 from hardsim.cli.options import OPTIONS
 from hardsim.cli.session import Session, check_source, session
 from hardsim.cli.streams import note, say
 from hardsim.errors import InputError, Undecided
 from hardsim.examples import located
-from hardsim.files import Folder, hold_here, is_directory, read_bytes
+from hardsim.files import hold_here, is_directory, read_bytes
 from hardsim.program.file import definitions
 from hardsim.report import latex, page
 from hardsim.report.check import Listing
@@ -65,8 +66,8 @@ def command(request: Request) -> None:
     """The command."""
     check_source(request)
     hold_here()
-    target = _free(request.directory)
-    with _draft(target) as folder:
+    target = free_directory(request.directory, "the report", "report")
+    with draft_of(target) as folder:
         draft = folder.path
         copied = replace(request, files=_copied(request, draft))
         found = run(copied, draft, draft / RESULTS)
@@ -74,7 +75,7 @@ def command(request: Request) -> None:
             say("no report was written")
             raise typer.Exit(found.code)
         _write(draft, arguments_of(copied), found)
-        with held(), _refusing(target):
+        with held(), refusing_at(target):
             folder.commit()
     if not request.quiet:
         where = os.path.join(request.directory or "", "index.html")
@@ -190,43 +191,6 @@ def definitions_of(subject: Subject) -> tuple[str, ...]:
 # ---- what is written ----
 
 
-def _free(name: str | None) -> Path:
-    """The directory that is to be written."""
-    if not name:
-        raise InputError("where the report goes is not said", "Name a directory: -o report")
-    path = Path(os.path.abspath(name))
-    with _refusing(path):
-        with suppress(FileNotFoundError):
-            os.lstat(path)  # what is wrong with the name is said before anything runs
-        if os.path.lexists(path) and not path.is_dir():
-            raise InputError(f"-o {name}: is there, and is no directory", "Give -o another name.")
-    return path
-
-
-@contextmanager
-def _refusing(path: Path) -> Iterator[None]:
-    """Turn what the operating system says against writing into an InputError."""
-    try:
-        yield
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        hint = "Give -o a name in a directory that exists and that you can write."
-        raise InputError(f"-o {path}: cannot be written ({reason})", hint) from None
-
-
-@contextmanager
-def _draft(target: Path) -> Iterator[Folder]:
-    """What becomes a directory, of which nothing stays if it does not."""
-    with held():
-        with _refusing(target):
-            made = Folder(target, "-o")
-        try:
-            with interruptible():
-                yield made
-        finally:
-            made.close()
-
-
 def _copied(request: Request, draft: Path) -> list[str] | None:
     """Copy the inputs, with all that they are read with; their names from there on. What cannot be read is said here,
     where inputs have the names that they were given."""
@@ -238,7 +202,7 @@ def _copied(request: Request, draft: Path) -> list[str] | None:
         read_input(name, props=request.props, alphabet=request.alphabet, dialect=request.dialect)
         place = Path(os.path.abspath(located(name)))
         files = [Path(os.path.abspath(one)) for one in read_with(name) if not is_directory(one)]
-        with _refusing(draft):
+        with refusing_at(draft):
             root = Path(os.path.commonpath([place.parent, *(one.parent for one in files)]))
             goals = {one: one.relative_to(root) for one in files}
             folder = _folder(draft, list(goals.values()))
@@ -322,7 +286,7 @@ def _write(draft: Path, arguments: list[str], found: Made) -> None:
         drawable = False
         note(f"the page has no pictures: {error.message}. {error.hint}")
     texts = {PAGE: page.render(found.parts, origin, drawable), PAPER: latex.render(found.parts, origin)}
-    with _refusing(draft):
+    with refusing_at(draft):
         for name, text in texts.items():
             (draft / name).write_text(text, encoding="utf-8", newline="\n")
             digests[name] = _hash(draft / name)

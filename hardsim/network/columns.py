@@ -11,16 +11,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from hardsim.errors import OutOfRange, Source, SourceError, Span
-from hardsim.lang.arith import Arith, linear_form, read_tree
+from hardsim.lang import ast
+from hardsim.lang.arith import Arith, in_python, linear_form, read_tree
 from hardsim.lang.reals import Real
 
 LARGEST_PRIME = 10**12
 """Of what PRIME is asked in an encoding."""
 
 UserPredicate = Callable[[int, int], bool]
+Defined: TypeAlias = Mapping[str, ast.UserPredicate]
+"""The predicates that a file defines, by name."""
 
 
 class PositionFunction(Protocol):
@@ -140,3 +143,19 @@ def parse_column(text: str, users: Mapping[str, tuple[str, UserPredicate]], name
     definition, user = users.get(found[1], ("", None))
     of_i, of_n, offset = form
     return PredicateColumn(found[1], params, of_i, of_n, offset, definition, user)
+
+
+def column_text(column: PredicateColumn, users: Defined) -> str:
+    """A predicate of a term as a condition in i and n, as Python writes it."""
+    simple = (column.of_i, column.of_n, column.offset) == (1, 0, 0)
+    term = "i" if simple else f"({column.of_i}*i + {column.of_n}*n + {column.offset})"
+    return predicate_text(column.name, column.params, term, users)
+
+
+def predicate_text(name: str, params: tuple[int, ...], x: str, users: Defined) -> str:
+    """A numerical predicate of `x` as such a condition, in n too."""
+    if name == "MOD":
+        return f"({x} - {params[1]}) % {params[0]} == 0"
+    if name not in users:
+        return f"{name}({x})"
+    return in_python(users[name].text, dict(zip(users[name].params, (x, "n"), strict=True)))

@@ -9,6 +9,7 @@ from hardsim.checking.bound import BoundResult
 from hardsim.checking.certificate import VerifyResult
 from hardsim.checking.critical import CriticalResult
 from hardsim.checking.equiv import EquivResult
+from hardsim.checking.export import ExportResult
 from hardsim.checking.heads import HeadsResult
 from hardsim.checking.prove import ProofResult
 from hardsim.checking.result import CheckResult, CompileResult, EvalResult, FormatResult, OracleResult, WordsResult
@@ -35,6 +36,7 @@ Result: TypeAlias = (
     | AutomatonReport
     | NetworkReport
     | CompileResult
+    | ExportResult
     | ExampleResult
     | FormatResult
     | BoundResult
@@ -53,13 +55,14 @@ RESULTS: dict[str, tuple[type[Record], ...]] = {
     "heads": (HeadsResult,),
     "trace": (TraceResult,),
     "compile": (CompileResult,),
+    "export": (ExportResult,),
     "examples": (ExampleResult,),
     "bound": (BoundResult, CriticalResult),
     "fmt": (FormatResult,),
     "report": (CheckResult, ProofResult, BoundResult),
 }
 """What the results of each command are."""
-RANDOM = ("check", "bound", "equiv", "heads", "report")
+RANDOM = ("check", "bound", "export", "equiv", "heads", "report")
 """The commands with random choices, and so with a seed."""
 
 

@@ -1,0 +1,226 @@
+"""Networks written for other frameworks, and run there beside the exact ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardsim.checking.evaluate import compiled_text
+from hardsim.checking.exported import config_json, layout_of, transformer_of
+from hardsim.checking.foreign import Foreign
+from hardsim.checking.open import Input, of_document
+from hardsim.checking.result import InputKind, InputName, ModelFacts, Word
+from hardsim.checking.subject import ModelOptions, Subject
+from hardsim.checking.words import drawn
+from hardsim.errors import Undecided
+from hardsim.network.model import LengthTable
+from hardsim.reading.network_json import network_json
+from hardsim.reading.tensors import CONFIGS, WHOLE
+from hardsim.records import Digest, Natural, Positive, Record, Upper, one_of
+from hardsim.run.dense_exact import DenseBalls
+from hardsim.run.soft import SoftModel, bounds
+from hardsim.visible import visible_json
+from hardsim.writing.layout import ExportLayout
+from hardsim.writing.running import ONNXRUNTIME, TORCH, Runner, installed, onnx_runner, torch_runner
+
+Goal: TypeAlias = Literal["torch", "onnx", "safetensors"]
+GOALS: tuple[Goal, ...] = ("torch", "onnx", "safetensors")
+LENGTHS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 64)
+"""Of the random words that an export is run on."""
+WORDS = 3
+"""Of each length."""
+WORK = 2_000_000
+"""Pairs of positions, head by head, that are run in exact arithmetic at most."""
+NARROW = Fraction(1, 2**70)
+"""How much is left open of an exact output, in units of it, or of 1."""
+EXACT = 1e-9
+"""What float64 should not differ by."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ExportRun(Record):
+    """An export, run by the library that it is for."""
+
+    library: str
+    """Its name."""
+    version: str
+    """Its version."""
+    dtype: Annotated[str, one_of("float64", "float32")]
+    """What it computed in."""
+    words: Positive
+    """Random words that it was run on."""
+    longest: Positive
+    """Their largest length."""
+    difference: Upper | None
+    """The largest difference of an output from the exact one, at all positions; null where one was no number."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ExportResult(Record):
+    """A network that was written for another framework."""
+
+    input: InputName
+    kind: InputKind
+    model: ModelFacts
+    """The network."""
+    to: Annotated[str, one_of(*GOALS)]
+    """What it was written for."""
+    output: str
+    """Path as given."""
+    files: tuple[str, ...]
+    """What was written there."""
+    sha256: Digest
+    """SHA-256 of the weights, or of the ONNX file."""
+    max_n: Natural | None
+    """The largest length that its tables are for; null: any length."""
+    runs: tuple[ExportRun, ...]
+    """How it ran; none where the library is not installed."""
+
+
+@dataclass(frozen=True)
+class Export:
+    """A network that is to be written: the exact one (`target`), its document, and how it is laid out."""
+
+    target: Subject | Foreign
+    document: Any
+    layout: ExportLayout
+    alphabet: Sequence[str]
+    """Of the words that it is run on."""
+
+    @property
+    def longest(self) -> int | None:
+        """The largest length that the network is for; None: there is none."""
+        if isinstance(self.target, Foreign):
+            return self.target.network.longest
+        temperature = transformer_of(self.target).temperature
+        return len(temperature.values) if isinstance(temperature, LengthTable) else None
+
+
+def export_of(given: Input, options: ModelOptions, max_n: int) -> Export:
+    """What is written of an input.
+
+    Raises:
+        InputError: if it has no network, or a number of it is beyond float64.
+        Undecided: see `compiled_text`.
+    """
+    if given.foreign is not None:
+        foreign = given.network(options)
+        return Export(foreign, network_json(foreign.network), layout_of(foreign), foreign.alphabet)
+    text = compiled_text(given.compile(options), False, max_n)
+    subject = of_document(text.encode("utf-8", "surrogatepass"), given.name).made
+    assert subject is not None
+    return Export(subject, json.loads(text), layout_of(subject), transformer_of(subject).alphabet)
+
+
+def folder_files(made: Export, goal: Goal) -> dict[str, bytes]:
+    """The files of a folder, by name."""
+    from safetensors.numpy import save
+
+    title = made.target.title
+    files = {
+        WHOLE: save(made.layout.arrays),
+        CONFIGS[0]: visible_json(config_json(made.layout, made.document, title)).encode(),
+    }
+    if goal == "torch":
+        files[MODEL] = (Path(__file__).parents[1] / "writing" / MODEL).read_bytes()
+    return files
+
+
+MODEL = "model.py"
+
+
+# ---- run beside the exact network ----
+
+
+def run_folder(made: Export, folder: Path, max_n: int, seed: int) -> Iterator[ExportRun]:
+    """A folder with model.py run by torch, if that is installed, in float64 and in float32."""
+    if installed(TORCH):
+        import torch
+
+        words = list(_exact_words(made, range(1, max_n + 1), seed))
+        for dtype in ("float64", "float32"):
+            yield _run(TORCH, torch.__version__, dtype, torch_runner(folder, dtype), words)
+
+
+def run_onnx(made: Export, data: bytes, dtype: str, lengths: range, seed: int) -> Iterator[ExportRun]:
+    """An ONNX file run by onnxruntime, if that is installed."""
+    if installed(ONNXRUNTIME):
+        import onnxruntime
+
+        words = list(_exact_words(made, lengths, seed))
+        yield _run(ONNXRUNTIME, onnxruntime.__version__, dtype, onnx_runner(data, made.layout, dtype), words)
+
+
+def _run(
+    library: str, version: str, dtype: str, runner: Runner, words: Sequence[tuple[Word, NDArray[Any]]]
+) -> ExportRun:
+    worst: float | None = 0.0
+    for word, exact in words:
+        off = float(np.max(np.abs(runner(word) - exact)))
+        worst = None if worst is None or not off < np.inf else max(worst, off)
+    difference = None if worst is None else Fraction(worst)
+    return ExportRun(library, version, dtype, len(words), max(len(word) for word, _ in words), difference)
+
+
+def _exact_words(made: Export, lengths: range, seed: int) -> Iterator[tuple[Word, NDArray[Any]]]:
+    """Random words of some of these lengths with their outputs: as many as can be run in little time."""
+    rng, work, run = Random(seed), WORK, exact_runner(made.target)
+    longest = made.longest
+    possible = [n for n in LENGTHS if n in lengths and (longest is None or n <= longest)]
+    for n in possible or [lengths[-1] if longest is None else min(longest, lengths[-1])]:
+        cost = max(1, len(made.layout.scaled(n))) * (n + made.layout.fixed) ** 2
+        for _ in range(WORDS):
+            if work < cost and work < WORK:
+                return
+            work -= cost
+            word = drawn(made.alphabet, n, rng)
+            yield word, run(word)
+
+
+def exact_runner(target: Subject | Foreign) -> Runner:
+    """The outputs of a word, (positions, outputs), in balls, as the floats that are nearest."""
+    if isinstance(target, Foreign):
+        return _dense_runner(target)
+    model = SoftModel(transformer_of(target), "ball")
+    places = [target.index[name] for name in target.program.answers] if target.program.maps else [target.output]
+    if target.program.outputs:
+        places = [target.index[name] for _, name in target.program.outputs]
+
+    def run(word: Sequence[str]) -> NDArray[Any]:
+        found = model.run(word, lambda trace: _narrow(value for k in places for value in trace.columns[k].values))
+        with found.precision():
+            columns = [list(map(_middle, found.trace.columns[k].values)) for k in places]
+        return np.array(columns).T
+
+    return run
+
+
+def _dense_runner(target: Foreign) -> Callable[[Sequence[str]], NDArray[Any]]:
+    balls = DenseBalls(target.network)
+
+    def run(word: Sequence[str]) -> NDArray[Any]:
+        tokens = target.network.read(word)
+        rows, _ = balls.run(len(word), tokens, range(len(tokens)), lambda rows: _narrow(x for row in rows for x in row))
+        return np.array([list(map(_middle, row)) for row in rows])
+
+    return run
+
+
+def _narrow(values: Iterator[Any]) -> bool:
+    try:
+        ends = [bounds(value) for value in values]
+        return all(high - low <= NARROW * (1 + abs(low)) for low, high in ends)
+    except Undecided:
+        return False
+
+
+def _middle(value: Any) -> float:
+    return float(sum(bounds(value), Fraction(0)) / 2)

@@ -1,0 +1,119 @@
+"""Networks that were exported: the files of a folder, and what is read of them again.
+
+config.json of an export holds, beside what model.py needs, the exact document of the network (a compiled formula, a
+softmax model, or network JSON). That is what is read again; and since others run the tensors, it is held that these are
+what the document makes.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from hardsim.checking.foreign import Foreign
+from hardsim.checking.subject import Subject, predicates_of
+from hardsim.errors import InputError
+from hardsim.network.model import Transformer
+from hardsim.network.numbers import Rational
+from hardsim.program.assemble import assemble
+from hardsim.reading.tensors import Stored
+from hardsim.version import __version__
+from hardsim.writing.layout import Answer, ExportLayout, network_layout, transformer_layout
+
+MODEL_TYPE = "hardsim"
+DOCUMENT, NETWORK = "hardsim", "network"
+"""Keys of config.json: the exact document, and what model.py reads."""
+KEYS = ("model_type", "version", "title", NETWORK, DOCUMENT)
+AGAIN = "Export it again. A network whose weights were changed is no longer the one of its exact description."
+
+
+def is_exported(stored: Stored) -> bool:
+    """Whether a folder was written by `hardsim export`."""
+    return stored.config.get("model_type") == MODEL_TYPE
+
+
+def document_of(stored: Stored) -> Any:
+    """The exact document of an exported network.
+
+    Raises:
+        InputError: if there is none.
+    """
+    where = f"{stored.name}: {stored.config_name}"
+    unknown = [key for key in stored.config if key not in KEYS]
+    if unknown:
+        raise InputError(f"{where}: the key {unknown[0]!r} is not one of {', '.join(KEYS)}", AGAIN)
+    document = stored.config.get(DOCUMENT)
+    if not isinstance(document, dict):
+        raise InputError(f"{where}: the exact network is missing (an object {DOCUMENT!r})", AGAIN)
+    return document
+
+
+def hold_exported(stored: Stored, target: Subject | Foreign) -> None:
+    """Hold that tensors and description are those that the exact network makes.
+
+    Raises:
+        InputError: naming the first that is not.
+    """
+    made, where = layout_of(target), stored.name
+    if stored.config.get(NETWORK) != json.loads(json.dumps(made.description)):
+        told = f"{where}: {stored.config_name}: {NETWORK!r}, which model.py reads, is not what the exact network says"
+        raise InputError(told, AGAIN)
+    for name in sorted(made.arrays.keys() | stored.tensors.keys()):
+        if name not in made.arrays or name not in stored.tensors:
+            what = "is missing" if name in made.arrays else "is not one of the exact network"
+            raise InputError(f"{where}: the tensor {name!r} {what}", AGAIN)
+        one, other = made.arrays[name], stored.tensors[name]
+        if other.dtype != np.float64 or one.shape != other.shape:
+            told = f"{where}: the tensor {name!r} is {other.dtype.name} of shape {list(other.shape)}"
+            raise InputError(f"{told}, and the exact network has float64 of shape {list(one.shape)}", AGAIN)
+        if not np.array_equal(one, other):
+            place = [int(index) for index in np.argwhere(one != other)[0]]
+            told = f"{where}: the tensor {name!r} has {other[tuple(place)]} at {place}"
+            raise InputError(f"{told}, where the exact network has {one[tuple(place)]}", AGAIN)
+
+
+def layout_of(target: Subject | Foreign) -> ExportLayout:
+    """The layout of a network.
+
+    Raises:
+        OutOfRange: if a number is beyond float64.
+        InputError: if there is another network for every length.
+    """
+    if isinstance(target, Foreign):
+        return network_layout(target.network)
+    return transformer_layout(transformer_of(target), _answer(target), predicates_of(target))
+
+
+def transformer_of(subject: Subject) -> Transformer:
+    """The network of a subject that has one, or one temperature for the lengths that it is for.
+
+    Raises:
+        InputError: if there is none.
+    """
+    if subject.stored is not None:
+        return subject.stored
+    if subject.schedule is None:
+        told = f"{subject.name} is hard attention alone: there is another softmax network for every length"
+        raise InputError(told, "Give it a temperature for all of them with --tau.")
+    return assemble(subject.program, subject.schedule)
+
+
+def _answer(subject: Subject) -> Answer:
+    """How the outputs of a subject are read."""
+    program, index = subject.program, subject.index
+    level: Rational | None = program.threshold
+    if not program.maps:
+        rule = {"rule": "exact"} if level is None else {"rule": "above", "level": str(level)}
+        return Answer((("accepts", subject.output),), program.reading, rule)
+    if program.integers:
+        return Answer((("integer", subject.output),), "each", {"rule": "integer"})
+    outputs = tuple((symbol, index[name]) for symbol, name in program.outputs)
+    return Answer(outputs, "each", {"rule": "above", "level": str(subject.threshold)})
+
+
+def config_json(layout: ExportLayout, document: Any, title: str) -> str:
+    """The text of config.json."""
+    config = {"model_type": MODEL_TYPE, "version": __version__, "title": title}
+    return json.dumps(config | {NETWORK: layout.description, DOCUMENT: document}, ensure_ascii=False, indent=1) + "\n"

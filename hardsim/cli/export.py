@@ -1,0 +1,147 @@
+"""`hardsim export`: a network as files that other frameworks run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from hardsim.checking.campaign import CheckOptions
+from hardsim.checking.export import (
+    EXACT,
+    GOALS,
+    Export,
+    ExportResult,
+    ExportRun,
+    Goal,
+    export_of,
+    folder_files,
+    run_folder,
+    run_onnx,
+)
+from hardsim.checking.interrupts import held
+from hardsim.checking.open import Input
+from hardsim.checking.options import Request, hold_one_regime, unknown
+from hardsim.checking.subject import digest
+from hardsim.cli.estimate import announce, check_cost
+from hardsim.cli.folders import draft_of, free_directory, refusing_at
+from hardsim.cli.session import Session, check_source, session
+from hardsim.cli.streams import note
+from hardsim.errors import InputError
+from hardsim.files import STDOUT, Sink, is_directory
+from hardsim.reading.tensors import WHOLE, is_network_folder
+from hardsim.records import at_most
+from hardsim.report.check import model_line
+from hardsim.writing.onnx import DTYPES, hold_onnx, onnx_bytes
+from hardsim.writing.running import ONNXRUNTIME, TORCH
+
+ONNX: Goal = "onnx"
+
+
+def command(request: Request) -> None:
+    """The command."""
+    file = request.file
+    request = replace(request, files=None if file is None else [file])
+    goal = _goal(request)
+    hold_one_regime(request, "one export holds one network")
+    check_source(request)
+    if file and is_directory(file) and not is_network_folder(file):
+        raise InputError(f"{file} is a directory, and one export holds one network", "Name one file.")
+    if goal == ONNX:
+        _to_file(request)
+    else:
+        _to_folder(request, goal)
+
+
+def _goal(request: Request) -> Goal:
+    """What the network is written for, after what cannot be meant has been refused."""
+    if request.to is None:
+        raise InputError("what to write is not said", f"Add --to {', --to '.join(GOALS[:-1])} or --to {GOALS[-1]}.")
+    if request.to not in GOALS:
+        raise unknown("target", request.to, GOALS)
+    if request.dtype not in DTYPES:
+        raise unknown("dtype", request.dtype, tuple(DTYPES))
+    if request.to != ONNX:
+        given = [name for name in ("dtype", "length") if name in request.written]
+        if given:
+            told = f"--{given[0]} is for --to onnx: model.py takes words of any length, and load() the dtype"
+            raise InputError(told, f"Leave out --{given[0]}.")
+    return request.to
+
+
+def _to_file(request: Request) -> None:
+    """One ONNX file."""
+    output, length = request.place, request.length
+    if not output or output == STDOUT:
+        raise InputError("an ONNX file needs a name", "Add -o model.onnx.")
+    hold_onnx()
+    lengths = range(1, request.max_n + 1) if length is None else range(length, length + 1)
+    with Sink(output, "-o") as target, session("export", request, request.seed, targets=[target]) as current:
+        for given in current.read():
+            with current.guard(given.name):
+                made = _made(current, given)
+                data = onnx_bytes(made.layout, request.dtype, lengths[-1], length)
+                runs = tuple(run_onnx(made, data, request.dtype, lengths, request.seed))
+                target.write(data)
+                bounded = length is not None or made.layout.scaled_by or made.layout.encoded_by
+                most = lengths[-1] if bounded else made.longest
+                _told(current, made, given, ONNX, output, (Path(output).name,), data, most, runs)
+
+
+def _to_folder(request: Request, goal: Goal) -> None:
+    """A folder with weights and configuration, and for torch what runs them."""
+    if request.place and request.place.endswith(".safetensors"):
+        told = f"--to {goal} writes a folder, with {WHOLE} in it, and not one file"
+        raise InputError(told, f"Name a folder: -o {Path(request.place).stem}")
+    target = free_directory(request.place, "the export", "exported")
+    with draft_of(target) as folder, session("export", request, request.seed) as current:
+        for given in current.read():
+            with current.guard(given.name):
+                made = _made(current, given)
+                files = folder_files(made, goal)
+                with refusing_at(target):
+                    for name, data in files.items():
+                        (folder.path / name).write_bytes(data)
+                runs = tuple(run_folder(made, folder.path, request.max_n, request.seed)) if goal == TORCH else ()
+                with held(), refusing_at(target):
+                    folder.commit()
+                _told(current, made, given, goal, str(request.place), tuple(files), files[WHOLE], made.longest, runs)
+
+
+def _made(current: Session, given: Input) -> Export:
+    request = current.request
+    if given.foreign is not None:
+        request.hold_stored(given)
+    else:
+        current.remark(given.name, None, request.idle(given), tell=note)
+        subject = given.compile(request.options()[0])
+        if (subject.formula, subject.sharpness, subject.temperature) == (None, None, None):
+            announce(subject.name, check_cost(subject, CheckOptions(max_n=request.max_n)), 1)
+    return export_of(given, request.options()[0], request.max_n)
+
+
+def _told(
+    current: Session,
+    made: Export,
+    given: Input,
+    goal: Goal,
+    output: str,
+    files: tuple[str, ...],
+    weights: bytes,
+    max_n: int | None,
+    runs: tuple[ExportRun, ...],
+) -> None:
+    """Keep what was written, and print it."""
+    facts = made.target.facts
+    current.found.append(ExportResult(given.name, given.kind, facts, goal, output, files, digest(weights), max_n, runs))
+    screen, reach = current.screen, "" if max_n is None else f", for words of up to {max_n:,} symbols"
+    screen.line(f"{given.name} -> {output} ({goal}: {', '.join(files)}){reach}: {model_line(facts)}")
+    library = {TORCH: TORCH, ONNX: ONNXRUNTIME}.get(goal)
+    if library is not None and not runs:
+        note(f"{library} is not installed, so what was written was not run; with it `hardsim export` runs it, too")
+    for run in runs:
+        off = "an output was no number" if run.difference is None else f"largest difference {at_most(run.difference)}"
+        tried = f"{run.words} random words of up to {run.longest} symbols"
+        screen.line(f"  run by {run.library} {run.version} in {run.dtype} on {tried}: {off}")
+        if run.dtype == "float64" and (run.difference is None or run.difference > EXACT):
+            told = "float64 is too narrow for this network at these lengths: its outputs differ from the exact ones"
+            current.remark(given.name, None, told)

@@ -1,0 +1,53 @@
+"""Directories that a command writes: each appears whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from hardsim.checking.interrupts import held, interruptible
+from hardsim.errors import InputError
+from hardsim.files import Folder
+
+
+def free_directory(name: str | None, what: str, example: str) -> Path:
+    """The directory that is to be written by -o.
+
+    Raises:
+        InputError: if it is not said which, or there is something else under the name.
+    """
+    if not name:
+        raise InputError(f"where {what} goes is not said", f"Name a directory: -o {example}")
+    path = Path(os.path.abspath(name))
+    with refusing_at(path):
+        with suppress(FileNotFoundError):
+            os.lstat(path)  # what is wrong with the name is said before anything runs
+        if os.path.lexists(path) and not path.is_dir():
+            raise InputError(f"-o {name}: is there, and is no directory", "Give -o another name.")
+    return path
+
+
+@contextmanager
+def refusing_at(path: Path) -> Iterator[None]:
+    """Turn what the operating system says against writing into an InputError."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        hint = "Give -o a name in a directory that exists and that you can write."
+        raise InputError(f"-o {path}: cannot be written ({reason})", hint) from None
+
+
+@contextmanager
+def draft_of(target: Path) -> Iterator[Folder]:
+    """What becomes a directory, of which nothing stays if it does not."""
+    with held():
+        with refusing_at(target):
+            made = Folder(target, "-o")
+        try:
+            with interruptible():
+                yield made
+        finally:
+            made.close()

@@ -1,0 +1,1 @@
+"""The way out: networks as other frameworks run them."""

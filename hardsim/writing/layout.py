@@ -1,0 +1,328 @@
+"""A network as other frameworks run it: arrays of float64 beside a description, the same for what is compiled and for
+what others made.
+
+With m rows (all tokens that are read), x in R^(m x d), and the array names of `ExportLayout.arrays`:
+
+    x = embedding[tokens] + positions          (over sets of propositions: their rows added up, and the last row)
+    layer by layer, where a step that has no arrays is left out, and norms stand before or after the sums:
+    x = x + sum over heads of softmax(scale ((x w_q + b_q)(x w_k + b_k)^T)) (x w_v + b_v) w_o + b_o
+    x = x + f(x w_in + b_in) w_out + b_out
+    outputs = x unembedding + unembedding_bias
+
+`clip` is an f of its own: min(max(z, 0), cap) with a cap for each hidden unit, 1 for a clip and infinity for a relu.
+What depends on the length n and the position i is described by functions (see `function_json`): position encodings, and
+the scale of a head, which for a compiled network is 1/tau. Every number is rounded once, to float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from operator import add
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardsim.errors import OutOfRange
+from hardsim.lang.arith import in_python, parse_arith
+from hardsim.lang.reals import Real, RealNumber, bounds
+from hardsim.lang.valuations import Valuations
+from hardsim.network.columns import Defined, PositionFunction, PredicateColumn, column_text, real_value
+from hardsim.network.dense import Activation, Dense, Network, Norm
+from hardsim.network.model import (
+    AttentionHead,
+    FeedForward,
+    LengthTable,
+    Matrix,
+    PositionTable,
+    Schedule,
+    Transformer,
+    rows_of,
+)
+
+Array: TypeAlias = NDArray[np.float64]
+
+CLIP = "clip"
+EMBEDDING, POSITIONS, UNEMBEDDING, UNEMBEDDING_BIAS = "embedding", "positions", "unembedding", "unembedding_bias"
+QUERY_SIDE = ("w_q", "w_k", "w_v", "w_o", "b_q", "b_k", "b_v")
+MLP_SIDE = ("w_in", "b_in", "w_out", "b_out")
+BEYOND = "Scale the network, so that its numbers are between 10^-300 and 10^300."
+
+
+@dataclass(frozen=True)
+class ExportLayout:
+    """A network to be written: `description` is JSON (see `docs/export.md`), the arrays are named as there."""
+
+    description: dict[str, Any]
+    arrays: dict[str, Array]
+    encoded: Callable[[int], list[tuple[int, list[RealNumber]]]]
+    """For words of length n: what the position encoding adds to coordinates, row by row; a table is among the
+    arrays."""
+    encoded_by: Mapping[int, frozenset[str]]
+    """Which of i and n each of these depends on, by coordinate."""
+    scaled: Callable[[int], list[list[RealNumber]]]
+    """For words of length n: by head what its scores are multiplied by, row by row, or one number for all rows."""
+    scaled_by: frozenset[str]
+    """Which of i and n this depends on."""
+
+    @property
+    def dimension(self) -> int:
+        """d, the width of the residual stream."""
+        return int(self.arrays[EMBEDDING].shape[1])
+
+    @property
+    def fixed(self) -> int:
+        """How many tokens stand before or after every word."""
+        return len(self.description["before"]) + len(self.description["after"])
+
+
+def nearest_float(value: RealNumber) -> float:
+    """The float64 nearest to an exact number; of one that is irrational, next to the nearest at most.
+
+    Raises:
+        OutOfRange: if it is beyond float64.
+    """
+    exact = sum(bounds(value), Fraction(0)) / 2 if isinstance(value, Real) else Fraction(value)
+    try:
+        return float(exact)
+    except OverflowError:
+        raise OutOfRange(f"a number of the network is beyond float64 ({float_power(exact)})", BEYOND) from None
+
+
+def float_power(value: Fraction) -> str:
+    """The size of a large number, for messages."""
+    bits = value.numerator.bit_length() - value.denominator.bit_length()
+    return f"about 2^{bits}"
+
+
+# ---- functions of positions and lengths ----
+
+
+def function_json(function: PositionFunction, users: Defined) -> Any:
+    """A function of i and n: an expression with Python's operators, in which a condition is 1 or 0; a table of
+    positions `{"start", "values", "otherwise"}`; or an array with a value for each length from 1 on."""
+    if isinstance(function, PositionTable):
+        values = [str(value) for value in function.values]
+        return {"start": function.start, "values": values, "otherwise": str(function.otherwise)}
+    if isinstance(function, LengthTable):
+        return [str(value) for value in function.values]
+    if isinstance(function, PredicateColumn):
+        return column_text(function, users)
+    return in_python(str(function))
+
+
+def _positions(encodings: Sequence[tuple[int, PositionFunction]], users: Defined) -> list[Any]:
+    """By coordinate the functions that are added to it."""
+    places = dict.fromkeys(place for place, _ in encodings)
+    return [[at, [function_json(one, users) for place, one in encodings if place == at]] for at in places]
+
+
+def _inverse_json(temperature: Schedule) -> Any:
+    """1/tau, as `function_json` has it."""
+    if isinstance(temperature, LengthTable):
+        return [str(1 / value) for value in temperature.values]
+    text = in_python(str(temperature))
+    return "1" if text == "1" else f"1/({text})"
+
+
+# ---- what is compiled ----
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How the outputs of a compiled network are read: which coordinates are outputs and what they are called, at which
+    positions, and by what rule."""
+
+    outputs: tuple[tuple[str, int], ...]
+    at: str
+    rule: Mapping[str, Any]
+
+
+def transformer_layout(model: Transformer, answer: Answer, users: Defined) -> ExportLayout:
+    """The layout of a compiled network.
+
+    Raises:
+        OutOfRange: if a weight is beyond float64.
+    """
+    d, arrays = model.dimension, dict[str, Array]()
+    sets = isinstance(model.alphabet, Valuations)
+    names = list(rows_of(model.alphabet, model.bos))
+    arrays[EMBEDDING] = _matrix(model.embedding)
+    scale, layers = _inverse_json(model.temperature), []
+    for number, layer in enumerate(model.layers):
+        heads = []
+        for place, head in enumerate(layer.heads):
+            _put(arrays, f"layers.{number}.heads.{place}.", _head_arrays(head, d))
+            heads.append({"name": head.name, "mask": head.mask.value, "scale": scale})
+        mlp = None
+        if layer.ffn.units or layer.ffn.biases:
+            mlp = CLIP
+            _put(arrays, f"layers.{number}.mlp.", _mlp_arrays(layer.ffn, d))
+        layers.append({"heads": heads, "mlp": mlp, "norms": "before"})
+    selected = {(place, number): 1 for number, (_, place) in enumerate(answer.outputs)}
+    arrays[UNEMBEDDING] = _matrix(Matrix.of(d, len(answer.outputs), dict(selected)))
+    bos: list[Any] = [[] if sets else len(names) - 1] * model.bos
+    description = {
+        "propositions" if sets else "tokens": names[:-1] if sets else names,
+        "before": bos,
+        "after": [],
+        "first": model.first,
+        "bos": model.bos,
+        "coordinates": list(model.coordinates),
+        "positions": _positions(model.encodings, users),
+        "layers": layers,
+        "outputs": [name for name, _ in answer.outputs],
+        "at": answer.at,
+        "decide": dict(answer.rule),
+    }
+
+    def encoded(n: int) -> list[tuple[int, list[RealNumber]]]:
+        return _encoded(model.encodings, model.first, n, n)
+
+    def scaled(n: int) -> list[list[RealNumber]]:
+        rows: list[RealNumber] = list(model.inverse_temperatures(n))
+        return [rows if "i" in model.temperature.variables else rows[:1]] * len(model.heads)
+
+    return ExportLayout(description, arrays, encoded, _variables(model.encodings), scaled, model.temperature.variables)
+
+
+def _variables(encodings: Sequence[tuple[int, PositionFunction]]) -> dict[int, frozenset[str]]:
+    found: dict[int, frozenset[str]] = {}
+    for place, function in encodings:
+        found[place] = found.get(place, frozenset()) | function.variables
+    return found
+
+
+def _encoded(
+    encodings: Sequence[tuple[int, PositionFunction]], first: int, last: int, n: int
+) -> list[tuple[int, list[RealNumber]]]:
+    """The sums of the functions by coordinate."""
+    found: dict[int, list[RealNumber]] = {}
+    for place, function in encodings:
+        values: list[RealNumber] = [real_value(function, i, n) for i in range(first, last + 1)]
+        found[place] = list(map(add, found[place], values)) if place in found else values
+    return list(found.items())
+
+
+def _matrix(matrix: Matrix) -> Array:
+    found = np.zeros(matrix.shape)
+    for row, column, value in matrix.entries:
+        found[row, column] = nearest_float(value)
+    return found
+
+
+def _head_arrays(head: AttentionHead, d: int) -> dict[str, Array]:
+    """W_Q and W_K with at least one column, so that a uniform head has scores, which are 0; W_V as the values that are
+    read, and W_O as where these are written."""
+    k, values = max(1, len(head.scores)), head.values
+    w_q, w_k = np.zeros((d, k)), np.zeros((d, k))
+    for column, (query, key) in enumerate(head.scores):
+        for found, form in ((w_q, query), (w_k, key)):
+            for place, value in form:
+                found[place, column] = nearest_float(value)
+    w_v, w_o = np.zeros((d, max(1, len(values)))), np.zeros((max(1, len(values)), d))
+    for column, (out, form) in enumerate(values):
+        w_o[column, out] = 1.0
+        for place, value in form:
+            w_v[place, column] = nearest_float(value)
+    return {"w_q": w_q, "w_k": w_k, "w_v": w_v, "w_o": w_o}
+
+
+def _mlp_arrays(ffn: FeedForward, d: int) -> dict[str, Array]:
+    """The hidden units that write something, pairs of relus that are clips as one."""
+    m = max(1, len(ffn.units))
+    found = {"w_in": np.zeros((d, m)), "b_in": np.zeros(m), "cap": np.ones(m), "w_out": np.zeros((m, d))}
+    for number, unit in enumerate(ffn.units):
+        for place, value in unit.form:
+            found["w_in"][place, number] = nearest_float(value)
+        found["b_in"][number] = nearest_float(unit.bias)
+        found["cap"][number] = 1.0 if unit.clip else np.inf
+        for out, weight in unit.outs:
+            found["w_out"][number, out] = nearest_float(weight)
+    if ffn.biases:
+        found["b_out"] = np.zeros(d)
+        for place, value in ffn.biases:
+            found["b_out"][place] = nearest_float(value)
+    return found
+
+
+# ---- what others made ----
+
+
+def network_layout(network: Network) -> ExportLayout:
+    """The layout of a network that others made.
+
+    Raises:
+        OutOfRange: if a number is beyond float64.
+    """
+    arrays, layers, readout = dict[str, Array](), [], network.readout
+    _put(arrays, "", {EMBEDDING: network.embedding, UNEMBEDDING: network.unembedding})
+    _put(arrays, "", {UNEMBEDDING_BIAS: network.unembedding_bias})
+    table = isinstance(network.positions, np.ndarray)
+    _put(arrays, "", {POSITIONS: network.positions if isinstance(network.positions, np.ndarray) else None})
+    for number, layer in enumerate(network.layers):
+        prefix = f"layers.{number}."
+        for place, head in enumerate(layer.heads):
+            _put(arrays, f"{prefix}heads.{place}.", {key: getattr(head, key) for key in QUERY_SIDE})
+        _put(arrays, prefix, {"b_o": layer.b_o})
+        if layer.mlp is not None:
+            _put(arrays, f"{prefix}mlp.", {key: getattr(layer.mlp, key) for key in MLP_SIDE})
+            if layer.mlp.activation is Activation.RELU:
+                arrays[f"{prefix}mlp.cap"] = np.full(layer.mlp.w_in.shape[1], np.inf)
+        norms = {key: _norm(arrays, f"{prefix}{key}.", getattr(layer, key)) for key in ("norm_1", "norm_2")}
+        heads = [{"name": head.name, "mask": head.mask.value, "scale": str(head.scale)} for head in layer.heads]
+        mlp = None if layer.mlp is None else layer.mlp.activation.value
+        layers.append({"heads": heads, "mlp": mlp, **norms, "norms": "after" if layer.post else "before"})
+    ids, start = network.ids, 1 - len(readout.before)
+    functions = () if isinstance(network.positions, np.ndarray) else network.positions
+    description = {
+        "tokens": [str(token) for token in network.tokens],
+        "before": [ids[str(token)] for token in readout.before],
+        "after": [ids[str(token)] for token in readout.after],
+        "first": start,
+        "bos": False,
+        "positions": _positions(functions, {}),
+        "layers": layers,
+        "final_norm": _norm(arrays, "final_norm.", network.final),
+        "outputs": [str(token) for token in network.outputs],
+        "at": readout.at,
+        "decide": _rule(network),
+    }
+    if table:
+        description["longest"] = network.longest
+
+    def encoded(n: int) -> list[tuple[int, list[RealNumber]]]:
+        return _encoded(functions, start, start + readout.length(n) - 1, n)
+
+    scales: list[list[RealNumber]] = [[parse_arith(str(head.scale)).real()] for head in network.heads]
+    return ExportLayout(description, arrays, encoded, _variables(functions), lambda n: scales, frozenset())
+
+
+def _put(arrays: dict[str, Array], prefix: str, given: Mapping[str, Dense | None]) -> None:
+    """Add those arrays that there are, as float64."""
+    for name, array in given.items():
+        if array is None:
+            continue
+        if array.dtype == object:
+            array = np.array([nearest_float(value) for value in array.flat]).reshape(array.shape)
+        arrays[prefix + name] = np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _norm(arrays: dict[str, Array], prefix: str, norm: Norm | None) -> dict[str, Any] | None:
+    if norm is None:
+        return None
+    _put(arrays, prefix, {"weight": norm.weight, "bias": norm.bias})
+    return {"kind": norm.kind, "epsilon": str(norm.epsilon)}
+
+
+def _rule(network: Network) -> dict[str, Any]:
+    readout = network.readout
+    if readout.decide == "argmax":
+        among = list(range(len(network.outputs)))
+        if readout.among is not None:
+            names = [str(token) for token in network.outputs]
+            among = [names.index(str(token)) for token in readout.among]
+        return {"rule": "argmax", "among": among}
+    return {"rule": readout.decide, "level": str(readout.level)}
