@@ -196,6 +196,8 @@ class Request:
     to: str | None = None
     dtype: str = "float64"
     length: int | None = None
+    arith: str | None = None
+    accumulate: str | None = None
     output: str | None = None
     directory: str | None = None
     place: str | None = None

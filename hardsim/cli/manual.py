@@ -381,6 +381,34 @@ Examples:
   hardsim export dyck2 --to safetensors -o dyck2_weights
 """
 
+PRECISION = """Say up to which length a network is right in a number format.
+
+FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a specification (.spec), the folder of a
+network that others made, a directory of them, or a shipped name; there may be several.
+
+A proof over the real numbers says nothing of arithmetic that rounds. Here the network is taken as `hardsim export`
+writes it, model.py, with every number and the result of every operation rounded to a format. For each format there is
+the length up to which every such evaluation, under the assumptions that are printed, answers every word as it should;
+the least length at which a word was found that is wrong when model.py is emulated, with that word; the head that fails
+first; and what holds at that length all the same: --accumulate float32, or a wider format.
+
+Formulas whose heads look for the nearest position are held for all words of a length at once. Other networks are held
+word by word, on every word of the lengths that have at most --exhaustive words; beyond, nothing is claimed, and words
+that make it hard are emulated up to --max-n. Of a network that others made, what is right is what it says in exact
+arithmetic.
+
+With --arith one format is asked for alone: exit code 1 if a word is wrong, 3 if there is none and not all lengths are
+safe.
+
+\b
+Examples:
+  hardsim precision since
+  hardsim precision since --arith bfloat16 --max-n 64
+  hardsim precision since --accumulate float32
+  hardsim precision my_gpt2/ --max-n 12
+  hardsim precision formulas/ --regime all --json precision.json
+"""
+
 BOUND = """Report score gaps, temperatures and errors: what theory allows, what happens.
 
 FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a directory of them, or a shipped
@@ -546,6 +574,12 @@ COMMANDS = {
         EXPORT,
         f"file to place max_n regime | json dtype length {MODEL} epsilon seed {INPUT}",
         {"max_n": 64},
+    ),
+    "precision": Manual(
+        "Up to which length is it right in bfloat16?",
+        PRECISION,
+        f"files max_n arith accumulate regime json | exhaustive seed {MODEL} epsilon {INPUT}",
+        {"max_n": 4096},
     ),
     "bound": Manual(
         "What does the theory allow, and what happens?",

@@ -90,6 +90,9 @@ to           --to NAME                   What to write it for: torch, onnx or sa
                                          model.safetensors, config.json and a model.py that runs them; safetensors the
                                          same without model.py; onnx one file.
 dtype        --dtype NAME                What an ONNX file computes in, float64 or float32.
+arith        --arith NAME                One number format alone. float32, bfloat16, float16 or float8_e4m3; the exit
+                                         code is then 1 if a word is wrong, and 3 if not all lengths are safe.
+accumulate   --accumulate float32        Sums are accumulated in float32. They are rounded at their end.
 length       --length N                  An ONNX file for words of N symbols alone.
 output       -o --output PATH            The file to write; '-' is standard output.
 directory    -o --output DIR             The directory to write, new or empty.

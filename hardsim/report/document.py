@@ -11,6 +11,7 @@ from hardsim.checking.critical import CriticalResult
 from hardsim.checking.equiv import EquivResult
 from hardsim.checking.export import ExportResult
 from hardsim.checking.heads import HeadsResult
+from hardsim.checking.precision import PrecisionResult
 from hardsim.checking.prove import ProofResult
 from hardsim.checking.result import CheckResult, CompileResult, EvalResult, FormatResult, OracleResult, WordsResult
 from hardsim.checking.trace import TraceResult
@@ -37,6 +38,7 @@ Result: TypeAlias = (
     | NetworkReport
     | CompileResult
     | ExportResult
+    | PrecisionResult
     | ExampleResult
     | FormatResult
     | BoundResult
@@ -56,13 +58,14 @@ RESULTS: dict[str, tuple[type[Record], ...]] = {
     "trace": (TraceResult,),
     "compile": (CompileResult,),
     "export": (ExportResult,),
+    "precision": (PrecisionResult,),
     "examples": (ExampleResult,),
     "bound": (BoundResult, CriticalResult),
     "fmt": (FormatResult,),
     "report": (CheckResult, ProofResult, BoundResult),
 }
 """What the results of each command are."""
-RANDOM = ("check", "bound", "export", "equiv", "heads", "report")
+RANDOM = ("check", "bound", "export", "precision", "equiv", "heads", "report")
 """The commands with random choices, and so with a seed."""
 
 

@@ -81,8 +81,9 @@ def test_the_whole_application(hardsim: Any) -> None:
     brief, whole = hardsim("--help"), hardsim("--help-all")
     whole.clean("--install-completion", "--show-completion", "Exit codes: 0", "HARDSIM_DEBUG", "\n  help ")
     brief.clean().lacks("--install-completion")
+    width = max(map(len, COMMANDS))
     for name, manual in COMMANDS.items():
-        line = f"\n  {name:8}  {manual.purpose}\n"
+        line = f"\n  {name:{width}}  {manual.purpose}\n"
         assert line in whole.out
         assert (line in brief.out) is not manual.minor
     assert hardsim("-V") == hardsim("--version") == Outcome(0, f"hardsim {__version__}\n", "")

@@ -1,0 +1,458 @@
+"""What a number format does to a network: up to which length every evaluation in it is right, and where one is wrong.
+
+A formula's network is held for all words of a length at once where its heads look for the nearest position
+(`formats.bounds`); any other word by word, on every word of the lengths that have few. Where that ends, words that make
+it hard are emulated, until one is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from itertools import islice, product
+from random import Random
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardsim.checking.campaign import CheckOptions
+from hardsim.checking.evaluate import evaluate
+from hardsim.checking.export import Export
+from hardsim.checking.exported import transformer_of
+from hardsim.checking.foreign import Foreign, NetworkEngine
+from hardsim.checking.result import InputKind, InputName, ModelFacts, Word
+from hardsim.checking.subject import Subject, own_predicates
+from hardsim.checking.words import count_words, drawn, enumerate_words, few, structured_words
+from hardsim.errors import HardsimError
+from hardsim.formats.bounds import NotEnclosed, StructureBounds, safe_to
+from hardsim.formats.numbers import DOUBLE, FORMATS, Floats, NumberFormat
+from hardsim.formats.passes import Emulated, Enclosed, FormatPass
+from hardsim.formats.structure import Structure, structure_of
+from hardsim.lang.desugar import desugar
+from hardsim.proof.result import NotProved
+from hardsim.records import Natural, Positive, Record, one_of
+from hardsim.writing.running import encoded_word
+
+ARITHS = tuple(FORMATS)
+ACCUMULATE = "float32"
+CELLS = 2**21
+"""Pairs of positions of words that are run together."""
+BESIDE = (0, -1, 1)
+"""Next to which winner words differ that are emulated."""
+MOST_WORDS = 162
+"""Words of one length that are emulated."""
+STEPS = 12
+"""Lengths that are emulated after the first that is not proved, at doubling distances."""
+BACK = 6
+"""Lengths that are emulated between the longest without a wrong word and the first with one."""
+WORK = 1.5e8
+"""Pairs of positions, head by head and word by word, that are emulated for one format at most, and as many that are
+enclosed: some ten seconds each."""
+ASSUMPTIONS = (
+    "the grouping of model.py; round to nearest, ties to even; gradual underflow",
+    "weights, position encodings and 1/temperature are rounded to float64, and then to the format",
+    "sums in any order, of terms that are not 0, with products rounded or fused; no Strassen, TF32 or bfloat16 passes",
+    "softmax subtracts the largest logit of the row; no online or base-2 rescaling; masked entries are left out",
+    "exp is within 2 units in the last place, exp(0) is 1, exp of a negative number at most 1, and 0 below e^-2 times "
+    "the least number of the format",
+    "clips are min(max(z, 0), 1); other activations are within 4u |z|; square roots are rounded once",
+    "what is beyond the largest number is infinite, in e4m3 not a number, and never right",
+)
+ACCUMULATED = "sums are accumulated in float32, and rounded to the format at their end"
+"""What is printed, so that it is known what a verdict rests on."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class FormatRow(Record):
+    """A network in a number format."""
+
+    arith: Annotated[str, one_of(*ARITHS)]
+    """The format."""
+    safe_to: Natural
+    """Every evaluation is right on every word of every length up to this one (0: not even of one symbol)."""
+    safe_by: Annotated[str, one_of("structure", "words")]
+    """Whether that is known of all words of a length at once, or was held word by word."""
+    fails_at: Positive | None
+    """The least length at which an emulated word was found to be wrong; null: none was found."""
+    word: Word | None
+    """That word."""
+    wanted: str | None
+    """What it should be answered."""
+    found: str | None
+    """What it is answered in the format."""
+    layer: Positive | None
+    """The layer whose reading leaves that of the exact network first, from 1."""
+    head: str | None
+    """The head there; null: a hidden unit, or nothing was found."""
+    closed: bool
+    """Whether the next length after the last safe one is the one that fails, or all lengths asked for are safe."""
+    open: str | None
+    """Why there is a gap between the two."""
+    mends: tuple[str, ...]
+    """What makes the length that fails, or is not known to be safe, safe."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PrecisionResult(Record):
+    """What number formats do to a network."""
+
+    input: InputName
+    kind: InputKind
+    regime: Annotated[str | None, "The regime of a formula."]
+    model: ModelFacts
+    """The network."""
+    max_n: Positive
+    """The largest length that was asked for, and that the network is for."""
+    accumulate: Annotated[str | None, one_of(ACCUMULATE)]
+    """In what sums are accumulated; null: in the format."""
+    rows: tuple[FormatRow, ...]
+    """By format, the widest first."""
+    assumptions: tuple[str, ...]
+    """What it rests on."""
+    partial: bool = False
+    """Whether it was interrupted."""
+
+
+Report = Callable[[str, int, int], None]
+"""Told the format, and how many of how many lengths are proved."""
+
+
+# ---- what is right ----
+
+
+@dataclass
+class _Reading:
+    """What words should be answered, and what outputs between two ends certainly say."""
+
+    made: Export
+
+    @cached_property
+    def _engine(self) -> NetworkEngine:
+        assert isinstance(self.made.target, Foreign)
+        return NetworkEngine(self.made.target)
+
+    def wanted(self, words: Sequence[Word]) -> list[Any]:
+        """The answers of the exact network on words of one length, or what a formula says; None where it is none."""
+        target = self.made.target
+        if isinstance(target, Foreign):
+            tokens = range(target.network.readout.length(len(words[0])))
+            found = self._engine.enclosures(words, tokens)
+            if found is None:
+                return [None] * len(words)
+            return [self.read(low, high) for low, high in zip(*found, strict=True)]
+        if target.formula is not None:
+            return list(target.oracles(words) or [])
+        return [one.soft if one.decided else None for one in evaluate(target, words, CheckOptions())]
+
+    def read(self, low: Any, high: Any) -> Any:
+        """What outputs, (tokens that are read, outputs), say at the places where a word is judged; None where that is
+        not certain."""
+        told, target = self.made.layout.description, self.made.target
+        start, stop = len(told["before"]), len(low) - len(told["after"])
+        places = {"first": [start], "last": [len(low) - 1]}.get(told["at"], list(range(start, stop)))
+        low, high, decide = low[places], high[places], told["decide"]
+        rule = decide["rule"]
+        if rule == "exact":
+            return {1.0: True, 0.0: False}.get(float(low[0, 0])) if low[0, 0] == high[0, 0] else None
+        if rule == "integer":
+            ends = [(round(a * len(low)), round(b * len(low))) for a, b in zip(low[:, 0], high[:, 0], strict=True)
+                    if np.isfinite(a) and np.isfinite(b)]  # fmt: skip
+            certain = len(ends) == len(low) and all(a == b for a, b in ends)
+            return tuple(a for a, _ in ends) if certain else None
+        if rule == "argmax":
+            return _largest(low[:, decide["among"]], high[:, decide["among"]])
+        level = float(Fraction(decide["level"]))
+        if rule == "value":
+            return _Values(low, high, level)
+        above, below = low > level, high < level
+        if isinstance(target, Subject) and target.program.outputs:
+            columns = [list(_sides(above[:, k], below[:, k])) for k in range(low.shape[1])]
+            names = [symbol for symbol, _ in target.program.outputs]
+            symbols = target.symbols(list(zip(names, columns, strict=True)))
+            return None if None in symbols else symbols
+        if not (above | below).all():
+            return None
+        return bool(above[0, 0]) if above.size == 1 else tuple(map(tuple, above.tolist()))
+
+
+def _sides(above: NDArray[Any], below: NDArray[Any]) -> Iterator[bool | None]:
+    for up, down in zip(above, below, strict=True):
+        yield True if up else False if down else None
+
+
+def _largest(low: Any, high: Any) -> tuple[int, ...] | None:
+    """The output that certainly is the largest, at each place."""
+    found = []
+    for least, most in zip(low, high, strict=True):
+        best = int(np.argmax(least)) if np.isfinite(least.astype(float)).all() else -1
+        if best < 0 or any(most[k] >= least[best] for k in range(len(least)) if k != best):
+            return None
+        found.append(best)
+    return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Values:
+    """Numbers that are right if they are within a level of the exact ones."""
+
+    low: Any
+    high: Any
+    level: float
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Values):
+            return False
+        apart = np.maximum(self.high - other.low, other.high - self.low)
+        return bool((apart <= self.level).all())
+
+    __hash__ = None  # type: ignore[assignment]  # they are compared alone
+
+    def __str__(self) -> str:
+        return ", ".join(f"{float(x):.6g}" for x in np.ravel(self.low))
+
+
+# ---- one format ----
+
+
+@dataclass
+class _InFormat:
+    """A network in one format."""
+
+    made: Export
+    form: NumberFormat
+    accumulate: NumberFormat | None
+    max_n: int
+    exhaustive: int
+    structure: Structure | str
+    """What is known of all words of a length at once; or why that is not enough."""
+    seed: int
+    report: Callable[[int], None] | None = None
+    work: float = WORK
+    reading: _Reading = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.reading = _Reading(self.made)
+        arithmetic = Emulated(self.form, self.accumulate)
+        self.emulated: FormatPass[Floats] = FormatPass(self.made.layout, arithmetic)
+        longest = self.made.longest
+        self.last = self.max_n if longest is None else min(self.max_n, longest)
+
+    def row(self) -> FormatRow:
+        """All there is to say."""
+        why, failure, by = "", None, "words"
+        if isinstance(self.structure, Structure):
+            by = "structure"
+            safe, failure = safe_to(self.structure, self.form, self.accumulate, self.last, self.report)
+            more = self._safe_by_words(safe)
+            if more > safe:
+                safe, by = more, "words"
+        else:
+            safe, why = self._safe_by_words(0), self.structure
+        wrong = self._wrong(safe, failure) if safe < self.last else None
+        closed = safe == self.last or (wrong is not None and len(wrong[0]) == safe + 1)
+        if not closed and not why and failure is not None:
+            why = f"length {safe + 1} is not proved: {failure.reason}; no word that was emulated is wrong there"
+        layer, head = (None, None) if failure is None else (failure.layer + 1, failure.head)
+        if wrong is not None and head is None:
+            layer, head = self._first_off(wrong[0])
+        return FormatRow(
+            arith=self.form.name,
+            safe_to=safe,
+            safe_by=by,
+            fails_at=None if wrong is None else len(wrong[0]),
+            word=None if wrong is None else wrong[0],
+            wanted=None if wrong is None else _told(wrong[1]),
+            found=None if wrong is None else _told(wrong[2]),
+            layer=None if safe == self.last else layer,
+            head=None if safe == self.last else head,
+            closed=closed,
+            open=None if closed else why,
+            mends=() if safe == self.last else tuple(self._mends(safe + 1 if wrong is None else len(wrong[0]))),
+        )
+
+    def _tokens(self, words: Sequence[Word]) -> NDArray[Any]:
+        return np.array([encoded_word(self.made.layout, word, np.dtype(np.float64)) for word in words])
+
+    def _cost(self, n: int) -> int:
+        """Pairs of positions, head by head."""
+        return int((n + self.made.layout.fixed) ** 2 * max(1, len(self.made.layout.scaled(1))))
+
+    # ---- safe, word by word ----
+
+    def _safe_by_words(self, safe: int) -> int:
+        """The length up to which every word was enclosed, where all shorter ones are safe up to some already."""
+        enclosed, left = FormatPass(self.made.layout, Enclosed(self.form, self.accumulate)), WORK
+        for n in range(safe + 1, self.last + 1):
+            words = count_words(len(self.made.alphabet), n)
+            left -= words * self._cost(n)
+            if words > self.exhaustive or left < 0 or not self._all_enclosed(enclosed, n):
+                return n - 1
+            if self.report is not None:
+                self.report(n)
+        return self.last
+
+    def _all_enclosed(self, enclosed: FormatPass[Any], n: int) -> bool:
+        words = enumerate_words(self.made.alphabet, n)
+        while some := list(islice(words, max(1, CELLS // (n + self.made.layout.fixed) ** 2))):
+            found = enclosed.outputs(self._tokens(some))
+            for word, low, high in zip(self.reading.wanted(some), found.low, found.high, strict=True):
+                if word is None or self.reading.read(low, high) != word:
+                    return False
+        return True
+
+    # ---- wrong, emulated ----
+
+    def _wrong(self, safe: int, failure: NotEnclosed | None) -> tuple[Word, Any, Any] | None:
+        """A word that is wrong when it is emulated, of the least length that is found; what is wanted and found."""
+        last_right, found = safe, None
+        lengths = sorted({safe + 1, safe + 2, *(safe + 2**k for k in range(2, STEPS)), self.last})
+        for n in (n for n in lengths if n <= self.last):
+            found = self._wrong_at(n, failure)
+            if found is not None:
+                break
+            last_right = n
+        if found is None:
+            return None
+        low, high = last_right, len(found[0])
+        for _ in range(BACK):
+            if high - low <= 1:
+                break
+            middle = (low + high) // 2
+            nearer = self._wrong_at(middle, failure)
+            low, high, found = (low, middle, nearer) if nearer is not None else (middle, high, found)
+        return found
+
+    def _wrong_at(self, n: int, failure: NotEnclosed | None) -> tuple[Word, Any, Any] | None:
+        cost = self._cost(n)
+        words = list(dict.fromkeys(self._hard(n, None if failure is None else failure.place)))[:MOST_WORDS]
+        size = max(1, min(27, CELLS // (n + self.made.layout.fixed) ** 2))
+        for start in range(0, len(words), size):
+            if self.work < cost:
+                return None
+            some = words[start : start + size]
+            self.work -= cost * len(some)
+            outputs = self.emulated.outputs(self._tokens(some))
+            for word, wanted, row in zip(some, self.reading.wanted(some), outputs, strict=True):
+                answer = self.reading.read(row, row)
+                if wanted is not None and answer != wanted:
+                    return word, wanted, answer
+        return None
+
+    def _hard(self, n: int, place: int | None) -> Iterator[Word]:
+        """Words of a length that make it hard: two different symbols next to each other at the winner for which a head
+        is worst (else where it is hardest: at the ends), in words that are constant before and after them."""
+        symbols = list(few(self.made.alphabet))[:4]
+        rng = Random(self.seed)
+        middles = [n - 1, n // 2, 1] if place is None else [place + beside for beside in BESIDE]
+        for middle in middles:
+            if not 1 <= middle < n:
+                continue
+            for x, y, before, after in product(symbols, repeat=4):
+                if x != y:
+                    yield (before,) * (middle - 1) + (x, y) + (after,) * (n - 1 - middle)
+        yield from structured_words(self.made.alphabet, n, 40)
+        yield from (drawn(self.made.alphabet, n, rng) for _ in range(20))
+
+    # ---- where, and what to do ----
+
+    def _first_off(self, word: Word) -> tuple[int | None, str | None]:
+        """The first head that reads something else than in float64, by more than a quarter of what it reads there."""
+        reads: list[list[Floats]] = [[], []]
+        for number, form in enumerate((self.form, DOUBLE)):
+            one: FormatPass[Floats] = FormatPass(self.made.layout, Emulated(form, self.accumulate))
+            one.watch = reads[number].append
+            one.outputs(self._tokens([word]))
+        layers = self.made.layout.description["layers"]
+        names = [(k, head["name"]) for k, layer in enumerate(layers, start=1) for head in layer["heads"]]
+        for (layer, name), narrow, wide in zip(names, *reads, strict=True):
+            with np.errstate(all="ignore"):
+                if not (np.abs(narrow - wide).max() <= 0.25 * np.abs(wide).max()):
+                    return layer, name
+        return None, None
+
+    def _mends(self, n: int) -> Iterator[str]:
+        """What makes a length safe."""
+        structure = self.structure
+        if not isinstance(structure, Structure):
+            wider = [one for one in FORMATS.values() if one.digits > self.form.digits]
+            if wider:
+                yield f"a wider format, such as {wider[-1].name}"
+            return
+        if self.accumulate is None and self._mended(structure, self.form, FORMATS[ACCUMULATE], n):
+            yield f"--accumulate {ACCUMULATE}"
+        for form in reversed(FORMATS.values()):
+            if form.digits > self.form.digits and self._mended(structure, form, self.accumulate, n):
+                yield form.name
+                break
+
+    @staticmethod
+    def _mended(structure: Structure, form: NumberFormat, accumulate: NumberFormat | None, n: int) -> bool:
+        try:
+            bounds = StructureBounds(structure, form, accumulate)
+            bounds.hold_exact()
+            bounds.hold(n)
+        except NotEnclosed:
+            return False
+        return True
+
+
+def _told(answer: Any) -> str:
+    if answer is None:
+        return "no answer"
+    if isinstance(answer, bool):
+        return "accepted" if answer else "rejected"
+    return " ".join(map(str, answer)) if isinstance(answer, tuple) else str(answer)
+
+
+# ---- all formats ----
+
+
+def structure_known(made: Export) -> Structure | str:
+    """What is known of all words of a length at once; or why that is not enough."""
+    target = made.target
+    if isinstance(target, Foreign) or target.formula is None:
+        return "it is no formula: words are enclosed one by one"
+    try:
+        core = desugar(target.file)
+        return structure_of(transformer_of(target), target.program, made.layout, core, own_predicates(target.file))
+    except NotProved as failure:
+        return failure.reason
+    except HardsimError as error:
+        return error.message if hasattr(error, "message") else str(error)
+
+
+def precision_of(
+    made: Export,
+    name: str,
+    ariths: Sequence[str],
+    max_n: int,
+    exhaustive: int,
+    accumulate: bool,
+    seed: int = 0,
+    report: Report | None = None,
+) -> PrecisionResult:
+    """What number formats do to a network, at lengths up to `max_n`, of which every word is enclosed by itself where
+    there are at most `exhaustive`. A KeyboardInterrupt ends it early."""
+    target, wide = made.target, FORMATS[ACCUMULATE] if accumulate else None
+    rows: list[FormatRow] = []
+    partial = False
+    try:
+        structure = structure_known(made)
+        for arith in ariths:
+            told = None if report is None else _telling(report, arith, max_n)
+            inner = None if wide is None or FORMATS[arith] is wide else wide
+            rows.append(_InFormat(made, FORMATS[arith], inner, max_n, exhaustive, structure, seed, told).row())
+    except KeyboardInterrupt:
+        partial = True
+    assumptions = (*ASSUMPTIONS, ACCUMULATED) if accumulate else ASSUMPTIONS
+    facts, regime = target.facts, target.regime
+    wide_name, longest = ACCUMULATE if accumulate else None, made.longest
+    max_n = max_n if longest is None else min(max_n, longest)
+    return PrecisionResult(name, target.kind, regime, facts, max_n, wide_name, tuple(rows), assumptions, partial)
+
+
+def _telling(report: Report, arith: str, max_n: int) -> Callable[[int], None]:
+    return lambda n: report(arith, n, max_n)

@@ -1,0 +1,80 @@
+"""`hardsim precision`: what number formats do to a network."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hardsim.checking.campaign import CheckOptions
+from hardsim.checking.export import export_of
+from hardsim.checking.interrupts import held
+from hardsim.checking.open import Input
+from hardsim.checking.options import ALL, Request, unknown
+from hardsim.checking.precision import ACCUMULATE, ARITHS, PrecisionResult, Report, precision_of
+from hardsim.checking.subject import ModelOptions
+from hardsim.cli.estimate import Bar, announce, bar, check_cost
+from hardsim.cli.session import Session, session
+from hardsim.cli.streams import note
+from hardsim.errors import InputError
+from hardsim.program.regimes import PROVEN
+from hardsim.report.precision import print_precision
+
+SHORT = 64
+"""The longest lengths for which Theorem 26's temperatures are found, of what has one for each length."""
+
+
+def command(request: Request) -> None:
+    """The command."""
+    if request.arith is not None and request.arith not in ARITHS:
+        raise unknown("format", request.arith, ARITHS)
+    if request.accumulate not in (None, ACCUMULATE):
+        told = f"sums are accumulated in {ACCUMULATE} or in the format, not in {request.accumulate!r}"
+        raise InputError(told, f"Write --accumulate {ACCUMULATE}, or leave it out.")
+    with session("precision", request, request.seed) as current:
+        for given in current.read():
+            if current.over:
+                break
+            if given.foreign is None:
+                current.remark(given.name, None, request.idle(given), tell=note)
+            for options in _options(request, given):
+                if not current.over:
+                    with current.guard(given.name):
+                        _show(current, given, options)
+
+
+def _options(request: Request, given: Input) -> list[ModelOptions]:
+    if given.foreign is not None:
+        request.hold_stored(given)
+    found = request.options()
+    if given.regimes and request.regime == ALL:
+        return [replace(found[0], regime=name) for name in PROVEN]
+    return found[:1]
+
+
+@held()
+def _show(current: Session, given: Input, options: ModelOptions) -> None:
+    request, max_n = current.request, current.request.max_n
+    if given.foreign is None:
+        subject = given.compile(options)
+        if (subject.formula, subject.sharpness, subject.temperature) == (None, None, None):
+            max_n = min(max_n, SHORT) if "max_n" in request.written else 8
+            announce(subject.name, check_cost(subject, CheckOptions(max_n=max_n)), 1)
+    made = export_of(given, options, max_n)
+    ariths = ARITHS if request.arith is None else (request.arith,)
+    with bar(given.name, "lengths") as shown:
+        result = precision_of(
+            made, given.name, ariths, max_n, request.exhaustive, request.accumulate is not None, request.seed,
+            _progress(shown),
+        )  # fmt: skip
+    current.found.append(result)
+    print_precision(current.screen, result, made.alphabet)
+    left = f"the report on {given.name} is partial: formats are missing"
+    wrong = request.arith is not None and any(row.fails_at is not None for row in result.rows)
+    current.conclude(not wrong, request.arith is not None and not _safe(result), left * result.partial)
+
+
+def _safe(result: PrecisionResult) -> bool:
+    return all(row.safe_to >= result.max_n for row in result.rows)
+
+
+def _progress(shown: Bar | None) -> Report | None:
+    return None if shown is None else lambda arith, n, total: shown.at_length(n, n, total)

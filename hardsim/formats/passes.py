@@ -1,0 +1,463 @@
+"""A layout evaluated in a number format, step by step as model.py groups it: emulated, or enclosed.
+
+One pass against an arithmetic. `Emulated` rounds the result of every operation, with sums from the left: it is one
+evaluation of model.py in that format, and finds words that are wrong. `Enclosed` holds every evaluation under the
+assumptions that `precision` prints: a correctly rounded operation maps [a, b] to [fl(a), fl(b)]; a sum of k terms that
+are not 0, in any order, its products rounded or fused, is off by at most k u/(1 - k u) times the sum of their sizes,
+unless all partial sums are numbers of the format, where it is exact; exp is within two units in the last place at its
+rounded argument, 1 at 0, at most 1 below, and 0 where it is below e^-2 times the least number of the format.
+
+With `accumulate` sums are accumulated in that wider format, and rounded once at their end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardsim.formats.numbers import Floats, NumberFormat
+from hardsim.lang.reals import RealNumber
+from hardsim.network.numbers import Mask
+from hardsim.run.float_rows import Views
+from hardsim.writing.layout import EMBEDDING, POSITIONS, UNEMBEDDING, UNEMBEDDING_BIAS, ExportLayout, nearest_float
+
+T = TypeVar("T")
+ROOT = math.sqrt(0.5)
+_erf = np.vectorize(math.erf, otypes=[np.float64])
+ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {
+    "gelu": lambda z: z * (1 + _erf(z * ROOT)) / 2,
+    "gelu_new": lambda z: z * (1 + np.tanh(math.sqrt(2 / math.pi) * (z + 0.044715 * z**3))) / 2,
+    "silu": lambda z: z / (1 + np.exp(-z)),
+}
+MINIMA = {"gelu": (-0.7517916, -0.16998), "gelu_new": (-0.7524614, -0.17005), "silu": (-1.2784645, -0.27847)}
+"""Where they are least, and numbers below what they are there: what that leaves open is less than the slack of
+`activated` in every format but float32, where it widens the enclosure by less than 10^-5."""
+SLACK = 1 + 2.0**-40
+"""Times a bound that was computed in float64, in a few thousand operations: it is one again."""
+
+
+class FormatArithmetic(Protocol[T]):
+    """What a pass needs of numbers; arrays have axes (words, rows, columns) or fewer."""
+
+    def number(self, exact: Floats) -> T:
+        """Numbers of float64, rounded once."""
+
+    def add(self, x: T, y: T) -> T:
+        """x + y."""
+
+    def multiply(self, x: T, y: T) -> T:
+        """x y."""
+
+    def divide(self, x: T, y: T) -> T:
+        """x / y."""
+
+    def matmul(self, x: T, y: T) -> T:
+        """The product of matrices, over the last axis of x and the last but one of y."""
+
+    def total(self, x: T) -> T:
+        """The sum over the last axis, which stays."""
+
+    def monotone(self, function: Callable[[Floats], Floats], x: T, units: int) -> T:
+        """A growing function that is computed to so many units in the last place."""
+
+    def largest(self, x: T) -> T:
+        """The maximum over the last axis, which stays."""
+
+    def powers(self, x: T, top: T) -> T:
+        """exp(x - top), the difference rounded, where top is the largest of the row."""
+
+    def hidden(self, z: T, cap: T) -> T:
+        """min(max(z, 0), cap)."""
+
+    def activated(self, kind: str, z: T) -> T:
+        """gelu, gelu_new or silu."""
+
+    def square(self, x: T) -> T:
+        """x x."""
+
+    def masked(self, x: T, seen: NDArray[np.bool_]) -> T:
+        """x, and minus infinity where nothing is seen."""
+
+    def rows(self, x: T, index: Any) -> T:
+        """Some rows."""
+
+    def swapped(self, x: T) -> T:
+        """The last two axes swapped."""
+
+
+@dataclass(frozen=True)
+class Emulated:
+    """Arrays of numbers of the format. Each operation is rounded."""
+
+    form: NumberFormat
+    accumulate: NumberFormat | None = None
+
+    def number(self, exact: Floats) -> Floats:
+        """Numbers of float64, rounded once."""
+        return self.form.round(exact)
+
+    def add(self, x: Floats, y: Floats) -> Floats:
+        """x + y."""
+        return self.form.round(x + y)
+
+    def multiply(self, x: Floats, y: Floats) -> Floats:
+        """x y."""
+        return self.form.round(x * y)
+
+    def divide(self, x: Floats, y: Floats) -> Floats:
+        """x / y."""
+        return self.form.round(x / y)
+
+    def matmul(self, x: Floats, y: Floats) -> Floats:
+        """The product of matrices, summed from the left."""
+        inner = self.accumulate or self.form
+        found = np.zeros((*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), x.shape[-2], y.shape[-1]))
+        for k in range(x.shape[-1]):
+            column, row = x[..., :, k, None], y[..., None, k, :]
+            if row.any() and column.any():
+                found = inner.round(found + inner.round(column * row))
+        return self.form.round(found)
+
+    def total(self, x: Floats) -> Floats:
+        """The sum over the last axis, from the left."""
+        inner = self.accumulate or self.form
+        found = np.zeros(x.shape[:-1])
+        for k in range(x.shape[-1]):
+            found = inner.round(found + x[..., k])
+        return self.form.round(found)[..., None]
+
+    def monotone(self, function: Callable[[Floats], Floats], x: Floats, units: int) -> Floats:
+        """A function, rounded to nearest."""
+        return self.form.round(function(x))
+
+    def largest(self, x: Floats) -> Floats:
+        """The maximum over the last axis."""
+        found: Floats = x.max(axis=-1, keepdims=True)
+        return found
+
+    def powers(self, x: Floats, top: Floats) -> Floats:
+        """exp(x - top), both rounded."""
+        apart = np.where(np.isneginf(x), x, self.form.round(np.where(np.isneginf(x), 0.0, x) - top))
+        return self.form.round(np.exp(apart))
+
+    def hidden(self, z: Floats, cap: Floats) -> Floats:
+        """min(max(z, 0), cap)."""
+        return np.minimum(np.maximum(z, 0), cap)
+
+    def activated(self, kind: str, z: Floats) -> Floats:
+        """gelu, gelu_new or silu, rounded to nearest."""
+        return self.form.round(ACTIVATIONS[kind](z))
+
+    def square(self, x: Floats) -> Floats:
+        """x x."""
+        return self.form.round(x * x)
+
+    def masked(self, x: Floats, seen: NDArray[np.bool_]) -> Floats:
+        """Minus infinity where nothing is seen."""
+        return np.where(seen, x, -np.inf)
+
+    def rows(self, x: Floats, index: Any) -> Floats:
+        """Some rows."""
+        found: Floats = x[index]
+        return found
+
+    def swapped(self, x: Floats) -> Floats:
+        """The last two axes swapped."""
+        return np.swapaxes(x, -1, -2)
+
+
+@dataclass(frozen=True)
+class Enclosures:
+    """Arrays of numbers between which something lies; not a number: nothing is known."""
+
+    low: Floats
+    high: Floats
+
+    @property
+    def size(self) -> Floats:
+        """The largest absolute value."""
+        return np.maximum(np.abs(self.low), np.abs(self.high))
+
+
+@dataclass(frozen=True)
+class Enclosed:
+    """Enclosures of every evaluation under the assumptions of the module. What is beyond the format is not known."""
+
+    form: NumberFormat
+    accumulate: NumberFormat | None = None
+
+    def _ends(self, low: Floats, high: Floats) -> Enclosures:
+        """Enclosures as numbers of the format: not known where one is beyond it."""
+        low, high = self.form.round(low), self.form.round(high)
+        lost = ~(np.isfinite(low) & np.isfinite(high))
+        return Enclosures(np.where(lost, np.nan, low), np.where(lost, np.nan, high))
+
+    def _spread(self, *corners: Floats) -> Enclosures:
+        return self._ends(
+            np.minimum.reduce(np.broadcast_arrays(*corners)), np.maximum.reduce(np.broadcast_arrays(*corners))
+        )
+
+    def number(self, exact: Floats) -> Enclosures:
+        """Numbers of float64, rounded once."""
+        return self._ends(exact, exact)
+
+    def add(self, x: Enclosures, y: Enclosures) -> Enclosures:
+        """x + y."""
+        return self._ends(x.low + y.low, x.high + y.high)
+
+    def multiply(self, x: Enclosures, y: Enclosures) -> Enclosures:
+        """x y."""
+        return self._spread(x.low * y.low, x.low * y.high, x.high * y.low, x.high * y.high)
+
+    def divide(self, x: Enclosures, y: Enclosures) -> Enclosures:
+        """x / y, y positive."""
+        found = self._spread(x.low / y.low, x.low / y.high, x.high / y.low, x.high / y.high)
+        known = y.low > 0
+        return Enclosures(np.where(known, found.low, np.nan), np.where(known, found.high, np.nan))
+
+    def matmul(self, x: Enclosures, y: Enclosures) -> Enclosures:
+        """The product of matrices, summed in any order, its products rounded or not."""
+        shape = (*np.broadcast_shapes(x.low.shape[:-2], y.low.shape[:-2]), x.low.shape[-2], y.low.shape[-1])
+        low, high, sizes, inner = np.zeros(shape), np.zeros(shape), np.zeros(shape), self.accumulate or self.form
+        terms, quantum, rounds = np.zeros(shape), np.full(shape, np.inf), np.zeros(shape, dtype=np.bool_)
+        for k in range(x.low.shape[-1]):
+            one = Enclosures(x.low[..., :, k, None], x.high[..., :, k, None])
+            other = Enclosures(y.low[..., None, k, :], y.high[..., None, k, :])
+            if not (other.size.any() and one.size.any()):
+                continue
+            corners = np.broadcast_arrays(
+                one.low * other.low, one.low * other.high, one.high * other.low, one.high * other.high
+            )
+            least, most = np.minimum.reduce(corners), np.maximum.reduce(corners)
+            low, high = low + least, high + most
+            size = np.maximum(np.abs(least), np.abs(most))
+            sizes = sizes + size
+            terms = terms + (size > 0)
+            fixed = (one.low == one.high) & (other.low == other.high)
+            unit = np.where(size == 0, np.inf, np.where(fixed, _quantum(most), 0.0))
+            quantum = np.minimum(quantum, unit)
+            held = (size <= unit * 2.0**inner.digits) & (unit >= inner.least)
+            rounds |= ~(held | _power(one) | _power(other))
+        return self._summed(low, high, sizes, terms, quantum, rounds)
+
+    def total(self, x: Enclosures) -> Enclosures:
+        """The sum over the last axis, in any order."""
+        size = x.size
+        exact = x.low == x.high
+        quantum = np.where(size == 0, np.inf, np.where(exact, _quantum(x.high), 0.0)).min(axis=-1, keepdims=True)
+        low, high, sizes, terms = (
+            part.sum(axis=-1, keepdims=True) for part in (x.low, x.high, size, (size > 0).astype(np.float64))
+        )
+        return self._summed(low, high, sizes, terms, quantum, np.zeros(low.shape, dtype=np.bool_))
+
+    def _summed(
+        self, low: Floats, high: Floats, sizes: Floats, terms: Floats, quantum: Floats, rounds: NDArray[np.bool_]
+    ) -> Enclosures:
+        """Sums of so many terms of these sizes, all of which are multiples of a quantum; `rounds` says whether one of
+        the products may have to be rounded.
+
+        One term, and two whose products are exact, are rounded once. Where the terms are multiples of a power of two of
+        which the format holds the sum of their sizes, every partial sum in every order is a number of the format."""
+        inner = self.accumulate or self.form
+        whole = (sizes <= quantum * 2.0**inner.digits) & (sizes <= inner.largest) & (quantum >= inner.least)
+        once = (terms <= 1) | ((terms <= 2) & ~rounds)
+        steps = np.maximum(terms - 1, 0) + rounds
+        gamma = steps * inner.unit / np.where(steps * inner.unit < 1, 1 - steps * inner.unit, np.nan)
+        # The last part is what this computation in float64 is off by.
+        off = (gamma * sizes + 2 * terms * inner.least) * SLACK + np.where(terms > 2, sizes * (SLACK - 1), 0.0)
+        off = np.where(whole | once, 0.0, off)
+        return self._ends(low - off, high + off)
+
+    def monotone(self, function: Callable[[Floats], Floats], x: Enclosures, units: int) -> Enclosures:
+        """A growing function, computed to so many units in the last place."""
+        low, high = function(x.low), function(x.high)
+        return self._ends(low - units * self.form.spacing(low), high + units * self.form.spacing(high))
+
+    def largest(self, x: Enclosures) -> Enclosures:
+        """The maximum over the last axis."""
+        return Enclosures(x.low.max(axis=-1, keepdims=True), x.high.max(axis=-1, keepdims=True))
+
+    def powers(self, x: Enclosures, top: Enclosures) -> Enclosures:
+        """exp(x - top): the largest of a row is certainly 0 away from itself."""
+        left_out = np.isneginf(x.high)
+        low = np.where(left_out, -np.inf, self.form.round(np.where(left_out, 0.0, x.low) - top.high))
+        high = np.where(left_out, -np.inf, np.minimum(self.form.round(np.where(left_out, 0.0, x.high) - top.low), 0.0))
+        # Where one entry alone can be the largest, it is.
+        others = np.where(x.high >= top.low, 1, 0).sum(axis=-1, keepdims=True)
+        low = np.where((others == 1) & (x.high >= top.low), 0.0, low)
+        first, last = np.exp(low), np.exp(high)
+        first = np.where(low >= 0, 1.0, np.maximum(first - 2 * self.form.spacing(first), 0.0))
+        last = np.where(high >= 0, 1.0, np.minimum(last + 2 * self.form.spacing(last), 1.0))
+        gone = self.form.vanishing
+        unknown = np.isnan(low) | np.isnan(high) | ~np.isfinite(np.where(left_out, 0.0, low))
+        first = np.where(low < gone, 0.0, self.form.round(first))
+        last = np.where(high < gone, 0.0, self.form.round(last))
+        return Enclosures(np.where(unknown, np.nan, first), np.where(unknown, np.nan, last))
+
+    def hidden(self, z: Enclosures, cap: Enclosures) -> Enclosures:
+        """min(max(z, 0), cap)."""
+        return Enclosures(np.minimum(np.maximum(z.low, 0), cap.low), np.minimum(np.maximum(z.high, 0), cap.high))
+
+    def activated(self, kind: str, z: Enclosures) -> Enclosures:
+        """gelu, gelu_new or silu, which fall to a minimum below 0 and grow from there on, computed to 4u |z|."""
+        f, (place, least) = ACTIVATIONS[kind], MINIMA[kind]
+        low, high = f(z.low), f(z.high)
+        first = np.where((z.low <= place) & (z.high >= place), least, np.minimum(low, high))
+        off = 4 * self.form.unit * z.size + self.form.least
+        return self._ends(first - off, np.maximum(low, high) + off)
+
+    def square(self, x: Enclosures) -> Enclosures:
+        """x x."""
+        low, high = x.low * x.low, x.high * x.high
+        crosses = (x.low <= 0) & (x.high >= 0)
+        return self._ends(np.where(crosses, 0.0, np.minimum(low, high)), np.maximum(low, high))
+
+    def masked(self, x: Enclosures, seen: NDArray[np.bool_]) -> Enclosures:
+        """Minus infinity where nothing is seen."""
+        return Enclosures(np.where(seen, x.low, -np.inf), np.where(seen, x.high, -np.inf))
+
+    def rows(self, x: Enclosures, index: Any) -> Enclosures:
+        """Some rows."""
+        return Enclosures(x.low[index], x.high[index])
+
+    def swapped(self, x: Enclosures) -> Enclosures:
+        """The last two axes swapped."""
+        return Enclosures(np.swapaxes(x.low, -1, -2), np.swapaxes(x.high, -1, -2))
+
+
+def _power(x: Enclosures) -> NDArray[np.bool_]:
+    """Whether it certainly is a power of two, or its negative, of moderate size: products with it are exact."""
+    mantissa, exponent = np.frexp(x.low)
+    found: NDArray[np.bool_] = (x.low == x.high) & (np.abs(mantissa) == 0.5) & (np.abs(exponent) <= 2)
+    return found
+
+
+def _quantum(x: Floats) -> Floats:
+    """The largest power of two of which a number is a multiple; infinity for 0."""
+    mantissa, exponent = np.frexp(x)
+    whole = np.abs(np.nan_to_num(mantissa) * 2.0**53).astype(np.int64)
+    odd = (whole & -whole).astype(np.float64)
+    found: Floats = np.where(whole == 0, np.inf, np.ldexp(odd, exponent - 53))
+    return found
+
+
+# ---- the pass ----
+
+
+@dataclass
+class FormatPass(Generic[T]):
+    """A layout ready to be evaluated in an arithmetic; what a length needs is kept until another one comes."""
+
+    layout: ExportLayout
+    arithmetic: FormatArithmetic[T]
+    watch: Callable[[T], object] | None = None
+    """Told what each head reads, head by head."""
+
+    def __post_init__(self) -> None:
+        self._length = -1
+        self._arrays = {name: self.arithmetic.number(array) for name, array in self.layout.arrays.items()}
+
+    def prepare(self, n: int) -> None:
+        """What words of n symbols have in common: encodings, scales and masks."""
+        if n == self._length:
+            return
+        layout, m = self.layout, n + self.layout.fixed
+        encoding = np.zeros((m, layout.dimension))
+        for place, values in layout.encoded(n):
+            encoding[:, place] = list(map(nearest_float, values))
+        self._encoding = self.arithmetic.number(encoding) if layout.encoded_by else None
+        self._scales = list(map(self._scale, layout.scaled(n)))
+        bos = bool(layout.description["bos"])
+        heads = [head for layer in layout.description["layers"] for head in layer["heads"]]
+        views = {mask: Views(Mask(mask), m, bos) for mask in {head["mask"] for head in heads}}
+        self._seen = {mask: view.visible(np.arange(m)) for mask, view in views.items()}
+        self._length = n
+
+    def _scale(self, values: Sequence[RealNumber]) -> T:
+        return self.arithmetic.number(np.array(list(map(nearest_float, values)))[:, None])
+
+    def outputs(self, tokens: NDArray[Any]) -> T:
+        """The outputs of words of one length, (words, tokens that are read, outputs), from what they are read as."""
+        layout, told = self.layout, self.layout.description
+        n = tokens.shape[1] - layout.fixed
+        self.prepare(n)
+        with np.errstate(all="ignore"):
+            x = self._embedded(tokens)
+            head = 0
+            for number, layer in enumerate(told["layers"]):
+                x = self._layer(f"layers.{number}.", layer, x, head)
+                head += len(layer["heads"])
+            x = self._norm(told.get("final_norm"), "final_norm.", x)
+            return self._plus(self.arithmetic.matmul(x, self._arrays[UNEMBEDDING]), UNEMBEDDING_BIAS)
+
+    def _embedded(self, tokens: NDArray[Any]) -> T:
+        arithmetic, embedding = self.arithmetic, self._arrays[EMBEDDING]
+        if "propositions" in self.layout.description:
+            held = arithmetic.number(tokens.astype(np.float64))
+            always = arithmetic.rows(embedding, slice(-1, None))
+            x = arithmetic.add(arithmetic.matmul(held, arithmetic.rows(embedding, slice(0, -1))), always)
+        else:
+            x = arithmetic.rows(embedding, tokens)
+        if POSITIONS in self._arrays:
+            x = arithmetic.add(x, arithmetic.rows(self._arrays[POSITIONS], slice(0, tokens.shape[1])))
+        return x if self._encoding is None else arithmetic.add(x, self._encoding)
+
+    def _plus(self, x: T, bias: str) -> T:
+        return self.arithmetic.add(x, self._arrays[bias]) if bias in self._arrays else x
+
+    def _product(self, x: T, weight: str, bias: str) -> T:
+        return self._plus(self.arithmetic.matmul(x, self._arrays[weight]), bias)
+
+    def _layer(self, prefix: str, told: dict[str, Any], x: T, head: int) -> T:
+        after, arithmetic = told["norms"] == "after", self.arithmetic
+        if told["heads"] or f"{prefix}b_o" in self._arrays:
+            norm = told.get("norm_1"), f"{prefix}norm_1."
+            y = x if after else self._norm(*norm, x)
+            for place, one in enumerate(told["heads"]):
+                x = arithmetic.add(x, self._head(f"{prefix}heads.{place}.", one["mask"], y, head + place))
+            x = self._plus(x, f"{prefix}b_o")
+            x = self._norm(*norm, x) if after else x
+        if told["mlp"] is not None:
+            norm = told.get("norm_2"), f"{prefix}norm_2."
+            z = self._product(x if after else self._norm(*norm, x), f"{prefix}mlp.w_in", f"{prefix}mlp.b_in")
+            if told["mlp"] in ACTIVATIONS:
+                hidden = arithmetic.activated(told["mlp"], z)
+            else:
+                hidden = arithmetic.hidden(z, self._arrays[f"{prefix}mlp.cap"])
+            x = arithmetic.add(x, arithmetic.matmul(hidden, self._arrays[f"{prefix}mlp.w_out"]))
+            x = self._plus(x, f"{prefix}mlp.b_out")
+            x = self._norm(*norm, x) if after else x
+        return x
+
+    def _head(self, prefix: str, mask: str, y: T, number: int) -> T:
+        arithmetic = self.arithmetic
+        q, k, v = (self._product(y, f"{prefix}w_{one}", f"{prefix}b_{one}") for one in "qkv")
+        scores = arithmetic.matmul(q, arithmetic.swapped(k))
+        logits = arithmetic.masked(arithmetic.multiply(scores, self._scales[number]), self._seen[mask])
+        powers = arithmetic.powers(logits, arithmetic.largest(logits))
+        weights = arithmetic.divide(powers, arithmetic.total(powers))
+        read = arithmetic.matmul(weights, v)
+        if self.watch is not None:
+            self.watch(read)
+        return arithmetic.matmul(read, self._arrays[f"{prefix}w_o"])
+
+    def _norm(self, told: dict[str, Any] | None, prefix: str, x: T) -> T:
+        if told is None:
+            return x
+        arithmetic = self.arithmetic
+        d = arithmetic.number(np.array([float(self.layout.dimension)]))
+        if told["kind"] == "layer":
+            mean = arithmetic.divide(arithmetic.total(x), d)
+            x = arithmetic.add(x, arithmetic.multiply(mean, arithmetic.number(np.array([-1.0]))))
+        square = arithmetic.divide(arithmetic.total(arithmetic.square(x)), d)
+        epsilon = arithmetic.number(np.array([nearest_float(Fraction(told["epsilon"]))]))
+        x = arithmetic.divide(x, arithmetic.monotone(np.sqrt, arithmetic.add(square, epsilon), 0))
+        if f"{prefix}weight" in self._arrays:
+            x = arithmetic.multiply(x, self._arrays[f"{prefix}weight"])
+        return self._plus(x, f"{prefix}bias")

@@ -1,0 +1,310 @@
+"""A formula's network in a number format, for all words of a length at once: what is to be held of it.
+
+By induction over the layers. Booleans are exactly 0 and 1 in the format, as with hard attention: what the units that
+read them compute are sums of a few numbers that the format holds, exact in any order. A head looks for the nearest
+selected position; what it finds at a position is one of a few local types, as the prover of every length knows them
+(`proof.general`). Each clip that reads heads must then be 0 or 1, as it is where every head reads what it should.
+`bounds` holds that, length by length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from hardsim.lang.core import Core
+from hardsim.network.model import FeedForward, HiddenUnit, Terms, Transformer
+from hardsim.network.numbers import Mask, Rational
+from hardsim.network.store import Users
+from hardsim.program.model import Head, Program
+from hardsim.proof.arrays import NOTHING
+from hardsim.proof.facts import clip
+from hardsim.proof.general import GeneralFacts, prove_general
+from hardsim.proof.heads import Argument, attend, reading_of
+from hardsim.proof.network import feed_forward, one_for_all
+from hardsim.proof.result import NotProved
+from hardsim.proof.sites import Classes
+from hardsim.proof.state import BooleanHead, HeadTask, State
+from hardsim.writing.layout import ExportLayout
+
+COUNTS = "counts are looked up or compared there, which is enclosed word by word alone"
+
+
+@dataclass(frozen=True)
+class TypeHere:
+    """A local type of a head with the classes of positions that can hold it: `key` is, by row of W_K, the part that
+    depends on the word."""
+
+    key: tuple[Rational, ...]
+    selected: bool
+    value: int
+    classes: frozenset[int]
+
+
+@dataclass(frozen=True)
+class HeadFound:
+    """A head that looks for the nearest position: the layer, its number among all heads, its rows of W_Q and of W_K,
+    the latter as far as they are the same for every word, and the local types."""
+
+    name: str
+    layer: int
+    number: int
+    out: int
+    mask: Mask
+    rightmost: bool
+    queries: tuple[Terms, ...]
+    keys: tuple[Terms, ...]
+    types: tuple[TypeHere, ...]
+    error: float
+    """What it is off by at most over the real numbers, at every length."""
+
+
+@dataclass(frozen=True)
+class MeanFound:
+    """A head that averages what is the same for every word: `values` by class."""
+
+    name: str
+    layer: int
+    out: int
+    mask: Mask
+    values: tuple[Fraction, ...]
+
+
+@dataclass(frozen=True)
+class Demand:
+    """A clip that reads heads: what it reads of exact inputs, and of each head the bit that it should read, in one
+    case (`classes`), and on which side of (0, 1) its input must then be."""
+
+    layer: int
+    what: str
+    rest: Fraction
+    sizes: Fraction
+    terms: int
+    bits: tuple[tuple[int, Fraction, int], ...]
+    """Coordinate, coefficient, bit."""
+    result: int
+
+
+@dataclass(frozen=True)
+class ExactSum:
+    """A sum that the format must hold exactly, in every order: the sizes of its terms added up, and a power of two of
+    which all of them are multiples."""
+
+    what: str
+    sizes: Fraction
+    quantum: Fraction
+
+
+@dataclass
+class Structure:
+    """What is known of a formula's network on every word of every length."""
+
+    model: Transformer
+    layout: ExportLayout
+    classes: Classes
+    heads: list[HeadFound] = field(default_factory=list)
+    means: list[MeanFound] = field(default_factory=list)
+    demands: dict[Demand, None] = field(default_factory=dict)
+    marks: list[tuple[int, str, int, HiddenUnit]] = field(default_factory=list)
+    """The clips that read such a mean: layer, what, the coordinate, the unit."""
+    sums: list[ExactSum] = field(default_factory=list)
+    static: dict[int, tuple[Fraction, ...]] = field(default_factory=dict)
+    """By coordinate that is a number in every class, that number."""
+    causal: bool = False
+    """Whether what happens at a position is the same in all longer words."""
+
+
+def structure_of(model: Transformer, program: Program, layout: ExportLayout, core: Core, users: Users) -> Structure:
+    """What is known of a formula's network.
+
+    Raises:
+        NotProved: where that is not enough for an enclosure of all words of a length.
+    """
+    general = prove_general(model, program, core, users)
+    if not general.proved:
+        raise NotProved(f"it is not proved over the real numbers: {general.reason}")
+    classes = Classes(0, one_for_all(model, program, None))
+    state = State(model, program, GeneralFacts(classes, model.alphabet))
+    found = Structure(model, layout, classes, causal=one_for_all(model, program, None))
+    errors = {head.name: head.argument.error for head in general.heads if head.argument is not None}
+    for number, (own, layer) in enumerate(zip(model.layers, program.layers, strict=True)):
+        argument = Argument(partial(_captured, found, errors, number), _counts, _counts, _counts, _counts)
+        for plan, head in zip(own.heads, layer.heads, strict=True):
+            if plan.values[0][0] in found.layout.encoded_by:
+                raise NotProved("a head writes to a position encoding")
+            attend(state, plan, head, argument)
+            if head.uniform:
+                _mean(found, state, number, head, *plan.values[0])
+        for place, coordinate, value in state.pending:
+            place[coordinate] = value
+        state.pending.clear()
+        for unit in own.ffn.units:
+            _unit(found, state, number, unit)
+        feed_forward(state, own.ffn, layer, argument.margins)
+        _written(found, state, own.ffn)
+    return found
+
+
+def _counts(*_: Any) -> Any:
+    raise NotProved(COUNTS)
+
+
+def _captured(found: Structure, general: Mapping[str, float], layer: int, task: HeadTask) -> BooleanHead:
+    """A head that looks for the nearest position, kept with its local types."""
+    reading, keys, values = reading_of(task)
+    state, plan = task.state, task.plan
+    if tuple(values) != (0, 1):
+        raise NotProved(f"head {task.head.name} reads other values than 0 and 1")
+    types: dict[tuple[tuple[Rational, ...], bool, int], set[int]] = {}
+    for place, kinds in enumerate(reading.kinds):
+        for kind in reading.types[kinds]:
+            if not all(isinstance(part, int | Fraction) for part in kind.key):
+                raise NotProved(f"the key of head {task.head.name} depends on symbol and position together")
+            types.setdefault((kind.key, kind.selected, kind.value), set()).add(place)
+    for row, (_, key) in enumerate(plan.scores):
+        fixed = dict(keys[row])
+        _hold_exact(found, state, f"the key of head {plan.name}", [term for term in key if term[0] not in fixed], 0)
+    (out, form), number = plan.values[0], [head.name for head in found.model.heads].index(plan.name)
+    _hold_exact(found, state, f"the value of head {plan.name}", form, 0)
+    for terms in (*(query for query, _ in plan.scores), *keys):
+        for coordinate, _ in terms:
+            _keep(found, state, coordinate)
+    found.heads.append(
+        HeadFound(
+            name=plan.name,
+            layer=layer,
+            number=number,
+            out=out,
+            mask=reading.mask,
+            rightmost=reading.rightmost,
+            queries=tuple(query for query, _ in plan.scores),
+            keys=tuple(keys),
+            types=tuple(sorted((TypeHere(*one, frozenset(where)) for one, where in types.items()), key=repr)),
+            error=general[plan.name],
+        )
+    )
+    taken = {value for _, _, value in types}
+    return task.boolean((0, 1), np.array([[0.0 if bit in taken else NOTHING] for bit in (0, 1)]))
+
+
+def _keep(found: Structure, state: State, coordinate: int) -> None:
+    """Keep the numbers of a coordinate that is the same for every word, unless it is a position encoding alone."""
+    if coordinate in found.layout.encoded_by:
+        if any(column == coordinate for _, column, _ in found.model.embedding.entries):
+            raise NotProved("a coordinate has both letters and a position encoding")
+        return
+    found.static[coordinate] = tuple(_numbers(state, coordinate))
+
+
+def _numbers(state: State, coordinate: int) -> list[Fraction]:
+    """The value of a coordinate that is the same for every word, by class."""
+    column = state.exact_of(coordinate, "a head").soft
+    if not state.facts.constant(column):
+        raise NotProved("a query depends on the word")
+    values = state.facts.numbers(column)
+    if not all(isinstance(value, int | Fraction) for value in values):
+        raise NotProved(f"the coordinate '{state.model.coordinates[coordinate]}' is computed from positions")
+    return [Fraction(value) for value in values]
+
+
+def _size(state: State, coordinate: int, what: str) -> tuple[Fraction, Fraction]:
+    """The largest size of an exact coordinate, and a power of two of which all its values are multiples."""
+    values = {value for number in set(state.exact_of(coordinate, what).soft) for value in state.diagrams.values(number)}
+    if not all(isinstance(value, int | Fraction) for value in values):
+        raise NotProved(
+            f"{what} reads the coordinate '{state.model.coordinates[coordinate]}', a function of the position"
+        )
+    exact = [Fraction(value) for value in values]
+    return max(map(abs, exact), default=Fraction(0)), min(map(_quantum, exact), default=Fraction(0))
+
+
+def _quantum(value: Rational) -> Fraction:
+    """The largest power of two of which a number is a multiple; 2^200 for 0, and 0 for what is no binary fraction."""
+    exact = Fraction(value)
+    if exact.denominator & (exact.denominator - 1):
+        return Fraction(0)
+    odd = exact.numerator & -exact.numerator
+    return Fraction(odd, exact.denominator) if odd else Fraction(2**200)
+
+
+def _hold_exact(
+    found: Structure, state: State, what: str, form: Sequence[tuple[int, Rational]], bias: Rational
+) -> None:
+    """Ask that a form of exact coordinates is computed exactly."""
+    sizes, quantum = abs(Fraction(bias)), _quantum(bias)
+    for coordinate, weight in form:
+        size, unit = _size(state, coordinate, what)
+        sizes, quantum = sizes + abs(Fraction(weight)) * size, min(quantum, _quantum(weight) * unit)
+    found.sums.append(ExactSum(what, sizes, quantum))
+
+
+def _mean(found: Structure, state: State, layer: int, head: Head, out: int, form: Terms) -> None:
+    """A head that averages what is the same for every word."""
+    what = f"the value of head {head.name}"
+    column = state.soft(form, 0, what)
+    if not state.facts.constant(column):
+        raise NotProved(COUNTS)
+    values = state.facts.numbers(column)
+    if not all(isinstance(value, int | Fraction) for value in values):
+        raise NotProved(f"{what} is a function of the position")
+    if any(coordinate in found.layout.encoded_by for coordinate, _ in form):
+        exact = all(value in (0, 1, -1) for value in values)  # (-1)^i, which every format holds
+        if not exact or len(form) > 1:
+            raise NotProved(f"{what} is computed from encodings")
+    else:
+        _hold_exact(found, state, what, form, 0)
+    by_parity = {one.even_i: value for one, value in zip(found.classes.classes, values, strict=True)}
+    alike = all(by_parity[one.even_i] == value for one, value in zip(found.classes.classes, values, strict=True))
+    if not alike or head.mask is Mask.NONE:
+        raise NotProved(f"{what} depends on more than whether a position is even")
+    found.means.append(MeanFound(head.name, layer, out, head.mask, tuple(map(Fraction, values))))
+
+
+def _unit(found: Structure, state: State, layer: int, unit: HiddenUnit) -> None:
+    """What a clip needs."""
+    names = state.model.coordinates
+    what = f"the clip that writes '{names[unit.outs[0][0]]}'"
+    means = {mean.out for mean in found.means}
+    if any(coordinate in means for coordinate, _ in unit.form):
+        if len(unit.form) > 1:
+            raise NotProved(f"{what} reads a mean together with something else")
+        found.marks.append((layer, what, unit.form[0][0], unit))
+        return
+    read = [(coordinate, weight) for coordinate, weight in unit.form if coordinate in state.attended]
+    rest = tuple((coordinate, weight) for coordinate, weight in unit.form if coordinate not in state.attended)
+    if not read:
+        _hold_exact(found, state, what, rest, unit.bias)
+        return
+    heads = [state.attended[coordinate] for coordinate, _ in read]
+    beside = [abs(Fraction(w)) * _size(state, k, what)[0] for k, w in rest]
+    sizes = sum(beside, abs(Fraction(unit.bias)))
+    terms = len(unit.form) + bool(unit.bias)
+    _hold_exact(found, state, f"what {what} reads besides heads", rest, unit.bias)
+    own = state.soft(rest, unit.bias, what)
+    for site, part in enumerate(own):
+        bits = [head.bits[site] for head in heads if isinstance(head, BooleanHead)]
+        for case in state.diagrams.values(state.diagrams.join((part, *bits))):
+            value, *held = case
+            parts = (Fraction(weight) * bit for (_, weight), bit in zip(read, held, strict=True))
+            total = clip(sum(parts, Fraction(value)))
+            if total not in (0, 1):
+                raise NotProved(f"{what} is neither 0 nor 1 somewhere")
+            asked = tuple((k, Fraction(w), int(bit)) for (k, w), bit in zip(read, held, strict=True))
+            demand = Demand(layer, what, Fraction(value), sizes, terms, asked, int(total))
+            found.demands[demand] = None
+
+
+def _written(found: Structure, state: State, ffn: FeedForward) -> None:
+    """What the units of a layer add to a coordinate must be exact too."""
+    sizes: dict[int, list[Fraction]] = {out: [abs(Fraction(bias)), _quantum(bias)] for out, bias in ffn.biases}
+    for unit in ffn.units:
+        for out, weight in unit.outs:
+            held = sizes.setdefault(out, [Fraction(0), _quantum(0)])
+            held[0], held[1] = held[0] + abs(Fraction(weight)), min(held[1], _quantum(weight))
+    for out, (size, quantum) in sizes.items():
+        found.sums.append(ExactSum(f"what is written to '{state.model.coordinates[out]}'", size, quantum))

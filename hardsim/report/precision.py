@@ -1,0 +1,60 @@
+"""What is printed of number formats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from hardsim.checking.precision import FormatRow, PrecisionResult
+from hardsim.report.check import model_line
+from hardsim.report.numbers import NOTHING, count
+from hardsim.report.screen import Screen, columns
+
+FORMAT_COLUMNS = columns("<format", "safe\nup to", "fails\nat", "~fails first", "~what holds there")
+LONG = 60
+"""Symbols from which a word is told in runs beside itself."""
+
+
+def print_precision(screen: Screen, result: PrecisionResult, alphabet: Sequence[str]) -> None:
+    """A row for each format, then the words that are wrong, why there is a gap, and what all of it rests on."""
+    title = result.input if result.regime is None else f"{result.input}, regime {result.regime}"
+    summed = f", sums in {result.accumulate}" if result.accumulate else ""
+    reach = f"every word of length 1 to {count(result.max_n)}"
+    screen.head(title, [("network", model_line(result.model)), ("asked", f"{reach}, as model.py computes{summed}")])
+    screen.block(FORMAT_COLUMNS, [_row(row, result.max_n) for row in result.rows])
+    for row in result.rows:
+        _print_word(screen, row, alphabet)
+        if row.open is not None:
+            screen.raw()
+            screen.line((f"  {row.arith}", "bold"), f": open between the two: {row.open}")
+    screen.raw()
+    screen.line("assuming")
+    for assumption in result.assumptions:
+        screen.line(f"  - {assumption}", hang=4)
+    screen.raw()
+
+
+def _row(row: FormatRow, max_n: int) -> list[str | None]:
+    first = None if row.layer is None else f"layer {row.layer}" + (f", head {row.head}" if row.head else "")
+    return [
+        row.arith,
+        count(row.safe_to) + ("+" if row.safe_to >= max_n else ""),
+        NOTHING if row.fails_at is None else count(row.fails_at),
+        first,
+        ", ".join(row.mends) or None,
+    ]
+
+
+def _print_word(screen: Screen, row: FormatRow, alphabet: Sequence[str]) -> None:
+    if row.word is None:
+        return
+    screen.raw()
+    runs = f", {runs_of(row.word)}" if len(row.word) > LONG else ""
+    told = f"wrong at length {count(len(row.word))}{runs}: {row.wanted} is right, and it says {row.found}"
+    screen.word(f"  {row.arith} is {told}", row.word, alphabet)
+
+
+def runs_of(word: Sequence[str]) -> str:
+    """A word as runs of symbols: `a^40 b a^3`."""
+    parts = [(symbol, len(list(run))) for symbol, run in groupby(word)]
+    return " ".join(symbol if size == 1 else f"{symbol}^{size}" for symbol, size in parts)
