@@ -287,8 +287,10 @@ class _InFormat:
         enclosed, left = FormatPass(self.made.layout, Enclosed(self.form, self.accumulate)), WORK
         for n in range(safe + 1, self.last + 1):
             words = count_words(len(self.made.alphabet), n)
+            if words > self.exhaustive:
+                return n - 1
             left -= words * self._cost(n)
-            if words > self.exhaustive or left < 0 or not self._all_enclosed(enclosed, n):
+            if left < 0 or not self._all_enclosed(enclosed, n):
                 return n - 1
             if self.report is not None:
                 self.report(n)
