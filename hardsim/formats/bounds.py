@@ -311,13 +311,13 @@ class StructureBounds:
         n, limit = len(before), LARGE * self.form.unit
         total, small, large, count = (np.zeros(len(places)) for _ in range(4))
         for side, logits in ((-1, before), (1, after)):
-            for d in range(1, min(WINDOW, n - 1) + 1):
-                j = places + side * d
-                inside = (j >= 0) & (j < n)
-                one = np.where(inside, self._power(logits[np.clip(j, 0, n - 1)] - top), 0.0)
-                total += one
-                large += one >= limit
-                small += np.where(one >= limit, 0.0, one)
+            j = places + side * np.arange(1, min(WINDOW, n - 1) + 1)[:, None]
+            inside = (j >= 0) & (j < n)
+            near = np.where(inside, self._power(logits[np.clip(j, 0, n - 1)] - top), 0.0)
+            big = near >= limit
+            total += near.sum(axis=0)
+            large += big.sum(axis=0)
+            small += np.where(big, 0.0, near).sum(axis=0)
             order = logits if side < 0 else logits[::-1]
             running, far = np.maximum.accumulate(order), (places if side < 0 else n - 1 - places) - WINDOW - 1
             one = np.where(far >= 0, self._power(running[np.clip(far, 0, n - 1)] - top), 0.0)
