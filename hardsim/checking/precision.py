@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from itertools import islice, product
+from itertools import islice, permutations, product
 from random import Random
 from typing import Annotated, Any
 
@@ -348,6 +348,11 @@ class _InFormat:
         is worst (else where it is hardest: at the ends), in words that are constant before and after them."""
         symbols = list(few(self.made.alphabet))[:4]
         rng = Random(self.seed)
+        if place is None:  # counts that are nearly equal, of sorted and alternating words
+            for k in (n // 2, n // 2 + 1, n // 2 - 1, 1, n - 1):
+                for x, y in permutations(symbols, 2):
+                    yield (x,) * k + (y,) * (n - k)
+                    yield ((x, y) * k + (x,) * n)[:n]
         middles = [n - 1, n // 2, 1] if place is None else [place + beside for beside in BESIDE]
         for middle in middles:
             if not 1 <= middle < n:

@@ -47,6 +47,7 @@ from hardsim.formats.functions import float_values
 from hardsim.formats.numbers import Floats, NumberFormat
 from hardsim.formats.passes import SLACK, Enclosed, Enclosures
 from hardsim.formats.structure import Demand, HeadFound, MeanFound, Structure
+from hardsim.network.columns import PredicateColumn
 from hardsim.network.model import Terms
 from hardsim.network.numbers import Mask
 from hardsim.proof.ratios import Ratio, lower, upper
@@ -108,6 +109,10 @@ class _Worst:
             self.weight, self.place = weight, place
 
 
+_KNOWN: dict[Any, dict[int, tuple[tuple[tuple[float, float], tuple[float, float]], int]]] = {}
+"""By all that decides it, and by length, what a head reads and the winner for which that is worst."""
+
+
 @dataclass
 class StructureBounds:
     """A structure in a format."""
@@ -117,6 +122,7 @@ class StructureBounds:
     accumulate: NumberFormat | None = None
     _n: int = 0
     _columns: dict[int, Floats] = field(default_factory=dict)
+    _likes: dict[str, Any] = field(default_factory=dict)
     places: dict[int, int] = field(default_factory=dict)
     """By coordinate the winner (a position from 0) for which a head is worst at the length that was held last."""
 
@@ -147,12 +153,11 @@ class StructureBounds:
         with np.errstate(all="ignore"):
             self.marks(n, not self.structure.causal)
             reads: dict[int, tuple[tuple[float, float], tuple[float, float]]] = {}
-            known = dict[Any, tuple[tuple[tuple[float, float], tuple[float, float]], int]]()
             for head in self.structure.heads:
-                like = head.mask, head.rightmost, head.queries, head.keys, head.types
-                if like not in known:
-                    known[like] = self._head(head, n)
-                reads[head.out], place = known[like]
+                known = _KNOWN.setdefault(self._alike(head), {})
+                if n not in known:
+                    known[n] = self._head(head, n)
+                reads[head.out], place = known[n]
                 self.places[head.out] = place if head.rightmost else n - 1 - place
         try:
             hold_demands(self.structure.demands, reads, self.form)
@@ -160,6 +165,22 @@ class StructureBounds:
             coordinate = failure.place or 0
             name = next(head.name for head in self.structure.heads if head.out == coordinate)
             raise NotEnclosed(failure.reason, failure.layer, name, self.places[coordinate]) from None
+
+    def _alike(self, head: HeadFound) -> Any:
+        """What decides what a head reads: heads that agree in it, of whatever formulas, read the same."""
+        if head.name not in self._likes:
+            structure = self.structure
+
+            def column(coordinate: int) -> Any:
+                functions = [one for place, one in structure.model.encodings if place == coordinate]
+                users = [one.user if isinstance(one, PredicateColumn) else None for one in functions]
+                return (*functions, *users) if functions else structure.static[coordinate]
+
+            rows = [[(column(place), weight) for place, weight in form] for form in (*head.queries, *head.keys)]
+            forms = tuple(tuple(row) for row in rows)
+            own = head.mask, head.rightmost, head.types, forms, structure.model.temperature, structure.causal
+            self._likes[head.name] = self.form, self.accumulate, own
+        return self._likes[head.name]
 
     # ---- what is the same for every word ----
 
