@@ -41,7 +41,7 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) $(PYTEST_FLAGS)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help check bound test coverage lint slow bench bench-docs planted critical networks docs schema format clean
+.PHONY: help check bound test coverage lint slow bench bench-docs planted critical precision networks docs schema format clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -78,6 +78,9 @@ bench-docs: $(TORCH) ## measure everything, and put the numbers into benchmarks/
 
 critical: $(DEV) ## the critical beta of every operator: benchmarks/critical.json and docs/critical.md, a quarter of an hour
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.critical
+
+precision: $(DEV) ## how far shipped formulas are right in number formats: benchmarks/precision.json and docs/precision.md, hours
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.precision --processes $(JOBS)
 
 networks: $(TORCH) ## train the networks of formulas/networks anew, ten minutes on an idle processor
 	$(ONE_THREAD) $(BIN)/python -m formulas.networks.train

@@ -242,19 +242,19 @@ class _InFormat:
 
     def row(self) -> FormatRow:
         """All there is to say."""
-        why, failure, by = "", None, "words"
+        failure, by, safe = None, "words", 0
         if isinstance(self.structure, Structure):
             by = "structure"
             safe, failure = safe_to(self.structure, self.form, self.accumulate, self.last, self.report)
-            more = self._safe_by_words(safe)
-            if more > safe:
-                safe, by = more, "words"
-        else:
-            safe, why = self._safe_by_words(0), self.structure
+        more, why = self._safe_by_words(safe)
+        if more > safe:
+            safe, by = more, "words"
         wrong = self._wrong(safe, failure) if safe < self.last else None
         closed = safe == self.last or (wrong is not None and len(wrong[0]) == safe + 1)
-        if not closed and not why and failure is not None:
-            why = f"length {safe + 1} is not proved: {failure.reason}; no word that was emulated is wrong there"
+        if isinstance(self.structure, str):
+            why = f"{self.structure}; {why}"
+        elif failure is not None and by == "structure":
+            why = f"length {safe + 1} is not proved for all words at once ({failure.reason}); {why}"
         layer, head = (None, None) if failure is None else (failure.layer + 1, failure.head)
         if wrong is not None and head is None:
             layer, head = self._first_off(wrong[0])
@@ -282,19 +282,22 @@ class _InFormat:
 
     # ---- safe, word by word ----
 
-    def _safe_by_words(self, safe: int) -> int:
-        """The length up to which every word was enclosed, where all shorter ones are safe up to some already."""
+    def _safe_by_words(self, safe: int) -> tuple[int, str]:
+        """The length up to which every word was enclosed, where all shorter ones are safe up to some already; and why
+        not the next."""
         enclosed, left = FormatPass(self.made.layout, Enclosed(self.form, self.accumulate)), WORK
         for n in range(safe + 1, self.last + 1):
             words = count_words(len(self.made.alphabet), n)
             if words > self.exhaustive:
-                return n - 1
+                return n - 1, f"length {n} has more than {self.exhaustive:,} words (--exhaustive)"
             left -= words * self._cost(n)
-            if left < 0 or not self._all_enclosed(enclosed, n):
-                return n - 1
+            if left < 0:
+                return n - 1, f"the words of length {n} take too long one by one"
+            if not self._all_enclosed(enclosed, n):
+                return n - 1, f"at length {n} the enclosure of some word is too wide"
             if self.report is not None:
                 self.report(n)
-        return self.last
+        return self.last, ""
 
     def _all_enclosed(self, enclosed: FormatPass[Any], n: int) -> bool:
         words = enumerate_words(self.made.alphabet, n)
@@ -349,7 +352,7 @@ class _InFormat:
         symbols = list(few(self.made.alphabet))[:4]
         rng = Random(self.seed)
         if place is None:  # counts that are nearly equal, of sorted and alternating words
-            for k in (n // 2, n // 2 + 1, n // 2 - 1, 1, n - 1):
+            for k in (k for k in (n // 2, n // 2 + 1, n // 2 - 1, 1, n - 1) if 0 <= k <= n):
                 for x, y in permutations(symbols, 2):
                     yield (x,) * k + (y,) * (n - k)
                     yield ((x, y) * k + (x,) * n)[:n]
@@ -421,7 +424,7 @@ def structure_known(made: Export) -> Structure | str:
     """What is known of all words of a length at once; or why that is not enough."""
     target = made.target
     if isinstance(target, Foreign) or target.formula is None:
-        return "it is no formula: words are enclosed one by one"
+        return "it is no formula, so that words are enclosed one by one"
     try:
         core = desugar(target.file)
         return structure_of(transformer_of(target), target.program, made.layout, core, own_predicates(target.file))

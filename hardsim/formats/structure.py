@@ -32,7 +32,7 @@ from hardsim.proof.sites import Classes
 from hardsim.proof.state import BooleanHead, HeadTask, State
 from hardsim.writing.layout import ExportLayout
 
-COUNTS = "counts are looked up or compared there, which is enclosed word by word alone"
+COUNTS = "it looks up or compares counts, which are enclosed word by word alone"
 
 
 @dataclass(frozen=True)
