@@ -163,7 +163,8 @@ class _Reading:
             certain = len(ends) == len(low) and all(a == b for a, b in ends)
             return tuple(a for a, _ in ends) if certain else None
         if rule == "argmax":
-            return _largest(low[:, decide["among"]], high[:, decide["among"]])
+            names = [told["outputs"][k] for k in decide["among"]]
+            return _largest(low[:, decide["among"]], high[:, decide["among"]], names)
         level = float(Fraction(decide["level"]))
         if rule == "value":
             return _Values(low, high, level)
@@ -183,14 +184,14 @@ def _sides(above: NDArray[Any], below: NDArray[Any]) -> Iterator[bool | None]:
         yield True if up else False if down else None
 
 
-def _largest(low: Any, high: Any) -> tuple[int, ...] | None:
+def _largest(low: Any, high: Any, names: Sequence[str]) -> tuple[str, ...] | None:
     """The output that certainly is the largest, at each place."""
     found = []
     for least, most in zip(low, high, strict=True):
         best = int(np.argmax(least)) if np.isfinite(least.astype(float)).all() else -1
         if best < 0 or any(most[k] >= least[best] for k in range(len(least)) if k != best):
             return None
-        found.append(best)
+        found.append(names[best])
     return tuple(found)
 
 

@@ -1,0 +1,192 @@
+"""How far every shipped formula is right in each number format, in every regime.
+
+    python -m benchmarks.precision --processes 2    find all anew; some hours on two processors
+    python -m benchmarks.precision --go-on          those that are missing
+    python -m benchmarks.precision --docs           the tables of docs/precision.md from precision.json, nothing is run
+
+Each entry is what `hardsim precision FILE --regime REGIME --arith FORMAT` says with its defaults.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from multiprocessing import get_context
+from pathlib import Path
+from textwrap import fill
+
+from benchmarks.table import BEGIN, grid, into_page
+from hardsim.checking.export import export_of
+from hardsim.checking.open import read_input
+from hardsim.checking.precision import ARITHS, precision_of
+from hardsim.checking.result import plural
+from hardsim.checking.subject import ModelOptions
+from hardsim.errors import HardsimError
+from hardsim.program.regimes import PROVEN
+from hardsim.report.precision import runs_of
+
+ROOT = Path(__file__).resolve().parents[1]
+FORMULAS = ROOT / "formulas"
+RESULTS = ROOT / "benchmarks" / "precision.json"
+PAGE = ROOT / "docs" / "precision.md"
+MARK = BEGIN.replace("bench-docs", "precision")
+MAX_N, EXHAUSTIVE = 4096, 1024
+"""The defaults of the command."""
+SHOWN = 40
+"""Characters of a word that the table shows."""
+
+
+@dataclass(frozen=True)
+class InFormat:
+    """A formula in a regime and a format: the length up to which it is right, and how that is known; the least length
+    with a word that was found to be wrong, and that word as runs; why there is a gap between the two."""
+
+    formula: str
+    regime: str
+    arith: str
+    safe_to: int
+    safe_by: str
+    fails_at: int | None
+    word: tuple[str, ...]
+    layer: int | None
+    head: str | None
+    open: str | None
+
+    @property
+    def whole(self) -> bool:
+        """Whether all lengths that are asked for are safe."""
+        return self.safe_to >= MAX_N
+
+    @property
+    def closed(self) -> bool:
+        """Whether the length that fails is the one after the last that is safe."""
+        return self.fails_at == self.safe_to + 1
+
+
+def cases() -> list[tuple[str, str]]:
+    """The shipped formulas in the regimes that have a construction for them."""
+    found = []
+    for path in sorted([*FORMULAS.glob("*.ltl"), *FORMULAS.glob("*.cr")]):
+        given = read_input(str(path))
+        for regime in PROVEN:
+            try:
+                given.compile(ModelOptions(regime=regime))
+            except HardsimError:
+                continue
+            found.append((path.name, regime))
+    return found
+
+
+def find(formula: str, regime: str, ariths: Sequence[str]) -> list[InFormat]:
+    """The entries of one formula in one regime."""
+    made = export_of(read_input(str(FORMULAS / formula)), ModelOptions(regime=regime), MAX_N)
+    rows = precision_of(made, formula, ariths, MAX_N, EXHAUSTIVE, False).rows
+    return [
+        InFormat(
+            formula,
+            regime,
+            row.arith,
+            row.safe_to,
+            row.safe_by,
+            row.fails_at,
+            row.word or (),
+            row.layer,
+            row.head,
+            row.open,
+        )
+        for row in rows
+    ]
+
+
+def read_found(text: str) -> list[InFormat]:
+    """What a file of results holds."""
+    return [InFormat(**(one | {"word": tuple(one["word"])})) for one in json.loads(text)]
+
+
+# ---- the page ----
+
+
+def render(found: Sequence[InFormat]) -> str:
+    """What came of it in numbers, a table by formula and regime, and why brackets are open."""
+    below = [one for one in found if not one.whole]
+    closed = sum(one.closed for one in below)
+    share = 100 * closed // max(1, len(below))
+    told = (
+        f"Of {len(found)} cases {len(found) - len(below)} are safe to {MAX_N:,}. Of the other {len(below)} the bracket "
+        f"is closed in {closed} ({share} %): the last safe length and the first that fails are next to each other."
+    )
+    heads = ("format", "cases", f"safe to {MAX_N:,}", "closed", "open", "no wrong word found")
+    summary = grid(heads, list(_summary(found)), right=range(1, 6))
+    table = grid(("formula", "regime", *ARITHS), list(_rows(found)), right=range(2, 2 + len(ARITHS)))
+    whys = Counter(_why(one) for one in below if not one.closed).most_common()
+    reasons = "\n".join(fill(f"- {plural(count, 'case')}: {why}", 120, subsequent_indent="  ") for why, count in whys)
+    parts = [fill(told, 120), summary, table, "Why brackets are open:", reasons]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _summary(found: Sequence[InFormat]) -> Iterator[tuple[str, ...]]:
+    for arith in ARITHS:
+        own = [one for one in found if one.arith == arith]
+        below = [one for one in own if not one.whole]
+        closed = sum(one.closed for one in below)
+        silent = sum(one.fails_at is None for one in below)
+        counts = len(own), len(own) - len(below), closed, len(below) - closed, silent
+        yield arith, *map(str, counts)
+
+
+def _rows(found: Sequence[InFormat]) -> Iterator[tuple[str, ...]]:
+    for (formula, regime), group in groupby(found, lambda one: (one.formula, one.regime)):
+        by = {one.arith: one for one in group}
+        yield formula, regime, *(_cell(by[arith]) for arith in ARITHS)
+
+
+def _cell(one: InFormat) -> str:
+    if one.whole:
+        return f"{one.safe_to}+"
+    if one.closed:
+        return str(one.safe_to)
+    return f"{one.safe_to} ... {'?' if one.fails_at is None else one.fails_at}"
+
+
+def _why(one: InFormat) -> str:
+    """Why a bracket is open, without what differs from case to case."""
+    why = re.sub(r"length [\d,]+", "the next length", one.open or "")
+    return re.sub(r"\(.*?\); ", "; ", why) if one.safe_by == "structure" else why
+
+
+def main() -> int:
+    """Find what is asked for, and write the page."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--docs", action="store_true", help="write the page from the results that there are")
+    parser.add_argument("--go-on", action="store_true", help="find what is missing alone")
+    parser.add_argument("--processes", type=int, default=1)
+    given = parser.parse_args()
+    kept = RESULTS.exists() and (given.docs or given.go_on)
+    found = read_found(RESULTS.read_text(encoding="utf-8")) if kept else []
+    if not given.docs:
+        known = {(one.formula, one.regime, one.arith) for one in found}
+        asked = [
+            (formula, regime, missing)
+            for formula, regime in cases()
+            if (missing := [arith for arith in ARITHS if (formula, regime, arith) not in known])
+        ]
+        with ProcessPoolExecutor(given.processes, mp_context=get_context("spawn")) as pool:
+            for done in as_completed([pool.submit(find, *one) for one in asked]):
+                found += done.result()
+                for one in done.result():
+                    print(one.formula, one.regime, one.arith, _cell(one), runs_of(one.word)[:SHOWN], flush=True)
+                found.sort(key=lambda one: (one.formula, PROVEN.index(one.regime), ARITHS.index(one.arith)))
+                RESULTS.write_text(json.dumps(list(map(asdict, found)), indent=0) + "\n", encoding="utf-8")
+    into_page(PAGE, render(found), MARK)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
