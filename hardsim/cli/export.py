@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,6 +32,7 @@ from hardsim.files import STDOUT, Sink, is_directory
 from hardsim.reading.tensors import WHOLE, is_network_folder
 from hardsim.records import at_most
 from hardsim.report.check import model_line
+from hardsim.report.numbers import plural
 from hardsim.writing.onnx import DTYPES, hold_onnx, onnx_bytes
 from hardsim.writing.running import ONNXRUNTIME, TORCH
 
@@ -93,6 +95,7 @@ def _to_folder(request: Request, goal: Goal) -> None:
         told = f"--to {goal} writes a folder, with {WHOLE} in it, and not one file"
         raise InputError(told, f"Name a folder: -o {Path(request.place).stem}")
     target = free_directory(request.place, "the export", "exported")
+    _hold_apart(request.json, target)
     with draft_of(target) as folder, session("export", request, request.seed) as current:
         for given in current.read():
             with current.guard(given.name):
@@ -105,6 +108,15 @@ def _to_folder(request: Request, goal: Goal) -> None:
                 with held(), refusing_at(target):
                     folder.commit()
                 _told(current, made, given, goal, str(request.place), tuple(files), files[WHOLE], made.longest, runs)
+
+
+def _hold_apart(document: str | None, target: Path) -> None:
+    """Hold that the JSON document is not to be written into the folder, or in its place."""
+    if document is not None and document != STDOUT:
+        place, folder = (Path(os.path.realpath(one)) for one in (document, target))
+        if folder in (place, *place.parents):
+            told = f"--json {document} is in the folder that -o names, which holds the network alone"
+            raise InputError(told, "Give --json another place.")
 
 
 def _made(current: Session, given: Input) -> Export:
@@ -133,14 +145,14 @@ def _told(
     """Keep what was written, and print it."""
     facts = made.target.facts
     current.found.append(ExportResult(given.name, given.kind, facts, goal, output, files, digest(weights), max_n, runs))
-    screen, reach = current.screen, "" if max_n is None else f", for words of up to {max_n:,} symbols"
+    screen, reach = current.screen, "" if max_n is None else f", for words of up to {plural(max_n, 'symbol')}"
     screen.line(f"{given.name} -> {output} ({goal}: {', '.join(files)}){reach}: {model_line(facts)}")
     library = {TORCH: TORCH, ONNX: ONNXRUNTIME}.get(goal)
     if library is not None and not runs:
         note(f"{library} is not installed, so what was written was not run; with it `hardsim export` runs it, too")
     for run in runs:
         off = "an output was no number" if run.difference is None else f"largest difference {at_most(run.difference)}"
-        tried = f"{run.words} random words of up to {run.longest} symbols"
+        tried = f"{run.words} random words of up to {plural(run.longest, 'symbol')}"
         screen.line(f"  run by {run.library} {run.version} in {run.dtype} on {tried}: {off}")
         if run.dtype == "float64" and (run.difference is None or run.difference > EXACT):
             told = "float64 is too narrow for this network at these lengths: its outputs differ from the exact ones"

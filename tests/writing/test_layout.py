@@ -204,8 +204,8 @@ def test_shipped_formulas(name: str, regime: str) -> None:
 @pytest.mark.parametrize("tau", ["1/(8*n)", None])
 @pytest.mark.parametrize("name", PROGRAM_NAMES)
 def test_shipped_programs_and_models(name: str, tau: str | None) -> None:
-    export = to_export(FORMULAS / name, tau, max_n=6 if tau is None else 64)
-    hold_export(export, (1, 2, 5, 6) if tau is None else LENGTHS, 1e-8 if tau is None else NEAR)
+    export = to_export(FORMULAS / name, tau, max_n=6 if tau is None else 20)
+    hold_export(export, (1, 2, 5, 6) if tau is None else LENGTHS[:-1], 1e-8 if tau is None else NEAR)
 
 
 # ---- what others made ----
