@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -77,16 +79,33 @@ def _to_file(request: Request) -> None:
         raise InputError("an ONNX file needs a name", "Add -o model.onnx.")
     hold_onnx()
     lengths = range(1, request.max_n + 1) if length is None else range(length, length + 1)
-    with Sink(output, "-o") as target, session("export", request, request.seed, targets=[target]) as current:
+    with _file(output) as target, session("export", request, request.seed, targets=[target]) as current:
         for given in current.read():
             with current.guard(given.name):
                 made = _made(current, given)
                 data = onnx_bytes(made.layout, request.dtype, lengths[-1], length)
                 runs = tuple(run_onnx(made, data, request.dtype, lengths, request.seed))
-                target.write(data)
+                with _no_stream():
+                    target.write(data)
                 bounded = length is not None or made.layout.scaled_by or made.layout.encoded_by
                 most = lengths[-1] if bounded else made.longest
                 _told(current, made, given, ONNX, output, (Path(output).name,), data, most, runs)
+
+
+def _file(output: str) -> Sink:
+    """Where the file goes."""
+    with _no_stream():
+        return Sink(output, "-o")
+
+
+@contextmanager
+def _no_stream() -> Iterator[None]:
+    """What cannot be written as a file is not to be written to standard output either."""
+    try:
+        yield
+    except InputError as error:
+        hint = (error.hint or "").replace(", or '-' for standard output", "")
+        raise InputError(error.message, hint) from None
 
 
 def _to_folder(request: Request, goal: Goal) -> None:
@@ -94,6 +113,8 @@ def _to_folder(request: Request, goal: Goal) -> None:
     if request.place and request.place.endswith(".safetensors"):
         told = f"--to {goal} writes a folder, with {WHOLE} in it, and not one file"
         raise InputError(told, f"Name a folder: -o {Path(request.place).stem}")
+    if request.place == STDOUT:
+        raise InputError(f"--to {goal} writes a folder, and not to standard output", "Name a directory: -o exported")
     target = free_directory(request.place, "the export", "exported")
     _hold_apart(request.json, target)
     with draft_of(target) as folder, session("export", request, request.seed) as current:
@@ -128,7 +149,9 @@ def _made(current: Session, given: Input) -> Export:
         subject = given.compile(request.options()[0])
         if (subject.formula, subject.sharpness, subject.temperature) == (None, None, None):
             announce(subject.name, check_cost(subject, CheckOptions(max_n=request.max_n)), 1)
-    return export_of(given, request.options()[0], request.max_n)
+    made = export_of(given, request.options()[0], request.max_n)
+    made.hold_room(request.length or 1)
+    return made
 
 
 def _told(
@@ -145,7 +168,9 @@ def _told(
     """Keep what was written, and print it."""
     facts = made.target.facts
     current.found.append(ExportResult(given.name, given.kind, facts, goal, output, files, digest(weights), max_n, runs))
-    screen, reach = current.screen, "" if max_n is None else f", for words of up to {plural(max_n, 'symbol')}"
+    screen, reach = current.screen, ""
+    if max_n is not None:
+        reach = f", for words of {'' if current.request.length else 'up to '}{plural(max_n, 'symbol')}"
     screen.line(f"{given.name} -> {output} ({goal}: {', '.join(files)}){reach}: {model_line(facts)}")
     library = {TORCH: TORCH, ONNX: ONNXRUNTIME}.get(goal)
     if library is not None and not runs:
