@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import sys
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -19,7 +21,7 @@ from hardsim.network.model import LengthTable, PositionTable
 from hardsim.writing.layout import function_json, nearest_float
 from tests.lang import test_recorded_expressions as recorded
 from tests.mistakes import raised
-from tests.writing.bare import names_of_model
+from tests.writing.bare import MODEL, names_of_model
 from tests.writing.runs import to_export
 
 NAMES = names_of_model()
@@ -99,3 +101,11 @@ def test_tables() -> None:
 def test_only_expressions_are_evaluated(text: str) -> None:
     """A description may be anybody's: names are those of expressions, and nothing is reached through them."""
     assert isinstance(raised(Exception, value, text, 1, 1), ValueError | NameError | SyntaxError | AttributeError)
+
+
+def test_it_is_short_and_needs_nothing_else() -> None:
+    text = MODEL.read_text(encoding="utf-8")
+    assert len(text.splitlines()) < 200
+    found = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
+    names = {getattr(node, "module", None) or node.names[0].name for node in found}
+    assert {name.partition(".")[0] for name in names} - set(sys.stdlib_module_names) == {"torch"}
