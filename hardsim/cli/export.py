@@ -30,13 +30,13 @@ from hardsim.cli.folders import draft_of, free_directory, refusing_at
 from hardsim.cli.session import Session, check_source, session
 from hardsim.cli.streams import note
 from hardsim.errors import InputError
-from hardsim.files import STDOUT, Sink, is_directory
-from hardsim.reading.tensors import WHOLE, is_network_folder
+from hardsim.files import LARGEST_FILE, STDOUT, Sink, is_directory
+from hardsim.reading.tensors import CONFIGS, WHOLE, is_network_folder
 from hardsim.records import at_most
 from hardsim.report.check import model_line
 from hardsim.report.numbers import plural
 from hardsim.writing.onnx import DTYPES, hold_onnx, onnx_bytes
-from hardsim.writing.running import ONNXRUNTIME, TORCH
+from hardsim.writing.running import ONNXRUNTIME, TORCH, installed
 
 ONNX: Goal = "onnx"
 
@@ -125,6 +125,9 @@ def _to_folder(request: Request, goal: Goal) -> None:
                 with refusing_at(target):
                     for name, data in files.items():
                         (folder.path / name).write_bytes(data)
+                if len(files[CONFIGS[0]]) > LARGEST_FILE:
+                    told = f"{CONFIGS[0]} is larger than {LARGEST_FILE // 2**20} MiB, so hardsim does not read it again"
+                    current.remark(given.name, None, told)
                 runs = tuple(run_folder(made, folder.path, request.max_n, request.seed)) if goal == TORCH else ()
                 with held(), refusing_at(target):
                     folder.commit()
@@ -173,7 +176,10 @@ def _told(
         reach = f", for words of {'' if current.request.length else 'up to '}{plural(max_n, 'symbol')}"
     screen.line(f"{given.name} -> {output} ({goal}: {', '.join(files)}){reach}: {model_line(facts)}")
     library = {TORCH: TORCH, ONNX: ONNXRUNTIME}.get(goal)
-    if library is not None and not runs:
+    if library is not None and not runs and installed(library):
+        told = "no exact output of a random word is certain, so what was written was not run"
+        current.remark(given.name, None, told, tell=note)
+    elif library is not None and not runs:
         note(f"{library} is not installed, so what was written was not run; with it `hardsim export` runs it, too")
     for run in runs:
         off = "an output was no number" if run.difference is None else f"largest difference {at_most(run.difference)}"

@@ -261,6 +261,29 @@ def test_outputs_beyond_float64_are_told(hardsim: Cli, tmp_path: Path) -> None:
     hardsim("export", path, "--to", "onnx", "-o", "a.onnx").exits(0, "an output was no number").says("too narrow")
 
 
+def test_outputs_that_nobody_knows(hardsim: Cli, tmp_path: Path) -> None:
+    """A norm of zeros with epsilon 0 is 0/0: at every a, and never at b."""
+    told = network_json(mean_of_a()) | {"layers": [], "final_norm": {"kind": "rms", "epsilon": 0}}
+    path = written(tmp_path / "one.json", json.dumps(told | {"embedding": [[0, 0], [0, 0]]}))
+    found = hardsim("export", path, "--to", "onnx", "-o", "a.onnx").exits(0, "(onnx: a.onnx)").lacks("run by")
+    assert found.err == f"note: {path}: no exact output of a random word is certain, so what was written was not run\n"
+    path = written(tmp_path / "other.json", json.dumps(told | {"embedding": [[0, 0], [1, 0]]}))
+    found = hardsim("export", path, "--to", "onnx", "-o", "b.onnx", "--json", "-").exits(0)
+    (tried,) = found.result["runs"]
+    assert 1 <= tried["words"] < 30
+    assert tried["difference"] < 1e-12
+
+
+def test_a_folder_that_is_too_large_to_be_read_again(
+    hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hardsim.cli.export.LARGEST_FILE", 2**20)
+    assert "larger" not in hardsim("export", since, "--to", "torch", "-o", "a").exits(0).err
+    monkeypatch.setattr("hardsim.cli.export.LARGEST_FILE", 100)
+    told = "config.json is larger than 0 MiB, so hardsim does not read it again"
+    hardsim("export", since, "--to", "torch", "-o", "b").exits(0).says(told)
+
+
 def test_a_full_disk(hardsim: Cli, untouched: None, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(self: Path, data: bytes) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
