@@ -70,7 +70,7 @@ def onnx_bytes(layout: ExportLayout, dtype: str, max_n: int, length: int | None)
         made, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="hardsim", producer_version=__version__
     )
     model.ir_version = IR_VERSION
-    helper.set_model_props(model, {"hardsim": json.dumps(layout.description, ensure_ascii=False)})
+    helper.set_model_props(model, {"hardsim": json.dumps(layout.description)})
     return bytes(model.SerializeToString(deterministic=True))
 
 
