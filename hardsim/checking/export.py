@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -28,7 +29,7 @@ from hardsim.records import Digest, Natural, Positive, Record, Upper, one_of
 from hardsim.run.dense_exact import DenseBalls
 from hardsim.run.soft import SoftModel, bounds
 from hardsim.visible import visible_json
-from hardsim.writing.layout import ExportLayout
+from hardsim.writing.layout import ExportLayout, nearest_float
 from hardsim.writing.running import ONNXRUNTIME, TORCH, Runner, installed, onnx_runner, torch_runner
 
 Goal: TypeAlias = Literal["torch", "onnx", "safetensors"]
@@ -103,6 +104,15 @@ class Export:
         temperature = transformer_of(self.target).temperature
         return len(temperature.values) if isinstance(temperature, LengthTable) else None
 
+    def hold_room(self, n: int) -> None:
+        """Hold that words of n symbols can be read.
+
+        Raises:
+            OutOfRange: if a table of positions ends before.
+        """
+        if isinstance(self.target, Foreign):
+            self.target.network.read((self.alphabet[0],) * n)
+
 
 def export_of(given: Input, options: ModelOptions, max_n: int) -> Export:
     """What is written of an input.
@@ -121,9 +131,16 @@ def export_of(given: Input, options: ModelOptions, max_n: int) -> Export:
 
 
 def folder_files(made: Export, goal: Goal) -> dict[str, bytes]:
-    """The files of a folder, by name."""
+    """The files of a folder, by name.
+
+    Raises:
+        OutOfRange: if an encoding or a scale is beyond float64 already for a word of one symbol.
+    """
     from safetensors.numpy import save
 
+    for values in (*(values for _, values in made.layout.encoded(1)), *made.layout.scaled(1)):
+        for value in values:
+            nearest_float(value)
     title = made.target.title
     files = {
         WHOLE: save(made.layout.arrays),
@@ -141,21 +158,23 @@ MODEL = "model.py"
 
 
 def run_folder(made: Export, folder: Path, max_n: int, seed: int) -> Iterator[ExportRun]:
-    """A folder with model.py run by torch, if that is installed, in float64 and in float32."""
+    """A folder with model.py run by torch, if that is installed and exact outputs are known, in float64 and float32."""
     if installed(TORCH):
         import torch
 
         words = list(_exact_words(made, range(1, max_n + 1), seed))
-        for dtype in ("float64", "float32"):
-            yield _run(TORCH, torch.__version__, dtype, torch_runner(folder, dtype), words)
+        for dtype in ("float64", "float32") if words else ():
+            yield _run(TORCH, str(torch.__version__), dtype, torch_runner(folder, dtype), words)
 
 
 def run_onnx(made: Export, data: bytes, dtype: str, lengths: range, seed: int) -> Iterator[ExportRun]:
-    """An ONNX file run by onnxruntime, if that is installed."""
+    """An ONNX file run by onnxruntime, if that is installed and exact outputs are known."""
     if installed(ONNXRUNTIME):
         import onnxruntime
 
         words = list(_exact_words(made, lengths, seed))
+        if not words:
+            return
         yield _run(ONNXRUNTIME, onnxruntime.__version__, dtype, onnx_runner(data, made.layout, dtype), words)
 
 
@@ -164,10 +183,19 @@ def _run(
 ) -> ExportRun:
     worst: float | None = 0.0
     for word, exact in words:
-        off = float(np.max(np.abs(runner(word) - exact)))
+        off = _difference(runner, word, exact)
         worst = None if worst is None or not off < np.inf else max(worst, off)
     difference = None if worst is None else Fraction(worst)
     return ExportRun(library, version, dtype, len(words), max(len(word) for word, _ in words), difference)
+
+
+def _difference(runner: Runner, word: Word, exact: NDArray[Any]) -> float:
+    """The largest difference of an output; infinite or no number where the library or float64 has none."""
+    try:
+        with np.errstate(all="ignore"):
+            return float(np.max(np.abs(runner(word) - exact), initial=0.0))
+    except ArithmeticError:  # an encoding or a scale, worked out by model.py, that is beyond float64
+        return np.inf
 
 
 def _exact_words(made: Export, lengths: range, seed: int) -> Iterator[tuple[Word, NDArray[Any]]]:
@@ -182,7 +210,8 @@ def _exact_words(made: Export, lengths: range, seed: int) -> Iterator[tuple[Word
                 return
             work -= cost
             word = drawn(made.alphabet, n, rng)
-            yield word, run(word)
+            with suppress(Undecided):  # a norm of zeros with epsilon 0, say: there is nothing to compare with
+                yield word, run(word)
 
 
 def exact_runner(target: Subject | Foreign) -> Runner:
@@ -223,4 +252,8 @@ def _narrow(values: Iterator[Any]) -> bool:
 
 
 def _middle(value: Any) -> float:
-    return float(sum(bounds(value), Fraction(0)) / 2)
+    middle = sum(bounds(value), Fraction(0)) / 2
+    try:
+        return float(middle)
+    except OverflowError:
+        return np.inf if middle > 0 else -np.inf

@@ -18,7 +18,7 @@ from hardsim.errors import InputError
 from hardsim.network.model import Transformer
 from hardsim.network.numbers import Rational
 from hardsim.program.assemble import assemble
-from hardsim.reading.tensors import Stored
+from hardsim.reading.tensors import TOKENIZER, VOCABULARY, Stored
 from hardsim.version import __version__
 from hardsim.writing.layout import Answer, ExportLayout, network_layout, transformer_layout
 
@@ -44,6 +44,9 @@ def document_of(stored: Stored) -> Any:
     unknown = [key for key in stored.config if key not in KEYS]
     if unknown:
         raise InputError(f"{where}: the key {unknown[0]!r} is not one of {', '.join(KEYS)}", AGAIN)
+    if stored.vocabulary is not None:
+        told = f"{stored.name}: there is a vocabulary, and an exported network names its tokens in {stored.config_name}"
+        raise InputError(told, f"Remove {VOCABULARY} and {TOKENIZER}.")
     document = stored.config.get(DOCUMENT)
     if not isinstance(document, dict):
         raise InputError(f"{where}: the exact network is missing (an object {DOCUMENT!r})", AGAIN)
@@ -57,7 +60,7 @@ def hold_exported(stored: Stored, target: Subject | Foreign) -> None:
         InputError: naming the first that is not.
     """
     made, where = layout_of(target), stored.name
-    if stored.config.get(NETWORK) != json.loads(json.dumps(made.description)):
+    if not _same(stored.config.get(NETWORK), json.loads(json.dumps(made.description))):
         told = f"{where}: {stored.config_name}: {NETWORK!r}, which model.py reads, is not what the exact network says"
         raise InputError(told, AGAIN)
     for name in sorted(made.arrays.keys() | stored.tensors.keys()):
@@ -72,6 +75,17 @@ def hold_exported(stored: Stored, target: Subject | Foreign) -> None:
             place = [int(index) for index in np.argwhere(one != other)[0]]
             told = f"{where}: the tensor {name!r} has {other[tuple(place)]} at {place}"
             raise InputError(f"{told}, where the exact network has {one[tuple(place)]}", AGAIN)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two JSON values are the same: 1, 1.0 and true are three, which model.py may take in three ways."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_same(value, other[key]) for key, value in one.items())
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return bool(one == other)
 
 
 def layout_of(target: Subject | Foreign) -> ExportLayout:

@@ -477,8 +477,8 @@ def of_stored(stored: Stored, name: str) -> Input:
 
 def _of_exported(stored: Stored, name: str) -> Input:
     """The exact network of a folder that was exported: a compiled formula, a model, or a network that others made."""
-    text = json_text(document_of(stored))
-    found = of_document(text.encode("utf-8", "surrogatepass"), name, stored.sha256)
+    text = visible_json(json_text(document_of(stored)))
+    found = of_document(text.encode(), name, stored.sha256)
     target = found.foreign or found.made
     if target is None:
         raise InvariantError(f"{name}: a document without a network was read")

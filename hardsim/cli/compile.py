@@ -26,11 +26,12 @@ def command(request: Request) -> None:
     if output is None:
         _readable(request)
         raise InputError("nowhere to write the network", "Add -o model.json, or -o - for standard output.")
-    if file and is_network_folder(file):
-        told = f"{file} is a network that others made, and compile writes what is made of a formula, program or model"
-        raise InputError(told, "In Python hardsim.load(...).save(FILE) writes such a network again.")
     if file and is_directory(file):
-        raise InputError(f"{file} is a directory, and one file holds one network", "Name one formula file.")
+        if not is_network_folder(file):
+            raise InputError(f"{file} is a directory, and one file holds one network", "Name one formula file.")
+        if read_input(file).foreign is not None:  # else it was exported
+            told = "is a network that others made, and compile writes what is made of a formula, program or model"
+            raise InputError(f"{file} {told}", "In Python hardsim.load(...).save(FILE) writes such a network again.")
     with Sink(output, "-o") as target, session("compile", request, targets=[target]) as current:
 
         def write(subject: Subject) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,12 +30,13 @@ from hardsim.cli.folders import draft_of, free_directory, refusing_at
 from hardsim.cli.session import Session, check_source, session
 from hardsim.cli.streams import note
 from hardsim.errors import InputError
-from hardsim.files import STDOUT, Sink, is_directory
-from hardsim.reading.tensors import WHOLE, is_network_folder
+from hardsim.files import LARGEST_FILE, STDOUT, Sink, is_directory
+from hardsim.reading.tensors import CONFIGS, WHOLE, is_network_folder
 from hardsim.records import at_most
 from hardsim.report.check import model_line
+from hardsim.report.numbers import plural
 from hardsim.writing.onnx import DTYPES, hold_onnx, onnx_bytes
-from hardsim.writing.running import ONNXRUNTIME, TORCH
+from hardsim.writing.running import ONNXRUNTIME, TORCH, installed
 
 ONNX: Goal = "onnx"
 
@@ -75,16 +79,33 @@ def _to_file(request: Request) -> None:
         raise InputError("an ONNX file needs a name", "Add -o model.onnx.")
     hold_onnx()
     lengths = range(1, request.max_n + 1) if length is None else range(length, length + 1)
-    with Sink(output, "-o") as target, session("export", request, request.seed, targets=[target]) as current:
+    with _file(output) as target, session("export", request, request.seed, targets=[target]) as current:
         for given in current.read():
             with current.guard(given.name):
                 made = _made(current, given)
                 data = onnx_bytes(made.layout, request.dtype, lengths[-1], length)
                 runs = tuple(run_onnx(made, data, request.dtype, lengths, request.seed))
-                target.write(data)
+                with _no_stream():
+                    target.write(data)
                 bounded = length is not None or made.layout.scaled_by or made.layout.encoded_by
                 most = lengths[-1] if bounded else made.longest
                 _told(current, made, given, ONNX, output, (Path(output).name,), data, most, runs)
+
+
+def _file(output: str) -> Sink:
+    """Where the file goes."""
+    with _no_stream():
+        return Sink(output, "-o")
+
+
+@contextmanager
+def _no_stream() -> Iterator[None]:
+    """What cannot be written as a file is not to be written to standard output either."""
+    try:
+        yield
+    except InputError as error:
+        hint = (error.hint or "").replace(", or '-' for standard output", "")
+        raise InputError(error.message, hint) from None
 
 
 def _to_folder(request: Request, goal: Goal) -> None:
@@ -92,7 +113,10 @@ def _to_folder(request: Request, goal: Goal) -> None:
     if request.place and request.place.endswith(".safetensors"):
         told = f"--to {goal} writes a folder, with {WHOLE} in it, and not one file"
         raise InputError(told, f"Name a folder: -o {Path(request.place).stem}")
+    if request.place == STDOUT:
+        raise InputError(f"--to {goal} writes a folder, and not to standard output", "Name a directory: -o exported")
     target = free_directory(request.place, "the export", "exported")
+    _hold_apart(request.json, target)
     with draft_of(target) as folder, session("export", request, request.seed) as current:
         for given in current.read():
             with current.guard(given.name):
@@ -101,10 +125,22 @@ def _to_folder(request: Request, goal: Goal) -> None:
                 with refusing_at(target):
                     for name, data in files.items():
                         (folder.path / name).write_bytes(data)
+                if len(files[CONFIGS[0]]) > LARGEST_FILE:
+                    told = f"{CONFIGS[0]} is larger than {LARGEST_FILE // 2**20} MiB, so hardsim does not read it again"
+                    current.remark(given.name, None, told)
                 runs = tuple(run_folder(made, folder.path, request.max_n, request.seed)) if goal == TORCH else ()
                 with held(), refusing_at(target):
                     folder.commit()
                 _told(current, made, given, goal, str(request.place), tuple(files), files[WHOLE], made.longest, runs)
+
+
+def _hold_apart(document: str | None, target: Path) -> None:
+    """Hold that the JSON document is not to be written into the folder, or in its place."""
+    if document is not None and document != STDOUT:
+        place, folder = (Path(os.path.realpath(one)) for one in (document, target))
+        if folder in (place, *place.parents):
+            told = f"--json {document} is in the folder that -o names, which holds the network alone"
+            raise InputError(told, "Give --json another place.")
 
 
 def _made(current: Session, given: Input) -> Export:
@@ -116,7 +152,9 @@ def _made(current: Session, given: Input) -> Export:
         subject = given.compile(request.options()[0])
         if (subject.formula, subject.sharpness, subject.temperature) == (None, None, None):
             announce(subject.name, check_cost(subject, CheckOptions(max_n=request.max_n)), 1)
-    return export_of(given, request.options()[0], request.max_n)
+    made = export_of(given, request.options()[0], request.max_n)
+    made.hold_room(request.length or 1)
+    return made
 
 
 def _told(
@@ -133,14 +171,19 @@ def _told(
     """Keep what was written, and print it."""
     facts = made.target.facts
     current.found.append(ExportResult(given.name, given.kind, facts, goal, output, files, digest(weights), max_n, runs))
-    screen, reach = current.screen, "" if max_n is None else f", for words of up to {max_n:,} symbols"
+    screen, reach = current.screen, ""
+    if max_n is not None:
+        reach = f", for words of {'' if current.request.length else 'up to '}{plural(max_n, 'symbol')}"
     screen.line(f"{given.name} -> {output} ({goal}: {', '.join(files)}){reach}: {model_line(facts)}")
     library = {TORCH: TORCH, ONNX: ONNXRUNTIME}.get(goal)
-    if library is not None and not runs:
+    if library is not None and not runs and installed(library):
+        told = "no exact output of a random word is certain, so what was written was not run"
+        current.remark(given.name, None, told, tell=note)
+    elif library is not None and not runs:
         note(f"{library} is not installed, so what was written was not run; with it `hardsim export` runs it, too")
     for run in runs:
         off = "an output was no number" if run.difference is None else f"largest difference {at_most(run.difference)}"
-        tried = f"{run.words} random words of up to {run.longest} symbols"
+        tried = f"{run.words} random words of up to {plural(run.longest, 'symbol')}"
         screen.line(f"  run by {run.library} {run.version} in {run.dtype} on {tried}: {off}")
         if run.dtype == "float64" and (run.difference is None or run.difference > EXACT):
             told = "float64 is too narrow for this network at these lengths: its outputs differ from the exact ones"

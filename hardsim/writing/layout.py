@@ -109,7 +109,7 @@ def function_json(function: PositionFunction, users: Defined) -> Any:
     if isinstance(function, LengthTable):
         return [str(value) for value in function.values]
     if isinstance(function, PredicateColumn):
-        return column_text(function, users)
+        return " ".join(column_text(function, users).split())  # a definition may take several lines
     return in_python(str(function))
 
 

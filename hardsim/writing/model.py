@@ -13,7 +13,7 @@ Of m tokens that are read, n of them symbols of the word, let i be the positions
     outputs = x unembedding + unembedding_bias
 
 with norms before or after the sums. Position encodings and the scale, 1/temperature, are functions of i and n: worked
-out exactly, and rounded to float64, as the weights were, then to the dtype of the model.
+out exactly (log, exp and sqrt in float64), and rounded to float64, as weights were, then to the dtype of the model.
 """
 
 import json
@@ -104,9 +104,7 @@ class SoftLayer(Parameters):
         """f: "clip" and "relu" are min(max(z, 0), cap), where cap is 1 or infinity."""
         if self.activation in ("gelu", "gelu_new"):
             return nn.functional.gelu(z, approximate="none" if self.activation == "gelu" else "tanh")
-        return (
-            nn.functional.silu(z) if self.activation == "silu" else torch.minimum(nn.functional.relu(z), self.mlp.cap)
-        )
+        return nn.functional.silu(z) if self.mlp.cap is None else torch.minimum(nn.functional.relu(z), self.mlp.cap)
 
 
 class SoftTransformer(Parameters):
@@ -127,14 +125,16 @@ class SoftTransformer(Parameters):
             rows = [[*self.before, *map(self.names.index, word), *self.after] for word in listed]
             return torch.tensor(rows, device=self.embedding.device)
         sets = [[*self.before, *(re.findall(r"[^{},\s]+", symbol) for symbol in word), *self.after] for word in listed]
-        return torch.tensor([[[float(p in q) for p in self.names] for q in row] for row in sets]).to(self.embedding)
+        held = [[{self.names.index(name) for name in symbol} for symbol in row] for row in sets]
+        bits = [[[float(k in symbol) for k in range(len(self.names))] for symbol in row] for row in held]
+        return torch.tensor(bits).to(self.embedding)
 
     def forward(self, tokens: Tensor) -> Tensor:
         """The outputs, (words, tokens, outputs), of what `encode` gives."""
         m, first = tokens.shape[1], self.config["first"]
         i, n = range(first, first + m), m - len(self.before) - len(self.after)
         x = tokens @ self.embedding[:-1] + self.embedding[-1] if self.sets else self.embedding[tokens]
-        x = x if self.positions is None else x + self.positions[:m]
+        x = x if self.positions is None else x + self.positions[torch.arange(m)]  # an error beyond the last row
         for place, functions in self.config["positions"]:
             x[:, :, place] = x[:, :, place] + self.numbers([sum(value(one, at, n) for one in functions) for at in i])
         for layer in self.layers:
@@ -172,7 +172,7 @@ def norm_of(config: Mapping[str, Any] | None, tensors: Mapping[str, Tensor], pre
 def value(function: Any, i: int, n: int) -> Any:
     """A function of position and length: an array with a number for each length, a table of positions, or a text."""
     if isinstance(function, list):
-        return Fraction(function[n - 1])
+        return Fraction(function[n - 1 if n > 0 else len(function)])  # there is none for no symbols
     if isinstance(function, dict):
         place, values = i - function["start"], function["values"]
         return Fraction(values[place] if 0 <= place < len(values) else function["otherwise"])
@@ -184,7 +184,7 @@ def compiled(text: str) -> Any:
     """An expression with Fractions for integers, in which [condition] is 1 or 0."""
     if re.search(r"[^\w\s()\[\]*/%+<>=!-]|__", text):
         raise ValueError(f"config.json: {text!r} is no expression in i and n")
-    exact = re.sub(r"\b\d+\b", r"Fraction(\g<0>)", text)
+    exact = re.sub(r"\b\d+\b", r"Fraction('\g<0>')", text)
     return compile(exact.replace("[", "Fraction(").replace("]", ")"), "config.json", "eval")
 
 

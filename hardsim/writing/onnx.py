@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.errors import InputError
+from hardsim.errors import InputError, OutOfRange
 from hardsim.lang.reals import RealNumber
 from hardsim.version import __version__
 from hardsim.writing.layout import EMBEDDING, POSITIONS, UNEMBEDDING, UNEMBEDDING_BIAS, ExportLayout, nearest_float
@@ -70,7 +70,7 @@ def onnx_bytes(layout: ExportLayout, dtype: str, max_n: int, length: int | None)
         made, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="hardsim", producer_version=__version__
     )
     model.ir_version = IR_VERSION
-    helper.set_model_props(model, {"hardsim": json.dumps(layout.description, ensure_ascii=False)})
+    helper.set_model_props(model, {"hardsim": json.dumps(layout.description)})
     return bytes(model.SerializeToString(deterministic=True))
 
 
@@ -100,10 +100,24 @@ class _Graph:
         from onnx import numpy_helper
 
         if name not in self.known:
-            kept = array.astype(self.dtype) if array.dtype == np.float64 else array
+            kept = self.rounded(array) if array.dtype == np.float64 else array
             self.initializers.append(numpy_helper.from_array(np.asarray(kept, order="C"), name))
             self.known[name] = name
         return self.known[name]
+
+    def rounded(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Numbers in the graph's dtype.
+
+        Raises:
+            OutOfRange: if one is beyond it.
+        """
+        with np.errstate(over="ignore"):
+            kept: NDArray[Any] = array.astype(self.dtype)
+        lost = array[np.isinf(kept) & np.isfinite(array)]
+        if lost.size:
+            told = f"a number of the network is beyond {np.dtype(self.dtype).name} ({lost[0]:.3g})"
+            raise OutOfRange(told, "Use --dtype float64, or scale the network.")
+        return kept
 
     def number(self, value: float) -> str:
         """A scalar."""
@@ -138,11 +152,16 @@ class _Graph:
 
         return self.once("row numbers", make)
 
-    def n_before(self) -> str:
-        """n - 1, where the length is dynamic."""
+    def place(self) -> str:
+        """Where tables have the length, n - 1, if it is dynamic. Without a word it is the end of tables, which is in
+        none of them: -1 would be their last row."""
         self.rows()
-        minus = self.integer(self.layout.fixed + 1)
-        return self.once("n - 1", lambda: self.op("Sub", self.known["m"], minus))
+
+        def make() -> str:
+            found = self.op("Sub", self.known["m"], self.integer(self.layout.fixed + 1))
+            return self.op("Where", self.op("Less", found, self.integer(0)), self.integer(self.max_n), found)
+
+        return self.once("n - 1", make)
 
     def lengths(self) -> Sequence[int]:
         """The lengths that tables have."""
@@ -166,7 +185,7 @@ class _Graph:
                 found[place, : len(some), column] = [nearest_float(value) for value in some]
         table = self.constant(name, found if whole else found[0])
         if whole:
-            table = self.op("Gather", table, self.n_before(), axis=0)
+            table = self.op("Gather", table, self.place(), axis=0)
         if self.length is not None or "i" not in by:
             return table
         return self.op("Gather", table, self.rows(), axis=0)

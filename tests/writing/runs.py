@@ -1,0 +1,97 @@
+"""Networks to be written, and what was written, run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+
+from hardsim.checking.export import Export, export_of
+from hardsim.checking.open import Input, of_network, read_input
+from hardsim.checking.result import Word
+from hardsim.checking.subject import ModelOptions
+from hardsim.lang.arith import parse_arith
+from hardsim.network.dense import Network
+from hardsim.network.model import Transformer
+from hardsim.writing.layout import Answer, ExportLayout, transformer_layout
+from hardsim.writing.onnx import OUTPUTS, TOKENS, onnx_bytes
+
+Array = NDArray[Any]
+
+NEAR = 1e-9
+"""How far float64 may be from the exact outputs, relative to them where they are above 1."""
+
+
+def to_export(path: str | Path, tau: str | None = None, max_n: int = 64, **options: Any) -> Export:
+    """What would be written of a file."""
+    schedule = None if tau is None else parse_arith(tau)
+    return export_of(read_input(str(path)), ModelOptions(tau=schedule, **options), max_n)
+
+
+def network_input(network: Network) -> Input:
+    """A network that others made, as if it had been read."""
+    return of_network(network, "net", "0" * 64, "by hand")
+
+
+def network_export(network: Network) -> Export:
+    """What would be written of it."""
+    return export_of(network_input(network), ModelOptions(), 64)
+
+
+def everything_of(model: Transformer) -> ExportLayout:
+    """The layout of a compiled network with all coordinates as outputs."""
+    outputs = tuple((name, place) for place, name in enumerate(model.coordinates))
+    return transformer_layout(model, Answer(outputs, "each", {"rule": "exact"}), {})
+
+
+def ids_of(model: Transformer, word: Sequence[str]) -> list[int]:
+    """Token ids: symbols in the order of the alphabet, and what stands before the word after them all."""
+    return [len(model.alphabet)] * model.bos + [model.alphabet.index(symbol) for symbol in word]
+
+
+def session_of(data: bytes) -> Any:
+    """An ONNX file, ready to be run."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+
+
+class Graph:
+    """The graph of a layout, run by onnxruntime."""
+
+    def __init__(
+        self, layout: ExportLayout, dtype: str = "float64", max_n: int = 64, length: int | None = None
+    ) -> None:
+        self.data = onnx_bytes(layout, dtype, max_n, length)
+        self.session, self.dtype = session_of(self.data), np.dtype(dtype)
+
+    def batch(self, words: Sequence[Any]) -> Array:
+        """The outputs, (words, tokens, outputs), of token ids, or of zeros and ones of propositions."""
+        given = np.array(words)
+        given = given.astype(np.int64 if given.ndim == 2 else self.dtype)
+        found: Array = self.session.run([OUTPUTS], {TOKENS: given})[0]
+        assert found.dtype == self.dtype
+        return found
+
+    def __call__(self, word: Sequence[Any]) -> Array:
+        """Of one word, (tokens, outputs)."""
+        found: Array = self.batch([word])[0]
+        return found
+
+
+def off(found: Array, expected: Any) -> float:
+    """The largest difference, relative to the largest number that is expected where that is above 1."""
+    wanted = np.array(expected, dtype=float)
+    assert found.shape == wanted.shape
+    return float(np.abs(found - wanted).max() / max(1.0, float(np.abs(wanted).max())))
+
+
+def words_over(alphabet: Sequence[str], lengths: Iterable[int], seed: int = 0) -> list[Word]:
+    """A random word of each length."""
+    rng = np.random.default_rng(seed)
+    return [tuple(alphabet[k] for k in rng.integers(0, len(alphabet), size=n)) for n in lengths]
