@@ -55,6 +55,7 @@ from hardsim.checking.engines import few_digits
 from hardsim.checking.equiv import EquivOptions, EquivResult, compare
 from hardsim.checking.evaluate import compiled_text, evaluate
 from hardsim.checking.execution import BACKENDS
+from hardsim.checking.export import GOALS, ExportResult, export_of, fill_file, fill_folder
 from hardsim.checking.foreign import Asked, Foreign, NetworkJudge
 from hardsim.checking.heads import HeadsResult, heads_of, network_alone
 from hardsim.checking.language import hold_affordable, language, language_meant, observed_words, words_result
@@ -74,7 +75,8 @@ from hardsim.checking.open import (
     read_input,
     read_with,
 )
-from hardsim.checking.options import ALL, DEFAULTS, Judge, Request, hold_one_regime, of_python, plain_text
+from hardsim.checking.options import ALL, DEFAULTS, Judge, Request, hold_one_regime, of_python, plain_text, unknown
+from hardsim.checking.precision import PrecisionResult, ariths_of, precision_of
 from hardsim.checking.prove import ProofResult
 from hardsim.checking.result import ENGINES, CheckResult, EvalResult, ModelFacts, Opened, Verdict, Word, WordsResult
 from hardsim.checking.specification import SPEC
@@ -92,7 +94,7 @@ from hardsim.errors import (
     did_you_mean,
 )
 from hardsim.examples import example_names, located
-from hardsim.files import STDOUT, Sink
+from hardsim.files import STDOUT, Folder, Sink, refusing
 from hardsim.lang.parse import parse_text
 from hardsim.lang.pretty import format_formula
 from hardsim.lang.valuations import MENTIONED, Alphabet, is_proposition, listed, written_set
@@ -102,7 +104,7 @@ from hardsim.network.dense import JudgedAt
 from hardsim.program.regimes import REGIMES
 from hardsim.reading.network_json import network_json
 from hardsim.reading.readout import reread
-from hardsim.reading.tensors import is_network_folder
+from hardsim.reading.tensors import WHOLE, is_network_folder
 from hardsim.reading.torch import from_torch as taken_from_torch
 from hardsim.reading.tracr import from_tracr as taken_from_tracr
 from hardsim.reading.writing import save
@@ -658,6 +660,94 @@ class Model:
                 asked.remark(asked.request.softening())
             text = compiled_text(subject, asked.request.hard, asked.request.max_n)
             return Model(of_document(text.encode("utf-8", "backslashreplace"), self.name), _read=False)
+
+    # ---- elsewhere, and in number formats ----
+
+    @_answering
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        to: str = "torch",
+        *,
+        max_n: int = 64,
+        dtype: str = "float64",
+        length: int | None = None,
+        seed: int = 0,
+        regime: str | None = None,
+        beta: Number | None = None,
+        tau: Number | None = None,
+        at: At | None = None,
+        single_head: bool = False,
+        counting: Method | None = None,
+        epsilon: Number | None = None,
+    ) -> ExportResult:
+        """Write the network for other frameworks: `to` "torch" or "safetensors" a folder, new or empty, `to` "onnx" a
+        file, of words of up to `max_n` symbols, or of `length` alone, computing in `dtype`. It is run on random words
+        if torch or onnxruntime is installed, and the largest difference is in the result. `load` opens the folder.
+
+        Raises:
+            hardsim.errors.InputError: if it cannot be written, or there is something in the folder; if the library onnx
+                is wanted and not installed.
+        """
+        name = _path(path, "export takes a path,")
+        with self._asked({key: value for key, value in locals().items() if key not in ("path", "name")}) as asked:
+            request = asked.request
+            if to not in GOALS:
+                raise unknown("target", str(to), GOALS)
+            made = export_of(asked.given, asked.options, request.max_n)
+            made.hold_room(request.length or 1)
+            facts = made.target.facts
+            if to == "onnx":
+                with _sink(name, "export", "Name a file.") as target:
+                    target.spare(located(self.name))
+                    data, most, runs = fill_file(made, request.dtype, request.max_n, request.length, request.seed)
+                    target.write(data)
+                return ExportResult(self.name, self.kind, facts, to, name, (Path(name).name,), digest(data), most, runs)
+            with refusing(name, "export"):
+                folder = Folder(Path(os.path.abspath(name)), "export")
+            try:
+                with refusing(name, "export"):
+                    files, runs = fill_folder(made, to, folder.path, request.max_n, request.seed)
+                    folder.commit()
+            finally:
+                folder.close()
+            parts = tuple(files), digest(files[WHOLE])
+            return ExportResult(self.name, self.kind, facts, to, name, *parts, made.longest, runs)
+
+    @_answering
+    def precision(
+        self,
+        arith: str | None = None,
+        *,
+        max_n: int = 4096,
+        accumulate: str | None = None,
+        exhaustive: int = 1024,
+        seed: int = 0,
+        regime: str | None = None,
+        beta: Number | None = None,
+        tau: Number | None = None,
+        at: At | None = None,
+        single_head: bool = False,
+        counting: Method | None = None,
+        epsilon: Number | None = None,
+    ) -> PrecisionResult:
+        """Up to which length every evaluation of the exported network is right in float32, bfloat16, float16 and
+        float8_e4m3 (or in `arith` alone), of the lengths to `max_n`, and where a word is wrong; sums are accumulated in
+        the format, or in "float32". Of what is not known for all words at once every word is enclosed where a length
+        has at most `exhaustive`.
+
+        Raises:
+            hardsim.errors.InputError: if there is no such format, or no network.
+            hardsim.errors.Interrupted: at Ctrl-C, with a partial result.
+        """
+        with self._asked(locals()) as asked:
+            request = asked.request
+            made = export_of(asked.given, asked.options, request.max_n)
+            result = precision_of(
+                made, self.name, ariths_of(request), request.max_n, request.exhaustive,
+                request.accumulate is not None, request.seed,
+            )  # fmt: skip
+        return _whole(result, result.partial)
 
     # ---- networks that others made ----
 

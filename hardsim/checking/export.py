@@ -30,6 +30,7 @@ from hardsim.run.dense_exact import DenseBalls
 from hardsim.run.soft import SoftModel, bounds
 from hardsim.visible import visible_json
 from hardsim.writing.layout import ExportLayout, nearest_float
+from hardsim.writing.onnx import onnx_bytes
 from hardsim.writing.running import ONNXRUNTIME, TORCH, Runner, installed, onnx_runner, torch_runner
 
 Goal: TypeAlias = Literal["torch", "onnx", "safetensors"]
@@ -152,6 +153,35 @@ def folder_files(made: Export, goal: Goal) -> dict[str, bytes]:
 
 
 MODEL = "model.py"
+
+
+def fill_folder(
+    made: Export, goal: Goal, folder: Path, max_n: int, seed: int
+) -> tuple[dict[str, bytes], tuple[ExportRun, ...]]:
+    """Write the files of a folder, and run them; what was written, and how it ran.
+
+    Raises:
+        OutOfRange: see `folder_files`.
+        OSError: if they cannot be written.
+    """
+    files = folder_files(made, goal)
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    return files, tuple(run_folder(made, folder, max_n, seed)) if goal == TORCH else ()
+
+
+def fill_file(
+    made: Export, dtype: str, max_n: int, length: int | None, seed: int
+) -> tuple[bytes, int | None, tuple[ExportRun, ...]]:
+    """An ONNX file; the largest length that it is for, None if that is any; and how it ran.
+
+    Raises:
+        InputError: see `onnx_bytes`.
+    """
+    lengths = range(1, max_n + 1) if length is None else range(length, length + 1)
+    data = onnx_bytes(made.layout, dtype, lengths[-1], length)
+    bounded = length is not None or made.layout.scaled_by or made.layout.encoded_by
+    return data, lengths[-1] if bounded else made.longest, tuple(run_onnx(made, data, dtype, lengths, seed))
 
 
 # ---- run beside the exact network ----

@@ -18,15 +18,16 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.checking.campaign import CheckOptions
+from hardsim.checking.campaign import CheckOptions, Deciding
 from hardsim.checking.evaluate import evaluate
 from hardsim.checking.export import Export
 from hardsim.checking.exported import transformer_of
 from hardsim.checking.foreign import Foreign, NetworkEngine
+from hardsim.checking.options import Request, unknown
 from hardsim.checking.result import InputKind, InputName, ModelFacts, Word
 from hardsim.checking.subject import Subject, own_predicates
-from hardsim.checking.words import count_words, drawn, enumerate_words, few, structured_words
-from hardsim.errors import HardsimError
+from hardsim.checking.words import count_words, drawn, enumerate_words, few, members, structured_words
+from hardsim.errors import HardsimError, InputError
 from hardsim.formats.bounds import NotEnclosed, StructureBounds, safe_to
 from hardsim.formats.numbers import DOUBLE, FORMATS, Floats, NumberFormat
 from hardsim.formats.passes import Emulated, Enclosed, FormatPass
@@ -42,8 +43,10 @@ CELLS = 2**21
 """Pairs of positions of words that are run together."""
 BESIDE = (0, -1, 1)
 """Next to which winner words differ that are emulated."""
-MOST_WORDS = 162
+MOST_WORDS = 405
 """Words of one length that are emulated."""
+ACCEPTED, CHANGED = 6, 3
+"""Accepted words of a length that are changed in a symbol, and how far from the winner at most."""
 STEPS = 12
 """Lengths that are emulated after the first that is not proved, at doubling distances."""
 BACK = 6
@@ -332,11 +335,11 @@ class _InFormat:
         return found
 
     def _wrong_at(self, n: int, failure: NotEnclosed | None) -> tuple[Word, Any, Any] | None:
-        cost = self._cost(n)
+        cost, least = self._cost(n), self.work - WORK / 3
         words = list(dict.fromkeys(self._hard(n, None if failure is None else failure.place)))[:MOST_WORDS]
         size = max(1, min(27, CELLS // (n + self.made.layout.fixed) ** 2))
         for start in range(0, len(words), size):
-            if self.work < cost:
+            if self.work < max(cost, least):
                 return None
             some = words[start : start + size]
             self.work -= cost * len(some)
@@ -348,24 +351,34 @@ class _InFormat:
         return None
 
     def _hard(self, n: int, place: int | None) -> Iterator[Word]:
-        """Words of a length that make it hard: two different symbols next to each other at the winner for which a head
-        is worst (else where it is hardest: at the ends), in words that are constant before and after them."""
-        symbols = list(few(self.made.alphabet))[:4]
-        rng = Random(self.seed)
-        if place is None:  # counts that are nearly equal, of sorted and alternating words
+        """Words of a length that make it hard. Where a head is known to fail, and next to which winner: two different
+        symbols side by side there, in words that are constant before and after them; then words of simple shape, and
+        words that are accepted, with one symbol changed near there. Elsewhere words whose counts are nearly equal."""
+        alphabet, rng = self.made.alphabet, Random(self.seed)
+        symbols = list(few(alphabet))[:4]
+        if place is None:
             for k in (k for k in (n // 2, n // 2 + 1, n // 2 - 1, 1, n - 1) if 0 <= k <= n):
                 for x, y in permutations(symbols, 2):
                     yield (x,) * k + (y,) * (n - k)
                     yield ((x, y) * k + (x,) * n)[:n]
-        middles = [n - 1, n // 2, 1] if place is None else [place + beside for beside in BESIDE]
-        for middle in middles:
-            if not 1 <= middle < n:
-                continue
-            for x, y, before, after in product(symbols, repeat=4):
+        near = [n - 1, n // 2, 1] if place is None else [place + beside for beside in BESIDE]
+        for middle in near:
+            for x, y, before, after in product(symbols, repeat=4) if 1 <= middle < n else ():
                 if x != y:
                     yield (before,) * (middle - 1) + (x, y) + (after,) * (n - 1 - middle)
-        yield from structured_words(self.made.alphabet, n, 40)
-        yield from (drawn(self.made.alphabet, n, rng) for _ in range(20))
+        bases = [(x, y) * (n // 2) + (x,) * (n % 2) for x, y in product(symbols, repeat=2)]
+        target = self.made.target
+        if isinstance(target, Subject) and target.formula is not None:
+            examples = [word for word, _ in target.examples]
+            bases += islice(members(alphabet, n, Deciding(target), rng, examples, ACCEPTED), ACCEPTED)
+        yield from bases
+        for middle in near:
+            for beside in range(-CHANGED, CHANGED + 1):
+                at = middle + beside
+                for base, symbol in product(bases, symbols) if 0 <= at < n else ():
+                    yield (*base[:at], symbol, *base[at + 1 :])
+        yield from structured_words(alphabet, n, 40)
+        yield from (drawn(alphabet, n, rng) for _ in range(20))
 
     # ---- where, and what to do ----
 
@@ -433,6 +446,20 @@ def structure_known(made: Export) -> Structure | str:
         return failure.reason
     except HardsimError as error:
         return error.message if hasattr(error, "message") else str(error)
+
+
+def ariths_of(request: Request) -> tuple[str, ...]:
+    """The formats that are asked for.
+
+    Raises:
+        InputError: if there is none of that name, or sums are to be accumulated in another one than can be.
+    """
+    if request.arith is not None and request.arith not in ARITHS:
+        raise unknown("format", request.arith, ARITHS)
+    if request.accumulate not in (None, ACCUMULATE):
+        told = f"sums are accumulated in {ACCUMULATE} or in the format, not in {request.accumulate!r}"
+        raise InputError(told, f"Write --accumulate {ACCUMULATE}, or leave it out.")
+    return ARITHS if request.arith is None else (request.arith,)
 
 
 def precision_of(

@@ -17,9 +17,8 @@ from hardsim.checking.export import (
     ExportRun,
     Goal,
     export_of,
-    folder_files,
-    run_folder,
-    run_onnx,
+    fill_file,
+    fill_folder,
 )
 from hardsim.checking.interrupts import held
 from hardsim.checking.open import Input
@@ -35,7 +34,7 @@ from hardsim.reading.tensors import CONFIGS, WHOLE, is_network_folder
 from hardsim.records import at_most
 from hardsim.report.check import model_line
 from hardsim.report.numbers import plural
-from hardsim.writing.onnx import DTYPES, hold_onnx, onnx_bytes
+from hardsim.writing.onnx import DTYPES, hold_onnx
 from hardsim.writing.running import ONNXRUNTIME, TORCH, installed
 
 ONNX: Goal = "onnx"
@@ -78,17 +77,13 @@ def _to_file(request: Request) -> None:
     if not output or output == STDOUT:
         raise InputError("an ONNX file needs a name", "Add -o model.onnx.")
     hold_onnx()
-    lengths = range(1, request.max_n + 1) if length is None else range(length, length + 1)
     with _file(output) as target, session("export", request, request.seed, targets=[target]) as current:
         for given in current.read():
             with current.guard(given.name):
                 made = _made(current, given)
-                data = onnx_bytes(made.layout, request.dtype, lengths[-1], length)
-                runs = tuple(run_onnx(made, data, request.dtype, lengths, request.seed))
+                data, most, runs = fill_file(made, request.dtype, request.max_n, length, request.seed)
                 with _no_stream():
                     target.write(data)
-                bounded = length is not None or made.layout.scaled_by or made.layout.encoded_by
-                most = lengths[-1] if bounded else made.longest
                 _told(current, made, given, ONNX, output, (Path(output).name,), data, most, runs)
 
 
@@ -121,14 +116,11 @@ def _to_folder(request: Request, goal: Goal) -> None:
         for given in current.read():
             with current.guard(given.name):
                 made = _made(current, given)
-                files = folder_files(made, goal)
                 with refusing_at(target):
-                    for name, data in files.items():
-                        (folder.path / name).write_bytes(data)
+                    files, runs = fill_folder(made, goal, folder.path, request.max_n, request.seed)
                 if len(files[CONFIGS[0]]) > LARGEST_FILE:
                     told = f"{CONFIGS[0]} is larger than {LARGEST_FILE // 2**20} MiB, so hardsim does not read it again"
                     current.remark(given.name, None, told)
-                runs = tuple(run_folder(made, folder.path, request.max_n, request.seed)) if goal == TORCH else ()
                 with held(), refusing_at(target):
                     folder.commit()
                 _told(current, made, given, goal, str(request.place), tuple(files), files[WHOLE], made.longest, runs)

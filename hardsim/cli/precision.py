@@ -8,13 +8,12 @@ from hardsim.checking.campaign import CheckOptions
 from hardsim.checking.export import export_of
 from hardsim.checking.interrupts import held
 from hardsim.checking.open import Input
-from hardsim.checking.options import ALL, Request, unknown
-from hardsim.checking.precision import ACCUMULATE, ARITHS, PrecisionResult, Report, precision_of
+from hardsim.checking.options import ALL, Request
+from hardsim.checking.precision import PrecisionResult, Report, ariths_of, precision_of
 from hardsim.checking.subject import ModelOptions
 from hardsim.cli.estimate import Bar, announce, bar, check_cost
 from hardsim.cli.session import Session, session
 from hardsim.cli.streams import note
-from hardsim.errors import InputError
 from hardsim.program.regimes import PROVEN
 from hardsim.report.precision import print_precision
 
@@ -24,11 +23,7 @@ SHORT = 64
 
 def command(request: Request) -> None:
     """The command."""
-    if request.arith is not None and request.arith not in ARITHS:
-        raise unknown("format", request.arith, ARITHS)
-    if request.accumulate not in (None, ACCUMULATE):
-        told = f"sums are accumulated in {ACCUMULATE} or in the format, not in {request.accumulate!r}"
-        raise InputError(told, f"Write --accumulate {ACCUMULATE}, or leave it out.")
+    ariths_of(request)
     with session("precision", request, request.seed) as current:
         for given in current.read():
             if current.over:
@@ -59,7 +54,7 @@ def _show(current: Session, given: Input, options: ModelOptions) -> None:
             max_n = min(max_n, SHORT) if "max_n" in request.written else 8
             announce(subject.name, check_cost(subject, CheckOptions(max_n=max_n)), 1)
     made = export_of(given, options, max_n)
-    ariths = ARITHS if request.arith is None else (request.arith,)
+    ariths = ariths_of(request)
     with bar(given.name, "lengths") as shown:
         result = precision_of(
             made, given.name, ariths, max_n, request.exhaustive, request.accumulate is not None, request.seed,
