@@ -13,10 +13,11 @@ since exp and rounding are monotone.
 Sums of positive terms in any order (ours). Let B of the terms be large and the others, K of them, add up to at most s
 (s relative to the whole sum S, which is at least 1, or to what is said). A subtree of additions that has small terms
 alone is off by at most a factor (1 + u)^K, and the first addition of such a subtree to one with a large term by at most
-its own size, since a sum is rounded to the nearest number and its larger part is one: together at most s (1 + u)^K. The
-other additions are at most B - 1, and each is off by at most u times its sum. So S is off by at most
+its own size, since a sum is rounded to the nearest number and its larger part is one: together at most s times
+2 (1 + u)^K - 1 <= (1 + u)^(2K). The other additions are at most B - 1, and each is off by at most u times its sum,
+which is at most the computed S. So S is off by at most
 
-    E = ((B - 1) u S + s (1 + u)^K)/(1 - (B - 1) u).
+    E = ((B - 1) u S + s (1 + u)^(2K))/(1 - (B - 1) u).
 
 Terms are large from `LARGE` u on. That bounds the denominator of softmax, and in the same way the sum of weights that
 are read; each weight is rounded besides.
@@ -25,9 +26,10 @@ Short of that (`Analytic`), for all lengths to some N at once: the computed logi
 by (1 + u)^k times the sizes of what is multiplied, so that the weight of the wrong positions is at most e^(2 delta)
 times what the prover of every length allows.
 
-Means of what is the same for every word (the marks of the first and the last position): of m terms whose partial sums
-are at most B in size in every order, the computed sum is off by at most B ((1 - u)^-m - 1): by induction over the tree
-of additions, since (x - 1)(y - 1) >= 0 for the bounds x, y >= 1 of two branches.
+Means of what is the same for every word (the marks of the first and the last position): of terms whose partial sums
+are at most B in size in every order, the sum computed by k additions is off by at most B ((1 - u)^-k - 1): by induction
+over the tree of additions, since (x - 1)(y - 1) >= 0 for the bounds x, y >= 1 of two branches. Products that are
+rounded are off by u times the sizes of the terms, at most 2 B u: three more steps cover them.
 """
 
 from __future__ import annotations
@@ -47,6 +49,7 @@ from hardsim.formats.functions import float_values
 from hardsim.formats.numbers import Floats, NumberFormat
 from hardsim.formats.passes import SLACK, Enclosed, Enclosures
 from hardsim.formats.structure import Demand, HeadFound, MeanFound, Structure
+from hardsim.lang.reals import Real
 from hardsim.network.columns import PredicateColumn
 from hardsim.network.model import Terms
 from hardsim.network.numbers import Mask
@@ -138,6 +141,10 @@ class StructureBounds:
             NotEnclosed: naming one that it does not.
         """
         inner = self.form  # a partial sum may be rounded at its end alone, but is a number of the format then too
+        for number, what in self.structure.numbers.items():
+            held = float(self.form.round(np.array(float(number)))) if abs(number) <= self.form.largest else inf
+            if held != number:
+                raise NotEnclosed(f"{what} is no number of this format")
         for one in self.structure.sums:
             fits = one.sizes <= one.quantum * 2**inner.digits and one.sizes <= Fraction(inner.largest)
             if not fits or (one.sizes and one.quantum < Fraction(inner.least)):
@@ -215,13 +222,21 @@ class StructureBounds:
             self._columns[place] = self.form.round(found)
         masks = [members(one, n) for one in self.structure.classes.classes]
         for place, values in self.structure.static.items():
-            self._columns[place] = self._by_class(masks, values)
+            self._columns[place] = self.form.round(self._by_class(masks, values))
         self._masks: list[NDArray[np.bool_]] = masks
-        temperature = self.structure.model.temperature
-        scale = float_values(temperature, np.arange(1, n + 1), n, inverse=True)
+        self._scale = self._scales(n) if self.structure.model.heads else self.arithmetic.number(np.ones(n))
+        # What is beyond the format is never right: times 0 it is no number.
+        if not self._scale.known or not all(np.isfinite(column).all() for column in self._columns.values()):
+            raise NotEnclosed("a position encoding, or 1/temperature, is beyond the format")
+
+    def _scales(self, n: int) -> Enclosures:
+        """1/temperature by position."""
+        scale, rounded = float_values(self.structure.model.temperature, np.arange(1, n + 1), n, inverse=True), True
         if scale is None:
-            scale = np.array(list(map(nearest_float, self.structure.layout.scaled(n)[0])))
-        self._scale = np.broadcast_to(self.form.round(scale), (n,))
+            exact = self.structure.layout.scaled(n)[0]
+            scale, rounded = np.array(list(map(nearest_float, exact))), not any(isinstance(x, Real) for x in exact)
+        found = self.arithmetic.number(scale) if rounded else self.arithmetic.near(scale)
+        return Enclosures(np.broadcast_to(found.low, (n,)), np.broadcast_to(found.high, (n,)))
 
     def _by_class(self, masks: Sequence[NDArray[np.bool_]], values: Sequence[Fraction]) -> Floats:
         found = np.zeros(self._n)
@@ -258,8 +273,8 @@ class StructureBounds:
             stacked = Enclosures(np.stack([q.low for q in terms], -1), np.stack([q.high for q in terms], -1))
             rows = Enclosures(np.stack([k.low for k in keys], -2), np.stack([k.high for k in keys], -2))
             scores = arithmetic.matmul(stacked, rows)
-            scale = self._scale[i : i + 1]
-            logits = arithmetic.multiply(Enclosures(scores.low[:, 0], scores.high[:, 0]), Enclosures(scale, scale))
+            scale = arithmetic.rows(self._scale, slice(i, i + 1))
+            logits = arithmetic.multiply(Enclosures(scores.low[:, 0], scores.high[:, 0]), scale)
             seen = slice(0, last + 1) if head.mask is not Mask.PAST else slice(last, n)
             low, high, here = logits.low[:, seen], logits.high[:, seen], there[:, seen]
             if not head.rightmost:
@@ -282,7 +297,8 @@ class StructureBounds:
             yield n - 1, n - 1
             return
         parts = [array[0] for query in queries for array in (query.low, query.high)]
-        distinct, inverse = np.unique(np.stack([*parts, self._scale]), axis=1, return_inverse=True)
+        parts += [self._scale.low, self._scale.high]
+        distinct, inverse = np.unique(np.stack(parts), axis=1, return_inverse=True)
         for number in range(distinct.shape[1]):
             places = np.flatnonzero(inverse.ravel() == number)
             yield int(places[-1]), int(places[0] if mask is Mask.PAST else n - 1 if mask is Mask.NONE else places[-1])
@@ -354,12 +370,12 @@ class StructureBounds:
         """What is read at least and at most, over all winners."""
         u, inner = self.form.unit, (self.accumulate or self.form).unit
         steps = every.large * inner
-        grown = every.small * np.exp(np.minimum(every.count * inner * 1.01, 700.0))
+        grown = every.small * np.exp(np.minimum(2 * every.count * inner, 700.0)) * (1 + 2 * u) * SLACK
         room = np.where(steps < 1, 1 - steps, np.nan)
         off = (steps + grown) / room
         share = wrong.total / (1 + wrong.total)
         most = (1 + 4 * u) / np.where(off < 1, 1 - off, np.nan)  # of all weights together, where exact it is 1
-        lost = (every.count + 1) * self.form.least
+        lost = (every.count + 1) * self.form.least * np.exp(np.minimum(every.count * inner, 700.0))
         alone = every.count == 0
         if bit:
             low = (1 - share) * (1 - 4 * u) / (1 + off) - (steps * most + grown * most) / room - lost
@@ -390,14 +406,17 @@ class StructureBounds:
         inner, u = self.accumulate or self.form, (self.accumulate or self.form).unit
         # The denominator: ones, whose partial sums are numbers of the format up to 2^p.
         grown = np.where(sizes <= 2.0**inner.digits, 1.0, (1 - u) ** -sizes)
+        grown = np.where(sizes <= 2.0**self.form.digits, grown, grown / (1 - self.form.unit))
         share_low, share_high = self.form.round(1 / (sizes * grown)), self.form.round(1 / (sizes / grown))
         bound = np.maximum(positive, negative) * share_high
-        off = bound * ((1 - u) ** -sizes - 1) * SLACK + 2 * sizes * self.form.least
-        off = np.where(sizes <= 1, 0.0, off)
+        steps = (1 - u) ** -(sizes + 2)
+        off = bound * (steps - 1) * SLACK + 2 * sizes * self.form.least * steps
+        alone = (sizes <= 1) & (np.abs(order) == np.abs(order).round()) & (np.abs(order) <= 1)  # 1 times 0, 1 or -1
+        off = np.where(alone, 0.0, off)
         corners = sums * share_low, sums * share_high
         low = self.form.round(np.minimum(*corners) - off)
         high = self.form.round(np.maximum(*corners) + off)
-        factor, added = nearest_float(weight), nearest_float(bias)
+        factor, added = float(self.form.round(np.array(nearest_float(weight)))), nearest_float(bias)
         ends = factor * low, factor * high
         z_low = self.form.round(self.form.round(np.minimum(*ends)) + self.form.round(np.array(added)))
         z_high = self.form.round(self.form.round(np.maximum(*ends)) + self.form.round(np.array(added)))
@@ -420,12 +439,14 @@ def hold_demands(demands: Mapping[Demand, None], reads: Reads, form: NumberForma
         for coordinate, weight, bit in demand.bits:
             ends = [nearest_float(weight) * end for end in reads[coordinate][bit]]
             low, high, sizes = low + min(ends), high + max(ends), sizes + max(map(abs, ends))
-        u, k = form.unit, demand.terms
+        u, k = form.unit, demand.terms + 2
         # A product by a power of two is exact, and adding a bias to it one rounding, which does not cross 0 or 1.
-        once = k <= 2 and all(_power_of_two(weight) for _, weight, _ in demand.bits)
+        once = demand.terms <= 2 and all(_power_of_two(weight) for _, weight, _ in demand.bits)
         off = 0.0 if once else (k * u / (1 - k * u) if k * u < 1 else inf) * sizes
-        off = off * SLACK + 1e-12
-        if (low - off < 1) if demand.result else (high + off > 0):
+        # What products lose next to the least number of the format.
+        off = off * SLACK + 1e-12 + (0.0 if all(abs(w) >= 1 for _, w, _ in demand.bits) and once else k * form.least)
+        largest = max(sizes, *(abs(float(weight)) for _, weight, _ in demand.bits))
+        if not 2 * largest <= form.largest or ((low - off < 1) if demand.result else (high + off > 0)):
             coordinate = demand.bits[0][0]
             raise NotEnclosed(f"{demand.what} may be other than {demand.result}", demand.layer, None, coordinate)
 
@@ -449,6 +470,11 @@ def hold_to(structure: Structure, form: NumberFormat, accumulate: NumberFormat |
     with np.errstate(all="ignore"):
         for n in range(max(1, last - 1), last + 1):
             bounds.marks(n, True)
+    sizes = [_largest_value(structure, function, last, False) for _, function in structure.model.encodings]
+    if structure.model.heads:
+        sizes.append(_largest_inverse(structure, last))
+    if not all(size <= form.largest for size in sizes):
+        raise NotEnclosed("a position encoding, or 1/temperature, may be beyond the format")
     reads = {head.out: _analytic(structure, head, form, last) for head in structure.heads}
     hold_demands(structure.demands, reads, form)
 
@@ -459,20 +485,27 @@ def _analytic(
     """What a head reads where it should read 0, and where it should read 1, at every length up to `last`."""
     u, slack = form.unit, 1.01
     varying = [max(abs(float(one.key[row])) for one in head.types) for row in range(len(head.keys))]
-    sizes, steps = 0.0, 0
+    scale, sizes, lost, steps = _largest_inverse(structure, last), 0.0, 0.0, 0
     for query, key, more in zip(head.queries, head.keys, varying, strict=True):
-        sizes += _size_of(structure, query, last) * (_size_of(structure, key, last) + more)
-        steps = max(steps, len(query) + len(key) + 5)
-    sizes *= _largest_inverse(structure, last)
+        left, right = _size_of(structure, query, last), _size_of(structure, key, last) + more
+        sizes += left * right
+        # What is lost next to the least number: of a weight, of an encoding, of a product; then of the scores.
+        parts = [sum(1 + abs(float(w)) + _size_of(structure, ((k, 1),), last) for k, w in one) for one in (query, key)]
+        lost += parts[0] * right + parts[1] * left + parts[0] * parts[1] * form.least + 1
+        steps = max(steps, len(query) + len(key) + 6)
     steps += len(head.queries) + 3
-    tiny = 10 * steps * form.least * (1 + sizes) ** 2
+    tiny = form.least * (lost * (1 + scale) + sizes + 1) * (1 + u) ** steps
+    sizes *= scale
     delta = sizes * ((1 + u) ** steps - 1) * slack + tiny
-    if not 2 * (sizes + delta) <= form.largest or (last + 1) * u * 4 >= 1 or head.error >= 0.5:
+    if not 2 * (sizes + delta) * max(1.0, 1 / scale) <= form.largest or (last + 1) * u * 4 >= 1 or head.error >= 0.5:
         raise NotEnclosed(f"the logits of head {head.name} may be too large", head.layer, head.name)
-    spread = 2 * delta - form.vanishing * 2 * u
-    weight = head.error / (1 - head.error) * exp(min(spread, 700.0)) * (1 + 4 * u) ** 2 * slack + 3 * last * form.least
+    spread = 2 * delta * (1 + u) - form.vanishing * 2 * u
+    least = head.error / (1 - head.error) * exp(min(spread, 700.0)) * slack
+    weight = least * (1 + 4 * u) / (1 - 4 * u) + 3 * last * form.least
+    if weight >= 1 and len({one.value for one in head.types}) > 1:  # else a right position has the largest logit
+        raise NotEnclosed(f"the logits of head {head.name} may be off too far", head.layer, head.name)
     share, factor = weight / (1 + weight), ((1 + u) / (1 - u)) ** (last + 3) * SLACK
-    lost = (last + 1) * form.least
+    lost = (last + 1) * form.least * factor
     return (0.0, share * factor + lost), ((1 - share) / factor - lost, factor)
 
 
@@ -496,6 +529,8 @@ def _largest_inverse(structure: Structure, last: int) -> float:
 def _largest_value(structure: Structure, function: Any, last: int, inverse: bool) -> float:
     """The largest size of a function, or of 1 over it, at positions and lengths up to `last`."""
     names, all_of_them = function.variables, np.arange(1, last + 1)
+    if isinstance(function, PredicateColumn) and not inverse:
+        return 1.0
     if len(names) < 2:
         values = float_values(function, all_of_them, all_of_them, inverse)
         if values is not None:

@@ -47,7 +47,12 @@ def _quotient(tree: Expression, names: dict[str, Floats]) -> Quotient | None:
             return 1 - 2 * (names[name] % 2), one
         case Operation("^", base, Constant(power)) if power <= 8:
             found = _quotient(base, names)
-            return None if found is None else _held(found[0] ** power, found[1] ** power)
+            if found is None:
+                return None
+            above, below = one, one
+            for _ in range(power):  # a library's powers need not be exact
+                above, below = above * found[0], below * found[1]
+            return _held(above, below)
         case Operation("+" | "-" | "*" | "/" as op, left, right):
             pair = _quotient(left, names), _quotient(right, names)
             if pair[0] is None or pair[1] is None:
@@ -57,10 +62,11 @@ def _quotient(tree: Expression, names: dict[str, Floats]) -> Quotient | None:
                 return _held(a * c, b * d)
             if op == "/":
                 return _held(a * d, b * c)
-            return _held(a * d + c * b if op == "+" else a * d - c * b, b * d)
+            parts = _held(a * d, c * b)  # they may be large where their difference is not
+            return None if parts is None else _held(parts[0] + (parts[1] if op == "+" else -parts[1]), b * d)
     return None
 
 
 def _held(above: Floats, below: Floats) -> Quotient | None:
-    """Both, if float64 holds them (every product and sum on the way was smaller, or is not exact and as large)."""
+    """Both, if they are so small that float64 holds them and what they are made of."""
     return (above, below) if max(np.abs(above).max(), np.abs(below).max()) < EXACT / 4 else None

@@ -7,7 +7,10 @@ are not 0, in any order, its products rounded or fused, is off by at most k u/(1
 unless all partial sums are numbers of the format, where it is exact; exp is within two units in the last place at its
 rounded argument, 1 at 0, at most 1 below, and 0 where it is below e^-2 times the least number of the format.
 
-With `accumulate` sums are accumulated in that wider format, and rounded once at their end.
+With `accumulate` sums are accumulated in that wider format, and rounded once more at their end. Without it `Enclosed`
+holds for sums that are accumulated in the format, and for those that are accumulated in float32.
+
+A number that is infinite or none stays so when it is multiplied by 0: nothing that reads it is known.
 """
 
 from __future__ import annotations
@@ -21,13 +24,15 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.formats.numbers import Floats, NumberFormat
-from hardsim.lang.reals import RealNumber
+from hardsim.formats.numbers import FORMATS, Floats, NumberFormat
+from hardsim.lang.reals import Real, RealNumber
 from hardsim.network.numbers import Mask
 from hardsim.run.float_rows import Views
 from hardsim.writing.layout import EMBEDDING, POSITIONS, UNEMBEDDING, UNEMBEDDING_BIAS, ExportLayout, nearest_float
 
 T = TypeVar("T")
+CAP = "mlp.cap"
+"""The array of what hidden units are cut off at: 1 or infinity, numbers of every format or not rounded."""
 ROOT = math.sqrt(0.5)
 _erf = np.vectorize(math.erf, otypes=[np.float64])
 ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {
@@ -40,6 +45,10 @@ MINIMA = {"gelu": (-0.7517916, -0.16998), "gelu_new": (-0.7524614, -0.17005), "s
 `activated` in every format but float32, where it widens the enclosure by less than 10^-5."""
 MOST_SORTED = 2**23
 """Terms of sums that are sorted by size together."""
+DOUBLE, NEARLY = 2.0**-52, 2.0**-48
+"""What an operation of float64, and a few on numbers that are irrational, are off by at most, relatively."""
+WIDE = FORMATS["float32"]
+"""In what libraries accumulate."""
 SLACK = 1 + 2.0**-40
 """Times a bound that was computed in float64, in a few thousand operations: it is one again."""
 
@@ -49,6 +58,12 @@ class FormatArithmetic(Protocol[T]):
 
     def number(self, exact: Floats) -> T:
         """Numbers of float64, rounded once."""
+
+    def near(self, found: Floats) -> T:
+        """Numbers of which float64 has all but the last places, rounded once."""
+
+    def scalar(self, exact: float) -> T:
+        """A number of Python, which is rounded with what it is added to, or before."""
 
     def add(self, x: T, y: T) -> T:
         """x + y."""
@@ -74,7 +89,7 @@ class FormatArithmetic(Protocol[T]):
     def powers(self, x: T, top: T) -> T:
         """exp(x - top), the difference rounded, where top is the largest of the row."""
 
-    def hidden(self, z: T, cap: T) -> T:
+    def hidden(self, z: T, cap: Floats) -> T:
         """min(max(z, 0), cap)."""
 
     def activated(self, kind: str, z: T) -> T:
@@ -104,6 +119,14 @@ class Emulated:
         """Numbers of float64, rounded once."""
         return self.form.round(exact)
 
+    def near(self, found: Floats) -> Floats:
+        """Numbers of which float64 has all but the last places, rounded once."""
+        return self.form.round(found)
+
+    def scalar(self, exact: float) -> Floats:
+        """A number of Python, not rounded before it is added."""
+        return np.array([exact])
+
     def add(self, x: Floats, y: Floats) -> Floats:
         """x + y."""
         return self.form.round(x + y)
@@ -122,7 +145,8 @@ class Emulated:
         found = np.zeros((*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), x.shape[-2], y.shape[-1]))
         for k in range(x.shape[-1]):
             column, row = x[..., :, k, None], y[..., None, k, :]
-            if row.any() and column.any():
+            # What is 0 adds nothing, unless it meets what is infinite or no number.
+            if (row.any() and column.any()) or not (np.isfinite(row).all() and np.isfinite(column).all()):
                 found = inner.round(found + inner.round(column * row))
         return self.form.round(found)
 
@@ -186,6 +210,11 @@ class Enclosures:
         """The largest absolute value."""
         return np.maximum(np.abs(self.low), np.abs(self.high))
 
+    @property
+    def known(self) -> bool:
+        """Whether all of them are known, and finite."""
+        return bool(np.isfinite(self.low).all() and np.isfinite(self.high).all())
+
 
 @dataclass(frozen=True)
 class Enclosed:
@@ -209,6 +238,16 @@ class Enclosed:
         """Numbers of float64, rounded once."""
         return self._ends(exact, exact)
 
+    def near(self, found: Floats) -> Enclosures:
+        """Numbers of which float64 has all but the last places, rounded once."""
+        off = np.abs(found) * NEARLY
+        return self._ends(found - off, found + off)
+
+    def scalar(self, exact: float) -> Enclosures:
+        """A number of Python, which is rounded with what it is added to, or before."""
+        ends = np.array([exact]), self.form.round(np.array([exact]))
+        return Enclosures(np.minimum(*ends), np.maximum(*ends))
+
     def add(self, x: Enclosures, y: Enclosures) -> Enclosures:
         """x + y."""
         return self._ends(x.low + y.low, x.high + y.high)
@@ -228,11 +267,11 @@ class Enclosed:
         shape = (*np.broadcast_shapes(x.low.shape[:-2], y.low.shape[:-2]), x.low.shape[-2], y.low.shape[-1])
         low, high, inner = np.zeros(shape), np.zeros(shape), self.accumulate or self.form
         quantum, rounds = np.full(shape, np.inf), np.zeros(shape, dtype=np.bool_)
-        parts: list[Floats] = []
+        tiny, parts = np.zeros(shape), list[Floats]()
         for k in range(x.low.shape[-1]):
             one = Enclosures(x.low[..., :, k, None], x.high[..., :, k, None])
             other = Enclosures(y.low[..., None, k, :], y.high[..., None, k, :])
-            if not (other.size.any() and one.size.any()):
+            if not (other.size.any() and one.size.any()) and one.known and other.known:
                 continue
             corners = np.broadcast_arrays(
                 one.low * other.low, one.low * other.high, one.high * other.low, one.high * other.high
@@ -245,8 +284,11 @@ class Enclosed:
             unit = np.where(size == 0, np.inf, np.where(fixed, _quantum(most), 0.0))
             quantum = np.minimum(quantum, unit)
             held = (size <= unit * 2.0**inner.digits) & (unit >= inner.least)
-            rounds |= ~(held | _power(one) | _power(other))
-        return self._summed(low, high, parts, quantum, rounds)
+            power = _power(one) | _power(other)
+            rounds |= ~(held | power)
+            # A power of two below 1 can take digits from what is next to the least number.
+            tiny = tiny + (power & ~held & (size > 0))
+        return self._summed(low, high, parts, quantum, rounds, tiny)
 
     def total(self, x: Enclosures) -> Enclosures:
         """The sum over the last axis, in any order."""
@@ -254,20 +296,27 @@ class Enclosed:
         exact = x.low == x.high
         quantum = np.where(size == 0, np.inf, np.where(exact, _quantum(x.high), 0.0)).min(axis=-1, keepdims=True)
         low, high = (part.sum(axis=-1, keepdims=True) for part in (x.low, x.high))
-        parts = [size[..., k, None] for k in range(size.shape[-1])]
-        found = self._summed(low, high, parts, quantum, np.zeros(low.shape, dtype=np.bool_))
+        parts, nothing = [size[..., k, None] for k in range(size.shape[-1])], np.zeros(low.shape)
+        found = self._summed(low, high, parts, quantum, nothing.astype(np.bool_), nothing)
         # What is added to a number, and is not negative, does not make it less.
         least = np.where((x.low >= 0).all(axis=-1, keepdims=True), x.low.max(axis=-1, keepdims=True), -np.inf)
         return Enclosures(np.maximum(found.low, least), found.high)
 
     def _summed(
-        self, low: Floats, high: Floats, parts: Sequence[Floats], quantum: Floats, rounds: NDArray[np.bool_]
+        self,
+        low: Floats,
+        high: Floats,
+        parts: Sequence[Floats],
+        quantum: Floats,
+        rounds: NDArray[np.bool_],
+        tiny: Floats,
     ) -> Enclosures:
         """Sums of terms of these sizes, all of which are multiples of a quantum; `rounds` says whether one of the
-        products may have to be rounded.
+        products may have to be rounded, `tiny` how many products may lose digits next to the least number alone.
 
         One term, and two whose products are exact, are rounded once. Where the terms are multiples of a power of two of
-        which the format holds the sum of their sizes, every partial sum in every order is a number of the format."""
+        which the format holds the sum of their sizes, every partial sum in every order is a number of the format. Where
+        the sum of their sizes is beyond the format some order may be beyond it too, whatever the sum."""
         inner = self.accumulate or self.form
         sizes: Floats = sum(parts, np.zeros(low.shape))
         terms: Floats = sum(((part > 0).astype(np.float64) for part in parts), np.zeros(low.shape))
@@ -275,11 +324,22 @@ class Enclosed:
         once = (terms <= 1) | ((terms <= 2) & ~rounds)
         steps = np.maximum(terms - 1, 0) + rounds
         gamma = steps * inner.unit / np.where(steps * inner.unit < 1, 1 - steps * inner.unit, np.nan)
-        off = np.fmin(gamma * sizes, self._apart(parts, sizes, terms, rounds))
         # The last part is what this computation in float64 is off by.
-        off = (off + 2 * terms * inner.least) * SLACK + np.where(terms > 2, sizes * (SLACK - 1), 0.0)
-        off = np.where(whole | once, 0.0, off)
-        return self._ends(low - off, high + off)
+        off = (
+            np.fmin(gamma * sizes, self._apart(parts, sizes, terms, rounds)) + 2 * terms * inner.least
+        ) * SLACK + sizes * (terms + 2) * DOUBLE
+        off = np.where(once, np.where((tiny > 0) & (terms > 1), tiny * inner.least + 4 * sizes * DOUBLE, 0.0), off)
+        off = np.where(whole, 0.0, off)
+        beyond = ~(sizes * (1 + np.where(once | whole, 0.0, gamma)) <= inner.largest) & (terms > 1)
+        low, high = np.where(beyond, np.nan, low - off), np.where(beyond, np.nan, high + off)
+        if inner.digits >= WIDE.digits and self.accumulate is None:
+            return self._ends(low, high)
+        # Rounded twice where sums are accumulated in a wider format: next to the middle of two numbers that differs.
+        twice = self._ends(WIDE.round(low), WIDE.round(high))
+        if self.accumulate is not None:
+            return twice
+        direct = self._ends(low, high)
+        return Enclosures(np.minimum(direct.low, twice.low), np.maximum(direct.high, twice.high))
 
     def _apart(self, parts: Sequence[Floats], sizes: Floats, terms: Floats, rounds: NDArray[np.bool_]) -> Floats:
         """What sums are off by at most where few terms are large: see `bounds`, whose argument holds for terms of both
@@ -314,7 +374,11 @@ class Enclosed:
         others = np.where(x.high >= top.low, 1, 0).sum(axis=-1, keepdims=True)
         low = np.where((others == 1) & (x.high >= top.low), 0.0, low)
         first, last = np.exp(low), np.exp(high)
-        first = np.where(low >= 0, 1.0, np.maximum(first - 2 * self.form.spacing(first), 0.0))
+        # Two units less are least at the lower end, or at the next power of two, where units are twice as large.
+        step = self.form.spacing(first)
+        above = np.ldexp(1.0, np.frexp(first)[1])
+        least = np.minimum(first - 2 * step, np.where(above <= last, above - 4 * step, first))
+        first = np.where(low >= 0, 1.0, np.maximum(least, 0.0))
         last = np.where(high >= 0, 1.0, np.minimum(last + 2 * self.form.spacing(last), 1.0))
         gone = self.form.vanishing
         unknown = np.isnan(low) | np.isnan(high) | ~np.isfinite(np.where(left_out, 0.0, low))
@@ -322,9 +386,9 @@ class Enclosed:
         last = np.where(high < gone, 0.0, self.form.round(last))
         return Enclosures(np.where(unknown, np.nan, first), np.where(unknown, np.nan, last))
 
-    def hidden(self, z: Enclosures, cap: Enclosures) -> Enclosures:
+    def hidden(self, z: Enclosures, cap: Floats) -> Enclosures:
         """min(max(z, 0), cap)."""
-        return Enclosures(np.minimum(np.maximum(z.low, 0), cap.low), np.minimum(np.maximum(z.high, 0), cap.high))
+        return Enclosures(np.minimum(np.maximum(z.low, 0), cap), np.minimum(np.maximum(z.high, 0), cap))
 
     def activated(self, kind: str, z: Enclosures) -> Enclosures:
         """gelu, gelu_new or silu, which fall to a minimum below 0 and grow from there on, computed to 4u |z|."""
@@ -383,17 +447,21 @@ class FormatPass(Generic[T]):
 
     def __post_init__(self) -> None:
         self._length = -1
-        self._arrays = {name: self.arithmetic.number(array) for name, array in self.layout.arrays.items()}
+        arrays = self.layout.arrays.items()
+        self._arrays = {name: self.arithmetic.number(array) for name, array in arrays if not name.endswith(CAP)}
+        self._caps = {name: array for name, array in arrays if name.endswith(CAP)}
 
     def prepare(self, n: int) -> None:
         """What words of n symbols have in common: encodings, scales and masks."""
         if n == self._length:
             return
         layout, m = self.layout, n + self.layout.fixed
-        encoding = np.zeros((m, layout.dimension))
+        encoding, rational = np.zeros((m, layout.dimension)), True
         for place, values in layout.encoded(n):
             encoding[:, place] = list(map(nearest_float, values))
-        self._encoding = self.arithmetic.number(encoding) if layout.encoded_by else None
+            rational = rational and not any(isinstance(value, Real) for value in values)
+        rounded = self.arithmetic.number if rational else self.arithmetic.near
+        self._encoding = rounded(encoding) if layout.encoded_by else None
         self._scales = list(map(self._scale, layout.scaled(n)))
         bos = bool(layout.description["bos"])
         heads = [head for layer in layout.description["layers"] for head in layer["heads"]]
@@ -402,7 +470,9 @@ class FormatPass(Generic[T]):
         self._length = n
 
     def _scale(self, values: Sequence[RealNumber]) -> T:
-        return self.arithmetic.number(np.array(list(map(nearest_float, values)))[:, None])
+        irrational = any(isinstance(value, Real) for value in values)
+        rounded = self.arithmetic.near if irrational else self.arithmetic.number
+        return rounded(np.array(list(map(nearest_float, values)))[:, None])
 
     def outputs(self, tokens: NDArray[Any]) -> T:
         """The outputs of words of one length, (words, tokens that are read, outputs), from what they are read as."""
@@ -451,7 +521,7 @@ class FormatPass(Generic[T]):
             if told["mlp"] in ACTIVATIONS:
                 hidden = arithmetic.activated(told["mlp"], z)
             else:
-                hidden = arithmetic.hidden(z, self._arrays[f"{prefix}mlp.cap"])
+                hidden = arithmetic.hidden(z, self._caps[f"{prefix}{CAP}"])
             x = arithmetic.add(x, arithmetic.matmul(hidden, self._arrays[f"{prefix}mlp.w_out"]))
             x = self._plus(x, f"{prefix}mlp.b_out")
             x = self._norm(*norm, x) if after else x
@@ -478,7 +548,7 @@ class FormatPass(Generic[T]):
             mean = arithmetic.divide(arithmetic.total(x), d)
             x = arithmetic.add(x, arithmetic.multiply(mean, arithmetic.number(np.array([-1.0]))))
         square = arithmetic.divide(arithmetic.total(arithmetic.square(x)), d)
-        epsilon = arithmetic.number(np.array([nearest_float(Fraction(told["epsilon"]))]))
+        epsilon = arithmetic.scalar(nearest_float(Fraction(told["epsilon"])))
         x = arithmetic.divide(x, arithmetic.monotone(np.sqrt, arithmetic.add(square, epsilon), 0))
         if f"{prefix}weight" in self._arrays:
             x = arithmetic.multiply(x, self._arrays[f"{prefix}weight"])

@@ -113,6 +113,8 @@ class Structure:
     marks: list[tuple[int, str, int, HiddenUnit]] = field(default_factory=list)
     """The clips that read such a mean: layer, what, the coordinate, the unit."""
     sums: list[ExactSum] = field(default_factory=list)
+    numbers: dict[Fraction, str] = field(default_factory=dict)
+    """What the format must hold besides, one by one: weights, biases and values of exact coordinates."""
     static: dict[int, tuple[Fraction, ...]] = field(default_factory=dict)
     """By coordinate that is a number in every class, that number."""
     causal: bool = False
@@ -131,22 +133,22 @@ def structure_of(model: Transformer, program: Program, layout: ExportLayout, cor
     classes = Classes(0, one_for_all(model, program, None))
     state = State(model, program, GeneralFacts(classes, model.alphabet))
     found = Structure(model, layout, classes, causal=one_for_all(model, program, None))
+    lettered = {column for _, column, _ in model.embedding.entries}
+    if lettered & layout.encoded_by.keys():
+        raise NotProved("a coordinate has both letters and a position encoding")
     errors = {head.name: head.argument.error for head in general.heads if head.argument is not None}
     for number, (own, layer) in enumerate(zip(model.layers, program.layers, strict=True)):
         argument = Argument(partial(_captured, found, errors, number), _counts, _counts, _counts, _counts)
         for plan, head in zip(own.heads, layer.heads, strict=True):
-            if plan.values[0][0] in found.layout.encoded_by:
-                raise NotProved("a head writes to a position encoding")
             attend(state, plan, head, argument)
             if head.uniform:
                 _mean(found, state, number, head, *plan.values[0])
         for place, coordinate, value in state.pending:
             place[coordinate] = value
         state.pending.clear()
-        for unit in own.ffn.units:
-            _unit(found, state, number, unit)
+        units = [(unit, _unit(found, state, number, unit)) for unit in own.ffn.units]
         feed_forward(state, own.ffn, layer, argument.margins)
-        _written(found, state, own.ffn)
+        _written(found, state, own.ffn, units)
     return found
 
 
@@ -168,7 +170,10 @@ def _captured(found: Structure, general: Mapping[str, float], layer: int, task: 
             types.setdefault((kind.key, kind.selected, kind.value), set()).add(place)
     for row, (_, key) in enumerate(plan.scores):
         fixed = dict(keys[row])
-        _hold_exact(found, state, f"the key of head {plan.name}", [term for term in key if term[0] not in fixed], 0)
+        varying = [term for term in key if term[0] not in fixed]
+        if len(varying) > 1:  # one is a term of the sum; of more the order would matter
+            raise NotProved(f"a key of head {task.head.name} reads several coordinates that depend on the word")
+        _hold_exact(found, state, f"the key of head {plan.name}", varying, 0)
     (out, form), number = plan.values[0], [head.name for head in found.model.heads].index(plan.name)
     _hold_exact(found, state, f"the value of head {plan.name}", form, 0)
     for terms in (*(query for query, _ in plan.scores), *keys):
@@ -193,12 +198,17 @@ def _captured(found: Structure, general: Mapping[str, float], layer: int, task: 
 
 
 def _keep(found: Structure, state: State, coordinate: int) -> None:
-    """Keep the numbers of a coordinate that is the same for every word, unless it is a position encoding alone."""
+    """Keep the numbers of a coordinate that is the same for every word, unless it is a position encoding."""
     if coordinate in found.layout.encoded_by:
-        if any(column == coordinate for _, column, _ in found.model.embedding.entries):
-            raise NotProved("a coordinate has both letters and a position encoding")
         return
+    _hold_no_mean(found, coordinate)
     found.static[coordinate] = tuple(_numbers(state, coordinate))
+
+
+def _hold_no_mean(found: Structure, coordinate: int) -> None:
+    """A mean is exact over the real numbers alone."""
+    if any(mean.out == coordinate for mean in found.means):
+        raise NotProved(f"the mean '{found.model.coordinates[coordinate]}' is read by a head, or beside other things")
 
 
 def _numbers(state: State, coordinate: int) -> list[Fraction]:
@@ -212,14 +222,16 @@ def _numbers(state: State, coordinate: int) -> list[Fraction]:
     return [Fraction(value) for value in values]
 
 
-def _size(state: State, coordinate: int, what: str) -> tuple[Fraction, Fraction]:
+def _size(found: Structure, state: State, coordinate: int, what: str) -> tuple[Fraction, Fraction]:
     """The largest size of an exact coordinate, and a power of two of which all its values are multiples."""
+    _hold_no_mean(found, coordinate)
     values = {value for number in set(state.exact_of(coordinate, what).soft) for value in state.diagrams.values(number)}
     if not all(isinstance(value, int | Fraction) for value in values):
         raise NotProved(
             f"{what} reads the coordinate '{state.model.coordinates[coordinate]}', a function of the position"
         )
     exact = [Fraction(value) for value in values]
+    found.numbers.update(dict.fromkeys(exact, f"the coordinate '{state.model.coordinates[coordinate]}'"))
     return max(map(abs, exact), default=Fraction(0)), min(map(_quantum, exact), default=Fraction(0))
 
 
@@ -237,8 +249,9 @@ def _hold_exact(
 ) -> None:
     """Ask that a form of exact coordinates is computed exactly."""
     sizes, quantum = abs(Fraction(bias)), _quantum(bias)
+    found.numbers.update(dict.fromkeys((Fraction(bias), *(Fraction(weight) for _, weight in form)), what))
     for coordinate, weight in form:
-        size, unit = _size(state, coordinate, what)
+        size, unit = _size(found, state, coordinate, what)
         sizes, quantum = sizes + abs(Fraction(weight)) * size, min(quantum, _quantum(weight) * unit)
     found.sums.append(ExactSum(what, sizes, quantum))
 
@@ -253,7 +266,8 @@ def _mean(found: Structure, state: State, layer: int, head: Head, out: int, form
     if not all(isinstance(value, int | Fraction) for value in values):
         raise NotProved(f"{what} is a function of the position")
     if any(coordinate in found.layout.encoded_by for coordinate, _ in form):
-        exact = all(value in (0, 1, -1) for value in values)  # (-1)^i, which every format holds
+        # (-1)^i, which every format holds
+        exact = all(value in (0, 1, -1) for value in values) and all(weight in (1, -1) for _, weight in form)
         if not exact or len(form) > 1:
             raise NotProved(f"{what} is computed from encodings")
     else:
@@ -265,8 +279,8 @@ def _mean(found: Structure, state: State, layer: int, head: Head, out: int, form
     found.means.append(MeanFound(head.name, layer, out, head.mask, tuple(map(Fraction, values))))
 
 
-def _unit(found: Structure, state: State, layer: int, unit: HiddenUnit) -> None:
-    """What a clip needs."""
+def _unit(found: Structure, state: State, layer: int, unit: HiddenUnit) -> Fraction:
+    """What a clip needs; and a power of two of which all that it computes are multiples."""
     names = state.model.coordinates
     what = f"the clip that writes '{names[unit.outs[0][0]]}'"
     means = {mean.out for mean in found.means}
@@ -274,14 +288,15 @@ def _unit(found: Structure, state: State, layer: int, unit: HiddenUnit) -> None:
         if len(unit.form) > 1:
             raise NotProved(f"{what} reads a mean together with something else")
         found.marks.append((layer, what, unit.form[0][0], unit))
-        return
+        return Fraction(1)
     read = [(coordinate, weight) for coordinate, weight in unit.form if coordinate in state.attended]
     rest = tuple((coordinate, weight) for coordinate, weight in unit.form if coordinate not in state.attended)
     if not read:
         _hold_exact(found, state, what, rest, unit.bias)
-        return
+        values = {v for number in set(state.soft(rest, unit.bias, what)) for v in state.diagrams.values(number)}
+        return min((_quantum(clip(Fraction(value))) for value in values), default=Fraction(1))
     heads = [state.attended[coordinate] for coordinate, _ in read]
-    beside = [abs(Fraction(w)) * _size(state, k, what)[0] for k, w in rest]
+    beside = [abs(Fraction(w)) * _size(found, state, k, what)[0] for k, w in rest]
     sizes = sum(beside, abs(Fraction(unit.bias)))
     terms = len(unit.form) + bool(unit.bias)
     _hold_exact(found, state, f"what {what} reads besides heads", rest, unit.bias)
@@ -297,14 +312,18 @@ def _unit(found: Structure, state: State, layer: int, unit: HiddenUnit) -> None:
             asked = tuple((k, Fraction(w), int(bit)) for (k, w), bit in zip(read, held, strict=True))
             demand = Demand(layer, what, Fraction(value), sizes, terms, asked, int(total))
             found.demands[demand] = None
+    return Fraction(1)
 
 
-def _written(found: Structure, state: State, ffn: FeedForward) -> None:
-    """What the units of a layer add to a coordinate must be exact too."""
+def _written(found: Structure, state: State, ffn: FeedForward, units: Sequence[tuple[HiddenUnit, Fraction]]) -> None:
+    """What the units of a layer add to a coordinate must be exact too; each computes multiples of a power of two."""
     sizes: dict[int, list[Fraction]] = {out: [abs(Fraction(bias)), _quantum(bias)] for out, bias in ffn.biases}
-    for unit in ffn.units:
+    weights = [Fraction(bias) for _, bias in ffn.biases]
+    for unit, quantum in units:
         for out, weight in unit.outs:
             held = sizes.setdefault(out, [Fraction(0), _quantum(0)])
-            held[0], held[1] = held[0] + abs(Fraction(weight)), min(held[1], _quantum(weight))
+            held[0], held[1] = held[0] + abs(Fraction(weight)), min(held[1], _quantum(weight) * quantum)
+            weights.append(Fraction(weight))
+    found.numbers.update(dict.fromkeys(weights, "a weight of the hidden units"))
     for out, (size, quantum) in sizes.items():
         found.sums.append(ExactSum(f"what is written to '{state.model.coordinates[out]}'", size, quantum))
