@@ -51,9 +51,9 @@ STEPS = 12
 """Lengths that are emulated after the first that is not proved, at doubling distances."""
 BACK = 6
 """Lengths that are emulated between the longest without a wrong word and the first with one."""
-WORK = 1.5e8
+WORK = 5e7
 """Pairs of positions, head by head and word by word, that are emulated for one format at most, and as many that are
-enclosed: some ten seconds each."""
+enclosed: some seconds each."""
 ASSUMPTIONS = (
     "the grouping of model.py; round to nearest, ties to even; gradual underflow",
     "weights, position encodings and 1/temperature are rounded to float64, and then to the format",
@@ -335,7 +335,7 @@ class _InFormat:
         return found
 
     def _wrong_at(self, n: int, failure: NotEnclosed | None) -> tuple[Word, Any, Any] | None:
-        cost, least = self._cost(n), self.work - WORK / 3
+        cost, least = self._cost(n), self.work - WORK / 6
         words = list(dict.fromkeys(self._hard(n, None if failure is None else failure.place)))[:MOST_WORDS]
         size = max(1, min(27, CELLS // (n + self.made.layout.fixed) ** 2))
         for start in range(0, len(words), size):

@@ -39,7 +39,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from math import exp, inf
+from math import exp, inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,7 @@ from numpy.typing import NDArray
 
 from hardsim.formats.functions import float_values
 from hardsim.formats.numbers import Floats, NumberFormat
-from hardsim.formats.passes import SLACK, Enclosed, Enclosures
+from hardsim.formats.passes import SLACK, WIDE, Enclosed, Enclosures
 from hardsim.formats.structure import Demand, HeadFound, MeanFound, Structure
 from hardsim.lang.reals import Real
 from hardsim.network.columns import PredicateColumn
@@ -434,21 +434,39 @@ def hold_demands(demands: Mapping[Demand, None], reads: Reads, form: NumberForma
         NotEnclosed: naming one that may not be.
     """
     for demand in demands:
-        low = high = float(demand.rest)
-        sizes = float(demand.sizes)
-        for coordinate, weight, bit in demand.bits:
-            ends = [nearest_float(weight) * end for end in reads[coordinate][bit]]
-            low, high, sizes = low + min(ends), high + max(ends), sizes + max(map(abs, ends))
-        u, k = form.unit, demand.terms + 2
-        # A product by a power of two is exact, and adding a bias to it one rounding, which does not cross 0 or 1.
-        once = demand.terms <= 2 and all(_power_of_two(weight) for _, weight, _ in demand.bits)
-        off = 0.0 if once else (k * u / (1 - k * u) if k * u < 1 else inf) * sizes
-        # What products lose next to the least number of the format.
-        off = off * SLACK + 1e-12 + (0.0 if all(abs(w) >= 1 for _, w, _ in demand.bits) and once else k * form.least)
-        largest = max(sizes, *(abs(float(weight)) for _, weight, _ in demand.bits))
-        if not 2 * largest <= form.largest or ((low - off < 1) if demand.result else (high + off > 0)):
+        low, high = _entered(demand, reads, form)
+        if (low < 1) if demand.result else (high > 0):
             coordinate = demand.bits[0][0]
             raise NotEnclosed(f"{demand.what} may be other than {demand.result}", demand.layer, None, coordinate)
+
+
+def _entered(demand: Demand, reads: Reads, form: NumberFormat) -> tuple[float, float]:
+    """The input of a clip, at least and at most: the product of a row and a column, rounded, and then the bias.
+
+    A head's value times a power of two is exact, and so are the other terms; one such product with one more term, or
+    alone, is rounded once. A sum of more terms is off by at most (k - 1) u/(1 - (k - 1) u) times their sizes, in any
+    order, of which one unit more where products are rounded. The bias is added with one rounding."""
+    low = high = float(demand.rest)
+    sizes = float(demand.sizes)
+    for coordinate, weight, bit in demand.bits:
+        ends = [nearest_float(weight) * end for end in reads[coordinate][bit]]
+        low, high, sizes = low + min(ends), high + max(ends), sizes + max(map(abs, ends))
+    exact = all(_power_of_two(weight) for _, weight, _ in demand.bits)
+    count, added = demand.terms + len(demand.bits), nearest_float(demand.bias)
+    steps = (0 if count <= 2 and exact else count - 1 + (not exact)) * form.unit
+    # What products lose next to the least number of the format, besides.
+    lost = 0.0 if exact and all(abs(w) >= 1 for _, w, _ in demand.bits) else count * form.least
+    off = (steps / (1 - steps) if steps < 1 else inf) * sizes * SLACK + 1e-12 + lost
+    largest = max(sizes, abs(added), *(abs(float(weight)) for _, weight, _ in demand.bits))
+    if not 4 * largest <= form.largest or not (isfinite(low - off) and isfinite(high + off)):
+        return -inf, inf
+
+    def entered(total: float) -> list[float]:
+        # What is accumulated in a wider format is rounded twice.
+        products = form.round(np.array([total])), form.round(WIDE.round(np.array([total])))
+        return [float(form.round(product + added)[0]) for product in products]
+
+    return min(entered(low - off)), max(entered(high + off))
 
 
 def _power_of_two(value: Fraction) -> bool:

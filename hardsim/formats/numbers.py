@@ -57,9 +57,15 @@ class NumberFormat:
                 return x.astype(np.float32).astype(np.float64)
             if self.name == "float16":
                 return x.astype(np.float16).astype(np.float64)
-            _, exponents = np.frexp(x)
-            quantum = np.ldexp(1.0, np.maximum(exponents, self.least_exponent + 1) - self.digits)
-            found: Floats = np.rint(x / quantum) * quantum
+            # Of the bits of a float64 the last ones are rounded off, ties to even; a carry goes into the exponent.
+            bits, cut = np.ascontiguousarray(x, dtype=np.float64).view(np.uint64), np.uint64(53 - self.digits)
+            one = np.uint64(1)
+            kept = bits + ((bits >> cut) & one) + ((one << (cut - one)) - one)
+            found = ((kept >> cut) << cut).view(np.float64).reshape(np.shape(x))
+            small = np.abs(x) < 2.0**self.least_exponent
+            if small.any():  # multiples of the least number
+                found = np.where(small, np.rint(x / self.least) * self.least, found)
+            found = np.where(np.isfinite(x), found, x)
             beyond = np.abs(found) > self.largest
             if beyond.any():
                 found = np.where(beyond, np.copysign(np.inf, found) if self.infinite else np.nan, found)

@@ -77,14 +77,15 @@ class MeanFound:
 
 @dataclass(frozen=True)
 class Demand:
-    """A clip that reads heads: what it reads of exact inputs, and of each head the bit that it should read, in one
-    case (`classes`), and on which side of (0, 1) its input must then be."""
+    """A clip that reads heads, in one case: the exact terms of its input added up, without the bias, how many of them
+    are not 0, and their sizes added up; of each head the bit that it should read; and the result, 0 or 1."""
 
     layer: int
     what: str
+    bias: Fraction
     rest: Fraction
-    sizes: Fraction
     terms: int
+    sizes: Fraction
     bits: tuple[tuple[int, Fraction, int], ...]
     """Coordinate, coefficient, bit."""
     result: int
@@ -296,22 +297,21 @@ def _unit(found: Structure, state: State, layer: int, unit: HiddenUnit) -> Fract
         values = {v for number in set(state.soft(rest, unit.bias, what)) for v in state.diagrams.values(number)}
         return min((_quantum(clip(Fraction(value))) for value in values), default=Fraction(1))
     heads = [state.attended[coordinate] for coordinate, _ in read]
-    beside = [abs(Fraction(w)) * _size(found, state, k, what)[0] for k, w in rest]
-    sizes = sum(beside, abs(Fraction(unit.bias)))
-    terms = len(unit.form) + bool(unit.bias)
     _hold_exact(found, state, f"what {what} reads besides heads", rest, unit.bias)
-    own = state.soft(rest, unit.bias, what)
-    for site, part in enumerate(own):
+    columns = [state.exact_of(coordinate, what).soft for coordinate, _ in rest]
+    for site in range(len(state.sites)):
         bits = [head.bits[site] for head in heads if isinstance(head, BooleanHead)]
-        for case in state.diagrams.values(state.diagrams.join((part, *bits))):
-            value, *held = case
+        joined = state.diagrams.join([*(column[site] for column in columns), *bits])
+        for case in state.diagrams.values(joined):
+            terms = [Fraction(weight) * value for (_, weight), value in zip(rest, case, strict=False)]
+            held = case[len(rest) :]
             parts = (Fraction(weight) * bit for (_, weight), bit in zip(read, held, strict=True))
-            total = clip(sum(parts, Fraction(value)))
+            total = clip(sum([*terms, *parts], Fraction(unit.bias)))
             if total not in (0, 1):
                 raise NotProved(f"{what} is neither 0 nor 1 somewhere")
             asked = tuple((k, Fraction(w), int(bit)) for (k, w), bit in zip(read, held, strict=True))
-            demand = Demand(layer, what, Fraction(value), sizes, terms, asked, int(total))
-            found.demands[demand] = None
+            exact = sum(terms, Fraction(0)), sum(map(bool, terms)), sum(map(abs, terms), Fraction(0))
+            found.demands[Demand(layer, what, Fraction(unit.bias), *exact, asked, int(total))] = None
     return Fraction(1)
 
 
