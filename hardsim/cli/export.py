@@ -142,6 +142,11 @@ def _made(current: Session, given: Input) -> Export:
     else:
         current.remark(given.name, None, request.idle(given), tell=note)
         subject = given.compile(request.options()[0])
+        if subject.blank is not None:
+            told = (
+                f"words are not filled up with {subject.blank} by what is written: give them to it as the program does"
+            )
+            current.remark(given.name, None, told, tell=note)
         if (subject.formula, subject.sharpness, subject.temperature) == (None, None, None):
             announce(subject.name, check_cost(subject, CheckOptions(max_n=request.max_n)), 1)
     made = export_of(given, request.options()[0], request.max_n)

@@ -191,6 +191,18 @@ def test_names_that_no_text_has(hardsim: Cli, tmp_path: Path) -> None:
         assert one.exits(0).result["words"] == other.exits(0).result["words"]
 
 
+def test_a_program_that_pads(hardsim: Cli) -> None:
+    """The program maps ab to abab: in four positions, of which two are filled up."""
+    told = "words are not filled up with # by what is written: give them to it as the program does"
+    hardsim("export", "map_duplicate", "--to", "onnx", "-o", "a.onnx", "--max-n", "5").exits(0).says(told)
+    session = session_of(Path("a.onnx").read_bytes())
+    described = json.loads(session.get_modelmeta().custom_metadata_map["hardsim"])
+    ids = [*described["before"], *map(described["tokens"].index, "ab##")]
+    (outputs,) = session.run(["outputs"], {"tokens": np.array([ids])})
+    best = outputs[0, len(described["before"]) :].argmax(axis=1)
+    assert [described["outputs"][place] for place in best] == list("abab")
+
+
 # ---- what is refused: nothing is left behind ----
 
 REFUSALS: list[tuple[list[str], list[str]]] = [
