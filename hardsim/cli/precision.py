@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 from hardsim.checking.campaign import CheckOptions
@@ -11,12 +12,13 @@ from hardsim.checking.open import Input
 from hardsim.checking.options import ALL, Request
 from hardsim.checking.precision import PrecisionResult, Report, ariths_of, precision_of
 from hardsim.checking.subject import ModelOptions
-from hardsim.cli.estimate import Bar, announce, bar, check_cost
+from hardsim.cli.estimate import Bar, announce, bar, check_cost, patient
 from hardsim.cli.session import Session, session
 from hardsim.cli.streams import note
 from hardsim.program.regimes import PROVEN
 from hardsim.report.precision import print_precision
 
+LATE = "lengths are worked out one by one, format by format"
 SHORT = 64
 """The longest lengths for which Theorem 26's temperatures are found, of what has one for each length."""
 
@@ -55,7 +57,7 @@ def _show(current: Session, given: Input, options: ModelOptions) -> None:
             announce(subject.name, check_cost(subject, CheckOptions(max_n=max_n)), 1)
     made = export_of(given, options, max_n)
     ariths = ariths_of(request)
-    with bar(given.name, "lengths") as shown:
+    with bar(given.name, "lengths") as shown, patient(LATE) if shown is None else nullcontext():
         result = precision_of(
             made, given.name, ariths, max_n, request.exhaustive, request.accumulate is not None, request.seed,
             _progress(shown),

@@ -58,8 +58,14 @@ from hardsim.proof.result import NotProved
 from hardsim.proof.sites import SiteClass
 from hardsim.writing.layout import nearest_float
 
+WORK = 2e7
+"""Positions, head by head, that are looked at for one format in lengths that are taken one by one: some minutes."""
+EACH = 500
+"""Positions that cost as much as what is done once for a length."""
 WINDOW = 12
 """Positions next to the winner that are taken one by one; of those farther away the largest counts for all."""
+CHUNK = 2**14
+"""Winners that are looked at together."""
 LARGE = 0.25
 """What makes a term of a sum large, in units of u."""
 
@@ -347,23 +353,24 @@ class StructureBounds:
         """What stands on the two sides of each possible winner, relative to its logit."""
         n, limit = len(before), LARGE * self.form.unit
         total, small, large, count = (np.zeros(len(places)) for _ in range(4))
+        steps = np.arange(1, min(WINDOW, n - 1) + 1)
         for side, logits in ((-1, before), (1, after)):
-            j = places + side * np.arange(1, min(WINDOW, n - 1) + 1)[:, None]
-            inside = (j >= 0) & (j < n)
-            near = np.where(inside, self._power(logits[np.clip(j, 0, n - 1)] - top), 0.0)
-            big = near >= limit
-            total += near.sum(axis=0)
-            large += big.sum(axis=0)
-            small += np.where(big, 0.0, near).sum(axis=0)
+            for part in (slice(start, start + CHUNK) for start in range(0, len(places), CHUNK)):
+                j = places[part, None] + side * steps
+                inside = (j >= 0) & (j < n)
+                one = np.where(inside, self._power(logits[np.clip(j, 0, n - 1)] - top[part, None]), 0.0)
+                total[part] += one.sum(axis=1)
+                large[part] += (one >= limit).sum(axis=1)
+                small[part] += np.where(one >= limit, 0.0, one).sum(axis=1)
             order = logits if side < 0 else logits[::-1]
-            running, far = np.maximum.accumulate(order), (places if side < 0 else n - 1 - places) - WINDOW - 1
+            running, there = np.maximum.accumulate(order), places if side < 0 else n - 1 - places
+            far = there - WINDOW - 1
             one = np.where(far >= 0, self._power(running[np.clip(far, 0, n - 1)] - top), 0.0)
             rest = np.maximum(far + 1, 0)
             total += rest * one
             large += np.where(one >= limit, rest, 0)
             small += np.where(one >= limit, 0.0, rest * one)
-            first = np.searchsorted(running, top + self.form.vanishing - 1)
-            count += np.maximum((places if side < 0 else n - 1 - places) - first, 0)
+            count += np.maximum(there - np.searchsorted(running, top + self.form.vanishing - 1), 0)
         return _Terms(total * SLACK, small * SLACK, large, count)
 
     def _read(self, bit: int, wrong: _Terms, every: _Terms) -> tuple[float, float]:
@@ -586,10 +593,13 @@ def safe_to(
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if _holds(structure, form, accumulate, middle) else (low, middle)
-    bounds = StructureBounds(structure, form, accumulate)
+    bounds, left = StructureBounds(structure, form, accumulate), WORK
     try:
         bounds.hold_exact()
         for n in range(low + 1, limit + 1):
+            left -= (n + EACH) * max(1, len(structure.different))
+            if left < 0:
+                raise NotEnclosed("from here on lengths are taken one by one, and that would take too long")
             bounds.hold(n)
             low = n
             if report is not None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,11 @@ class HeadFound:
     types: tuple[TypeHere, ...]
     error: float
     """What it is off by at most over the real numbers, at every length."""
+
+    @property
+    def like(self) -> tuple[Any, ...]:
+        """What its logits and values depend on."""
+        return self.mask, self.rightmost, self.queries, self.keys, self.types
 
 
 @dataclass(frozen=True)
@@ -120,6 +125,11 @@ class Structure:
     """By coordinate that is a number in every class, that number."""
     causal: bool = False
     """Whether what happens at a position is the same in all longer words."""
+
+    @cached_property
+    def different(self) -> frozenset[tuple[Any, ...]]:
+        """Heads that are not alike."""
+        return frozenset(head.like for head in self.heads)
 
 
 def structure_of(model: Transformer, program: Program, layout: ExportLayout, core: Core, users: Users) -> Structure:
