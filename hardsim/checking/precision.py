@@ -363,6 +363,9 @@ class _InFormat:
                     yield ((x, y) * k + (x,) * n)[:n]
         near = [n - 1, n // 2, 1] if place is None else [place + beside for beside in BESIDE]
         for middle in near:
+            for x, y, after, last in product(symbols, repeat=4) if 1 <= middle < n else ():
+                if x != y:  # the last symbol may be what asks for the one that was read
+                    yield ((x,) * middle + (y,) + (after,) * (n - 1 - middle))[: n - 1] + (last,)
             for x, y, before, after in product(symbols, repeat=4) if 1 <= middle < n else ():
                 if x != y:
                     yield (before,) * (middle - 1) + (x, y) + (after,) * (n - 1 - middle)
