@@ -365,7 +365,7 @@ class _InFormat:
         for middle in near:
             for x, y, after, last in product(symbols, repeat=4) if 1 <= middle < n else ():
                 if x != y:  # the last symbol may be what asks for the one that was read
-                    yield ((x,) * middle + (y,) + (after,) * (n - 1 - middle))[: n - 1] + (last,)
+                    yield (*((x,) * middle + (y,) + (after,) * (n - 1 - middle))[: n - 1], last)
             for x, y, before, after in product(symbols, repeat=4) if 1 <= middle < n else ():
                 if x != y:
                     yield (before,) * (middle - 1) + (x, y) + (after,) * (n - 1 - middle)
