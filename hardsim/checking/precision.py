@@ -48,6 +48,8 @@ STEPS = 12
 """Lengths that are emulated after the first that is not proved, at doubling distances."""
 BACK = 6
 """Lengths that are emulated between the longest without a wrong word and the first with one."""
+EACH = 50
+"""Pairs that a position costs besides."""
 WORK = 1.5e8
 """Pairs of positions, head by head and word by word, that are emulated for one format at most, and as many that are
 enclosed: some ten seconds each."""
@@ -255,7 +257,8 @@ class _InFormat:
         closed = safe == self.last or (wrong is not None and len(wrong[0]) == safe + 1)
         if not closed and not why and failure is not None:
             why = f"length {safe + 1} is not proved: {failure.reason}; no word that was emulated is wrong there"
-        layer, head = (None, None) if failure is None else (failure.layer + 1, failure.head)
+        layer, head = (None, None) if failure is None else (failure.layer, failure.head)
+        layer = None if layer is None else layer + 1
         if wrong is not None and head is None:
             layer, head = self._first_off(wrong[0])
         return FormatRow(
@@ -278,7 +281,8 @@ class _InFormat:
 
     def _cost(self, n: int) -> int:
         """Pairs of positions, head by head."""
-        return int((n + self.made.layout.fixed) ** 2 * max(1, len(self.made.layout.scaled(1))))
+        m, heads = n + self.made.layout.fixed, sum(len(x["heads"]) for x in self.made.layout.description["layers"])
+        return int(m**2 * heads + EACH * m)
 
     # ---- safe, word by word ----
 
@@ -286,10 +290,10 @@ class _InFormat:
         """The length up to which every word was enclosed, where all shorter ones are safe up to some already."""
         enclosed, left = FormatPass(self.made.layout, Enclosed(self.form, self.accumulate)), WORK
         for n in range(safe + 1, self.last + 1):
-            words = count_words(len(self.made.alphabet), n)
-            left -= words * self._cost(n)
-            if words > self.exhaustive or left < 0 or not self._all_enclosed(enclosed, n):
+            words = count_words(len(self.made.alphabet), n)  # may be beyond any float
+            if words > self.exhaustive or words * self._cost(n) > left or not self._all_enclosed(enclosed, n):
                 return n - 1
+            left -= words * self._cost(n)
             if self.report is not None:
                 self.report(n)
         return self.last
@@ -381,7 +385,13 @@ class _InFormat:
             if wider:
                 yield f"a wider format, such as {wider[-1].name}"
             return
-        if self.accumulate is None and self._mended(structure, self.form, FORMATS[ACCUMULATE], n):
+        if self._mended(structure, self.form, self.accumulate, n):
+            return  # it is safe, and not known to be
+        if (
+            self.accumulate is None
+            and self.form.name != ACCUMULATE
+            and self._mended(structure, self.form, FORMATS[ACCUMULATE], n)
+        ):
             yield f"--accumulate {ACCUMULATE}"
         for form in reversed(FORMATS.values()):
             if form.digits > self.form.digits and self._mended(structure, form, self.accumulate, n):
