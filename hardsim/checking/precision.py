@@ -51,6 +51,8 @@ STEPS = 12
 """Lengths that are emulated after the first that is not proved, at doubling distances."""
 BACK = 6
 """Lengths that are emulated between the longest without a wrong word and the first with one."""
+EACH = 50
+"""Pairs that a position costs besides."""
 WORK = 5e7
 """Pairs of positions, head by head and word by word, that are emulated for one format at most, and as many that are
 enclosed: some seconds each."""
@@ -259,7 +261,8 @@ class _InFormat:
             why = f"{self.structure}; {why}"
         elif failure is not None and by == "structure":
             why = f"length {safe + 1} is not proved for all words at once ({failure.reason}); {why}"
-        layer, head = (None, None) if failure is None else (failure.layer + 1, failure.head)
+        layer, head = (None, None) if failure is None else (failure.layer, failure.head)
+        layer = None if layer is None else layer + 1
         if wrong is not None and head is None:
             layer, head = self._first_off(wrong[0])
         return FormatRow(
@@ -282,7 +285,8 @@ class _InFormat:
 
     def _cost(self, n: int) -> int:
         """Pairs of positions, head by head."""
-        return int((n + self.made.layout.fixed) ** 2 * max(1, len(self.made.layout.scaled(1))))
+        m, heads = n + self.made.layout.fixed, sum(len(x["heads"]) for x in self.made.layout.description["layers"])
+        return int(m**2 * heads + EACH * m)
 
     # ---- safe, word by word ----
 
@@ -291,7 +295,7 @@ class _InFormat:
         not the next."""
         enclosed, left = FormatPass(self.made.layout, Enclosed(self.form, self.accumulate)), WORK
         for n in range(safe + 1, self.last + 1):
-            words = count_words(len(self.made.alphabet), n)
+            words = count_words(len(self.made.alphabet), n)  # may be beyond any float
             if words > self.exhaustive:
                 return n - 1, f"length {n} has more than {self.exhaustive:,} words (--exhaustive)"
             left -= words * self._cost(n)
@@ -408,7 +412,13 @@ class _InFormat:
             if wider:
                 yield f"a wider format, such as {wider[-1].name}"
             return
-        if self.accumulate is None and self._mended(structure, self.form, FORMATS[ACCUMULATE], n):
+        if self._mended(structure, self.form, self.accumulate, n):
+            return  # it is safe, and not known to be
+        if (
+            self.accumulate is None
+            and self.form.name != ACCUMULATE
+            and self._mended(structure, self.form, FORMATS[ACCUMULATE], n)
+        ):
             yield f"--accumulate {ACCUMULATE}"
         for form in reversed(FORMATS.values()):
             if form.digits > self.form.digits and self._mended(structure, form, self.accumulate, n):

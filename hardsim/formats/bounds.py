@@ -73,7 +73,9 @@ LARGE = 0.25
 class NotEnclosed(Exception):
     """Some evaluation at a length may be wrong: why, in which layer and head, and about which positions."""
 
-    def __init__(self, reason: str, layer: int = 0, head: str | None = None, place: int | None = None) -> None:
+    def __init__(
+        self, reason: str, layer: int | None = None, head: str | None = None, place: int | None = None
+    ) -> None:
         super().__init__(reason)
         self.reason, self.layer, self.head, self.place = reason, layer, head, place
 
@@ -221,6 +223,8 @@ class StructureBounds:
         for place, function in self.structure.model.encodings:
             encodings.setdefault(place, []).append(function)
         for place, functions in encodings.items():
+            if all(isinstance(function, PredicateColumn) for function in functions) and place not in self._read:
+                continue  # 0 and 1, which every format holds
             found = float_values(functions[0], np.arange(1, n + 1), n) if len(functions) == 1 else None
             if found is None:
                 exact = dict(self.structure.layout.encoded(n))[place]
@@ -234,6 +238,12 @@ class StructureBounds:
         # What is beyond the format is never right: times 0 it is no number.
         if not self._scale.known or not all(np.isfinite(column).all() for column in self._columns.values()):
             raise NotEnclosed("a position encoding, or 1/temperature, is beyond the format")
+
+    @cached_property
+    def _read(self) -> frozenset[int]:
+        """What heads read that is the same for every word."""
+        forms = (form for head in self.structure.heads for form in (*head.queries, *head.keys))
+        return frozenset(coordinate for form in forms for coordinate, _ in form)
 
     def _scales(self, n: int) -> Enclosures:
         """1/temperature by position."""
@@ -336,7 +346,7 @@ class StructureBounds:
                 top = best[places]
                 self._hold_above(head, places, top, *rivals)
                 wrong = self._terms(places, top, *rivals)
-                found = self._read(bit, wrong, self._terms(places, top, most(others), most(after)))
+                found = self._reading(bit, wrong, self._terms(places, top, most(others), most(after)))
                 worst.add(bit, found, float(wrong.total.max()), int(places[np.argmax(wrong.total)]))
 
     def _hold_above(self, head: HeadFound, places: NDArray[Any], top: Floats, before: Floats, after: Floats) -> None:
@@ -373,7 +383,7 @@ class StructureBounds:
             count += np.maximum(there - np.searchsorted(running, top + self.form.vanishing - 1), 0)
         return _Terms(total * SLACK, small * SLACK, large, count)
 
-    def _read(self, bit: int, wrong: _Terms, every: _Terms) -> tuple[float, float]:
+    def _reading(self, bit: int, wrong: _Terms, every: _Terms) -> tuple[float, float]:
         """What is read at least and at most, over all winners."""
         u, inner = self.form.unit, (self.accumulate or self.form).unit
         steps = every.large * inner

@@ -11,8 +11,8 @@ from hardsim.report.numbers import NOTHING, count
 from hardsim.report.screen import Screen, columns
 
 FORMAT_COLUMNS = columns("<format", "safe\nup to", "fails\nat", "~fails first", "~what holds there")
-LONG = 60
-"""Symbols from which a word is told in runs beside itself."""
+LONG, LONGEST = 60, 2000
+"""Symbols from which a word is told in runs beside itself, and from which in runs alone, if these are few."""
 
 
 def print_precision(screen: Screen, result: PrecisionResult, alphabet: Sequence[str]) -> None:
@@ -51,6 +51,9 @@ def _print_word(screen: Screen, row: FormatRow, alphabet: Sequence[str]) -> None
     screen.raw()
     runs = f", {runs_of(row.word)}" if len(row.word) > LONG else ""
     told = f"wrong at length {count(len(row.word))}{runs}: {row.wanted} is right, and it says {row.found}"
+    if len(row.word) > LONGEST and len(runs) <= LONG:
+        screen.line((f"  {row.arith}", "bold"), f" is {told}")
+        return
     screen.word(f"  {row.arith} is {told}", row.word, alphabet)
 
 
