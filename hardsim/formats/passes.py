@@ -16,9 +16,10 @@ A number that is infinite or none stays so when it is multiplied by 0: nothing t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -43,6 +44,8 @@ ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {
 MINIMA = {"gelu": (-0.7517916, -0.16998), "gelu_new": (-0.7524614, -0.17005), "silu": (-1.2784645, -0.27847)}
 """Where they are least, and numbers below what they are there: what that leaves open is less than the slack of
 `activated` in every format but float32, where it widens the enclosure by less than 10^-5."""
+MOST_ORDERED = 3
+"""Terms of sums of which every order is looked at."""
 MOST_SORTED = 2**23
 """Terms of sums that are sorted by size together."""
 DOUBLE, NEARLY = 2.0**-52, 2.0**-48
@@ -267,7 +270,7 @@ class Enclosed:
         shape = (*np.broadcast_shapes(x.low.shape[:-2], y.low.shape[:-2]), x.low.shape[-2], y.low.shape[-1])
         low, high, inner = np.zeros(shape), np.zeros(shape), self.accumulate or self.form
         quantum, rounds = np.full(shape, np.inf), np.zeros(shape, dtype=np.bool_)
-        tiny, parts = np.zeros(shape), list[Floats]()
+        tiny, parts, products = np.zeros(shape), list[Floats](), list[tuple[Floats, Floats]]()
         for k in range(x.low.shape[-1]):
             one = Enclosures(x.low[..., :, k, None], x.high[..., :, k, None])
             other = Enclosures(y.low[..., None, k, :], y.high[..., None, k, :])
@@ -280,6 +283,7 @@ class Enclosed:
             low, high = low + least, high + most
             size = np.maximum(np.abs(least), np.abs(most))
             parts.append(size)
+            products.append((least, most))
             fixed = (one.low == one.high) & (other.low == other.high)
             unit = np.where(size == 0, np.inf, np.where(fixed, _quantum(most), 0.0))
             quantum = np.minimum(quantum, unit)
@@ -288,7 +292,24 @@ class Enclosed:
             rounds |= ~(held | power)
             # A power of two below 1 can take digits from what is next to the least number.
             tiny = tiny + (power & ~held & (size > 0))
-        return self._summed(low, high, parts, quantum, rounds, tiny)
+        found = self._summed(low, high, parts, quantum, rounds, tiny)
+        if not 3 <= len(products) <= MOST_ORDERED:
+            return found
+        # Of few exact products each order is looked at: rounding is monotone, and so is a sum in each of its terms.
+        least, most = self._ordered([one for one, _ in products], [one for _, one in products])
+        exact = ~rounds & (tiny == 0) & ~np.isnan(found.low)
+        least, most = np.maximum(least, found.low), np.minimum(most, found.high)
+        return Enclosures(np.where(exact, least, found.low), np.where(exact, most, found.high))
+
+    def _ordered(self, low: list[Floats], high: list[Floats]) -> tuple[Floats, Floats]:
+        """The least and the largest of sums of a few terms, over all orders: each addition rounded to the format, or to
+        the wider one in which sums are accumulated, and their end then to the format."""
+        ways = [self.accumulate] if self.accumulate is not None else list(dict.fromkeys([self.form, WIDE]))
+        ends = []
+        for terms, join in ((low, np.minimum), (high, np.maximum)):
+            sums = [self.form.round(total) for inner in ways for total in _trees(terms, inner)]
+            ends.append(join.reduce(np.broadcast_arrays(*sums)))
+        return ends[0], ends[1]
 
     def total(self, x: Enclosures) -> Enclosures:
         """The sum over the last axis, in any order."""
@@ -415,6 +436,15 @@ class Enclosed:
     def swapped(self, x: Enclosures) -> Enclosures:
         """The last two axes swapped."""
         return Enclosures(np.swapaxes(x.low, -1, -2), np.swapaxes(x.high, -1, -2))
+
+
+def _trees(terms: list[Floats], form: NumberFormat) -> Iterator[Floats]:
+    """The sums of some terms in every order, each addition rounded."""
+    if len(terms) == 1:
+        yield terms[0]
+    for one, other in combinations(range(len(terms)), 2):
+        rest = [term for place, term in enumerate(terms) if place not in (one, other)]
+        yield from _trees([form.round(terms[one] + terms[other]), *rest], form)
 
 
 def _power(x: Enclosures) -> NDArray[np.bool_]:
