@@ -248,11 +248,12 @@ class _InFormat:
         if isinstance(self.structure, Structure):
             by = "structure"
             safe, failure = safe_to(self.structure, self.form, self.accumulate, self.last, self.report)
-            more = self._safe_by_words(safe)
+            more, _ = self._safe_by_words(safe)
             if more > safe:
                 safe, by = more, "words"
         else:
-            safe, why = self._safe_by_words(0), self.structure
+            safe, why = self._safe_by_words(0)
+            why = f"{self.structure}; {why}"
         wrong = self._wrong(safe, failure) if safe < self.last else None
         closed = safe == self.last or (wrong is not None and len(wrong[0]) == safe + 1)
         if not closed and not why and failure is not None:
@@ -286,17 +287,20 @@ class _InFormat:
 
     # ---- safe, word by word ----
 
-    def _safe_by_words(self, safe: int) -> int:
-        """The length up to which every word was enclosed, where all shorter ones are safe up to some already."""
+    def _safe_by_words(self, safe: int) -> tuple[int, str]:
+        """The length up to which every word was enclosed, where all shorter ones are safe up to some already; and why
+        not the next."""
         enclosed, left = FormatPass(self.made.layout, Enclosed(self.form, self.accumulate)), WORK
         for n in range(safe + 1, self.last + 1):
             words = count_words(len(self.made.alphabet), n)  # may be beyond any float
-            if words > self.exhaustive or words * self._cost(n) > left or not self._all_enclosed(enclosed, n):
-                return n - 1
+            if words > self.exhaustive or words * self._cost(n) > left:
+                return n - 1, f"length {n} has too many words"
+            if not self._all_enclosed(enclosed, n):
+                return n - 1, f"some word of length {n} cannot be enclosed so closely that its answer is known"
             left -= words * self._cost(n)
             if self.report is not None:
                 self.report(n)
-        return self.last
+        return self.last, ""
 
     def _all_enclosed(self, enclosed: FormatPass[Any], n: int) -> bool:
         words = enumerate_words(self.made.alphabet, n)

@@ -12,7 +12,7 @@ from hardsim.report.screen import Screen, columns
 
 FORMAT_COLUMNS = columns("<format", "safe\nup to", "fails\nat", "~fails first", "~what holds there")
 LONG, LONGEST = 60, 2000
-"""Symbols from which a word is told in runs beside itself, and from which it is told in runs alone, if these are few."""
+"""Symbols from which a word is told in runs beside itself; and in runs alone, if these are few."""
 
 
 def print_precision(screen: Screen, result: PrecisionResult, alphabet: Sequence[str]) -> None:
