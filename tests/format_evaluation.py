@@ -1,0 +1,226 @@
+"""Networks evaluated in number formats, at random: sums in any order, products fused or not, exp off by two units.
+
+It shares no code with `hardsim.formats`: numbers of a format are those of numpy's and ml_dtypes' types, and each result
+is the nearest of what the type says and its neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import erf, log, pi, sqrt
+from random import Random
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+from hardsim.writing.layout import ExportLayout
+
+Floats = NDArray[np.float64]
+TYPES: dict[str, Any] = {
+    "float32": np.float32,
+    "bfloat16": ml_dtypes.bfloat16,
+    "float16": np.float16,
+    "float8_e4m3": ml_dtypes.float8_e4m3fn,
+}
+BITS = {4: np.uint32, 2: np.uint16, 1: np.uint8}
+_erf = np.vectorize(erf, otypes=[np.float64])
+ACTIVATED: dict[str, Callable[[Floats], Floats]] = {
+    "gelu": lambda z: z * (1 + _erf(z / sqrt(2))) / 2,
+    "gelu_new": lambda z: z * (1 + np.tanh(sqrt(2 / pi) * (z + 0.044715 * z**3))) / 2,
+    "silu": lambda z: z / (1 + np.exp(-z)),
+}
+
+
+def nearest(x: Floats, name: str) -> Floats:
+    """The nearest numbers of a type, ties to the one whose last bit is 0. What ml_dtypes converts a float64 to may be
+    rounded twice, so that its neighbours are looked at too."""
+    kind = TYPES[name]
+    with np.errstate(all="ignore"):
+        found = x.astype(kind)
+        if name in ("float32", "float16"):  # numpy rounds once
+            return found.astype(np.float64)
+        code = found.view(BITS[found.itemsize])
+        best, gap = found.astype(np.float64), np.abs(found.astype(np.float64) - x)
+        odd = (code & 1) == 1
+        for step in (1, -1):
+            other = (code.astype(np.int64) + step).astype(code.dtype).view(kind).astype(np.float64)
+            away = np.abs(other - x)
+            closer = np.isfinite(other) & np.isfinite(best) & ((away < gap) | ((away == gap) & odd))
+            best, gap, odd = np.where(closer, other, best), np.where(closer, away, gap), np.where(closer, False, odd)
+    return best
+
+
+def to_odd(a: Floats, b: Floats) -> Floats:
+    """a + b in float64, rounded to odd where it is not exact: rounded again to a narrower type it is rounded once."""
+    with np.errstate(all="ignore"):
+        s = a + b
+        part = s - a
+        rest = (a - (s - part)) + (b - part)
+        even = (s.view(np.uint64) & 1) == 0
+        moved = np.nextafter(s, np.where(rest > 0, np.inf, -np.inf))
+    return np.where(np.isfinite(s) & np.isfinite(rest) & (rest != 0) & even, moved, s)
+
+
+@dataclass
+class RandomEvaluation:
+    """One evaluation of model.py, another one each time."""
+
+    layout: ExportLayout
+    form: str
+    accumulate: str | None = None
+    rng: Random | None = None
+
+    def __post_init__(self) -> None:
+        self.rng = self.rng or Random(0)
+        self.arrays = {name: self.round(array) for name, array in self.layout.arrays.items()}
+        finfo: Any = ml_dtypes.finfo(TYPES[self.form])  # type: ignore[no-untyped-call]
+        self.least, self.eps = float(finfo.smallest_subnormal), float(finfo.eps)
+        self.normal = float(finfo.smallest_normal)
+
+    @property
+    def random(self) -> Random:
+        """What decides."""
+        assert self.rng is not None
+        return self.rng
+
+    def round(self, x: Any) -> Floats:
+        """To the format."""
+        return nearest(np.asarray(x, dtype=np.float64), self.form)
+
+    def inner(self, x: Floats) -> Floats:
+        """To what sums are accumulated in."""
+        return nearest(x, self.accumulate or self.form)
+
+    # ---- sums ----
+
+    def summed(self, parts: Sequence[tuple[Floats, Floats]]) -> Floats:
+        """The sum of products x y in an order, each rounded or fused."""
+        rng, style = self.random, self.random.choice(["left", "right", "tree", "pairs", "any", "any"])
+        left = list(parts)
+        if style == "right":
+            left.reverse()
+        if style in ("any", "tree"):
+            rng.shuffle(left)
+        if style in ("left", "right", "any"):
+            total = self.inner(left[0][0] * left[0][1])
+            for x, y in left[1:]:
+                product = x * y  # of numbers of the format exact in float64
+                product = product if rng.random() < 0.5 else self.inner(product)
+                total = self.inner(to_odd(total, product))
+            return self.round(total)
+        values = [self.inner(x * y) for x, y in left]
+        while len(values) > 1:
+            at = 0 if style == "pairs" else rng.randrange(len(values) - 1)
+            one, other = values.pop(at), values.pop(at)
+            values.insert(len(values) if style == "pairs" else rng.randrange(len(values) + 1), self.inner(one + other))
+        return self.round(values[0])
+
+    def matmul(self, x: Floats, w: Floats) -> Floats:
+        """x w over the last axis of x and the last but one of w."""
+        return self.summed([(x[..., :, k, None], w[..., None, k, :]) for k in range(x.shape[-1])])
+
+    def total(self, x: Floats) -> Floats:
+        """The sum over the last axis."""
+        one = np.ones_like(x[..., 0])
+        return self.summed([(x[..., k], one) for k in range(x.shape[-1])])[..., None]
+
+    def unit(self, x: Floats) -> Floats:
+        """The unit in the last place."""
+        with np.errstate(divide="ignore"):
+            power = 2.0 ** np.floor(np.log2(np.maximum(x, self.normal)))
+        return power * self.eps
+
+    def exp(self, t: Floats) -> Floats:
+        """Within two units of exp; 1 at 0, at most 1, 0 where it vanishes."""
+        rng = np.random.default_rng(self.random.randrange(2**32))
+        exact = np.exp(t)
+        unit = self.unit(exact)
+        off = rng.uniform(-2, 2, size=t.shape) if self.random.random() < 0.5 else rng.choice([-2.0, 2.0], size=t.shape)
+        found = np.clip(self.round(np.maximum(exact + off * unit, 0.0)), 0.0, 1.0)
+        found = np.where(np.abs(found - exact) <= 2 * unit, found, self.round(exact))
+        found = np.where(t < log(self.least) - 2, 0.0, found)
+        return np.where(t == 0, 1.0, np.where(np.isnan(t), np.nan, found))
+
+    # ---- the network ----
+
+    def plus(self, x: Floats, bias: str) -> Floats:
+        """With a bias if there is one."""
+        return self.round(x + self.arrays[bias]) if bias in self.arrays else x
+
+    def product(self, x: Floats, weight: str, bias: str) -> Floats:
+        """x W + b."""
+        return self.plus(self.matmul(x, self.arrays[weight]), bias)
+
+    def outputs(self, tokens: NDArray[Any]) -> Floats:
+        """The outputs, (words, tokens, outputs)."""
+        told, layout = self.layout.description, self.layout
+        m = tokens.shape[1]
+        n = m - layout.fixed
+        embedding = self.arrays["embedding"]
+        with np.errstate(all="ignore"):
+            if "propositions" in told:
+                x = self.round(self.matmul(tokens.astype(np.float64), embedding[:-1]) + embedding[-1])
+            else:
+                x = embedding[tokens]
+            if "positions" in self.arrays:
+                x = self.round(x + self.arrays["positions"][:m])
+            encoding = np.zeros((m, embedding.shape[1]))
+            for place, values in layout.encoded(n):
+                encoding[:, place] = [float(Fraction(value)) for value in values]  # type: ignore[arg-type]
+            x = self.round(x + self.round(encoding))
+            scales = iter(layout.scaled(n))
+            for number, layer in enumerate(told["layers"]):
+                x = self.layer(f"layers.{number}.", layer, x, scales)
+            x = self.norm(told.get("final_norm"), "final_norm.", x)
+            return self.product(x, "unembedding", "unembedding_bias")
+
+    def layer(self, prefix: str, told: Any, x: Floats, scales: Any) -> Floats:
+        """A layer."""
+        after = told["norms"] == "after"
+        if told["heads"] or f"{prefix}b_o" in self.arrays:
+            y = x if after else self.norm(told.get("norm_1"), f"{prefix}norm_1.", x)
+            for place, head in enumerate(told["heads"]):
+                x = self.round(x + self.head(f"{prefix}heads.{place}.", head["mask"], y, next(scales)))
+            x = self.plus(x, f"{prefix}b_o")
+            x = self.norm(told.get("norm_1"), f"{prefix}norm_1.", x) if after else x
+        if told["mlp"] is not None:
+            y = x if after else self.norm(told.get("norm_2"), f"{prefix}norm_2.", x)
+            z = self.product(y, f"{prefix}mlp.w_in", f"{prefix}mlp.b_in")
+            if told["mlp"] in ACTIVATED:
+                hidden = self.round(ACTIVATED[told["mlp"]](z))
+            else:
+                hidden = np.minimum(np.maximum(z, 0), self.layout.arrays[f"{prefix}mlp.cap"])
+            x = self.plus(self.round(x + self.matmul(hidden, self.arrays[f"{prefix}mlp.w_out"])), f"{prefix}mlp.b_out")
+            x = self.norm(told.get("norm_2"), f"{prefix}norm_2.", x) if after else x
+        return x
+
+    def head(self, prefix: str, mask: str, y: Floats, scale: Sequence[Any]) -> Floats:
+        """What a head adds."""
+        q, k, v = (self.product(y, f"{prefix}w_{one}", f"{prefix}b_{one}") for one in "qkv")
+        factor = self.round([float(Fraction(value)) if isinstance(value, int | Fraction) else None for value in scale])
+        m = y.shape[1]
+        logits = self.round(self.matmul(q, np.swapaxes(k, -1, -2)) * factor[:, None])
+        i, j = np.arange(m)[:, None], np.arange(m)[None, :]
+        seen = {"future": j <= i, "past": j >= i, "strict-future": j < i, "strict-past": j > i}.get(mask, j == j)
+        seen = seen | ((j == 0) & self.layout.description["bos"])
+        logits = np.where(seen, logits, -np.inf)
+        powers = np.where(seen, self.exp(self.round(logits - logits.max(-1, keepdims=True))), 0.0)
+        weights = self.round(powers / self.total(powers))
+        return self.matmul(self.matmul(weights, v), self.arrays[f"{prefix}w_o"])
+
+    def norm(self, told: Any, prefix: str, x: Floats) -> Floats:
+        """A norm."""
+        if told is None:
+            return x
+        d = self.round(float(x.shape[-1]))
+        if told["kind"] == "layer":
+            x = self.round(x - self.round(self.total(x) / d))
+        square = self.round(self.total(self.round(x * x)) / d)
+        epsilon = float(Fraction(told["epsilon"]))
+        epsilon = epsilon if self.random.random() < 0.5 else float(self.round(epsilon))
+        x = self.round(x / self.round(np.sqrt(self.round(square + epsilon))))
+        x = self.round(x * self.arrays[f"{prefix}weight"]) if f"{prefix}weight" in self.arrays else x
+        return self.plus(x, f"{prefix}bias")
