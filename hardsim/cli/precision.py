@@ -18,7 +18,7 @@ from hardsim.cli.streams import note
 from hardsim.program.regimes import PROVEN
 from hardsim.report.precision import print_precision
 
-LATE = "lengths are worked out one by one, format by format"
+SLOW = "lengths are worked out one by one, format by format"
 SHORT = 64
 """The longest lengths for which Theorem 26's temperatures are found, of what has one for each length."""
 
@@ -57,7 +57,7 @@ def _show(current: Session, given: Input, options: ModelOptions) -> None:
             announce(subject.name, check_cost(subject, CheckOptions(max_n=max_n)), 1)
     made = export_of(given, options, max_n)
     ariths = ariths_of(request)
-    with bar(given.name, "lengths") as shown, patient(LATE) if shown is None else nullcontext():
+    with bar(given.name, "lengths") as shown, patient(SLOW) if shown is None else nullcontext():
         result = precision_of(
             made, given.name, ariths, max_n, request.exhaustive, request.accumulate is not None, request.seed,
             _progress(shown),

@@ -1,0 +1,383 @@
+"""Lengths that are called safe: no evaluation is wrong there, and the first wrong one is where arithmetic has it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from math import exp
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from hardsim.checking.export import Export, export_of, folder_files
+from hardsim.checking.open import read_expression, read_input
+from hardsim.checking.precision import FormatRow, _Reading, precision_of, structure_known
+from hardsim.checking.result import Word
+from hardsim.checking.subject import ModelOptions
+from hardsim.errors import HardsimError
+from hardsim.formats.bounds import NotEnclosed, StructureBounds, _Terms, hold_to, members
+from hardsim.formats.numbers import FORMATS
+from hardsim.formats.structure import ExactSum, Structure
+from hardsim.lang.pretty import format_formula
+from hardsim.program.regimes import PROVEN
+from hardsim.proof.sites import Classes
+from hardsim.writing.running import encoded_word, torch_runner
+from tests.format_evaluation import RandomEvaluation, nearest
+from tests.formats.test_passes import NOTHING
+from tests.strategies import all_words, formulas
+from tests.subjects import FORMULAS
+
+NAMES = list(FORMATS)
+
+
+def answers(made: Export, words: Sequence[Word]) -> list[bool]:
+    """What a formula says of words."""
+    found = made.target.oracles(words)
+    assert found is not None
+    return [bool(one) for one in found]
+
+
+def made_of(name: str, regime: str = "temperature", beta: Fraction | None = None) -> Export:
+    return export_of(read_input(str(FORMULAS / name)), ModelOptions(regime, beta), 64)
+
+
+def structure(name: str, regime: str = "temperature", beta: Fraction | None = None) -> Structure:
+    found = structure_known(made_of(name, regime, beta))
+    assert isinstance(found, Structure)
+    return found
+
+
+def rows(made: Export, max_n: int, accumulate: bool = False, names: Sequence[str] = NAMES) -> dict[str, FormatRow]:
+    found = precision_of(made, "test", names, max_n, 64, accumulate).rows
+    return {row.arith: row for row in found}
+
+
+# ---- where arithmetic has the first failure ----
+
+
+def first_tie(name: str, grouping: str, top: int) -> int:
+    """The first length at which two neighbours have the same logit, of 8 + 4 j/n times n, as it is grouped."""
+
+    def r(x: Any) -> Any:
+        return nearest(np.asarray(x, dtype=np.float64), name)
+
+    for n in range(2, top):
+        j = np.arange(1, n + 1)
+        if grouping == "exact":
+            logits = r(8.0 * n + 4.0 * j)
+        else:
+            scores = r(8 * r(1 + r(r(j / n) / 2)))
+            logits = r(scores * r(n)) if grouping == "times n" else r(scores / r(1 / n))
+        if (logits[1:] <= logits[:-1]).any():
+            return n
+    raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("name", "times", "over", "exact"), [("float16", 410, 343, 683), ("bfloat16", 52, 47, 86), ("float8_e4m3", 5, 5, 6)]
+)
+def test_the_first_tie_of_a_nearest_head_depends_on_the_grouping(name: str, times: int, over: int, exact: int) -> None:
+    assert first_tie(name, "times n", 700) == times
+    assert first_tie(name, "over 1/n", 700) == over
+    assert first_tie(name, "exact", 700) == exact
+
+
+@pytest.mark.parametrize(("regime", "lengths"), [("temperature", (410, 52, 5)), ("position", (683, 86, 6))])
+def test_since_is_wrong_from_the_first_tie_on(regime: str, lengths: tuple[int, int, int]) -> None:
+    """With beta 8 model.py computes 8 (q + j/(2n)) n, or 8 n q + 4 j, whose two terms are exact."""
+    found = rows(made_of("since.ltl", regime, Fraction(8)), 700)
+    names = ("float16", "bfloat16", "float8_e4m3")
+    assert tuple(found[name].fails_at for name in names) == lengths
+    assert (found["float16"].safe_to, found["bfloat16"].safe_to) == (lengths[0] - 1, lengths[1] - 1)
+    assert (found["float32"].safe_to, found["float32"].closed) == (700, True)
+
+
+@pytest.mark.slow
+def test_float32_has_its_first_tie_near_3_4_million() -> None:
+    """The step of 4/n between 8 and 16 is 2^-20 or more up to 2^22; what is multiplied by n loses more: 2^25/10."""
+    for n, ties in ((3_300_000, False), (2**25 // 10, False), (3_360_000, True), (3_400_000, True)):
+        j = np.arange(1, n + 1)
+        scores = (8 * (1 + (j / n).astype(np.float32) / np.float32(2))).astype(np.float32)
+        logits = scores * np.float32(n)
+        assert bool((logits[1:] <= logits[:-1]).any()) is ties
+
+
+def test_squares_of_positions_are_beyond_float16() -> None:
+    """i^2 at 256, and at 8 what is multiplied by n^2 besides: 16 n^4 = 65536."""
+    assert np.isinf(FORMATS["float16"].round(np.array([256.0**2, 16 * 8.0**4]))).all()
+    assert not np.isinf(FORMATS["float16"].round(np.array([255.0**2, 16 * 7.0**4]))).any()
+    # A position encoding of n itself: 65520 is infinite, and 0 times that is no number, whatever reads it.
+    found = rows(made_of("even_length.ltl", "position"), 65525, names=["float16", "float8_e4m3"])
+    assert {name: (row.safe_to, row.fails_at) for name, row in found.items()} == {
+        "float16": (65519, 65520), "float8_e4m3": (464, 465)
+    }  # fmt: skip
+
+
+# ---- what is called safe is right ----
+
+
+def hard(made: Export, n: int, rng: Random, size: int) -> Iterator[tuple[str, ...]]:
+    """Words that make it hard: two symbols at any place, constant before and after; and random ones."""
+    symbols = list(made.alphabet)[:4]
+    for _ in range(size):
+        place = rng.randrange(n)
+        before, one, other, after = (rng.choice(symbols) for _ in range(4))
+        yield ((before,) * place + (one, other) + (after,) * n)[:n]
+        yield tuple(rng.choice(symbols) for _ in range(n))
+
+
+def hold_safe(made: Export, row: FormatRow, accumulate: bool, rng: Random, size: int = 12) -> None:
+    """Hold that no evaluation of a word of a safe length is wrong."""
+    words = defaultdict[int, list[tuple[str, ...]]](list)
+    for word in all_words(list(made.alphabet)[:3], min(row.safe_to, 3)):
+        words[len(word)].append(word)
+    safe = row.safe_to
+    for n in {safe, safe - 1, safe // 2, rng.randint(1, max(1, safe))} - {0, -1}:
+        if n <= safe:
+            words[n] += hard(made, n, rng, size)
+    for some in words.values():
+        tokens = np.array([encoded_word(made.layout, word, np.dtype(np.float64)) for word in some])
+        wanted = answers(made, some)
+        # Without a word on it sums may be accumulated in float32 too.
+        for wide in ("float32",) if accumulate else (None, "float32"):
+            outputs = RandomEvaluation(made.layout, row.arith, wide, rng).outputs(tokens)[:, -1, 0]
+            wrong = [(word, x) for word, x, answer in zip(some, outputs, wanted, strict=True) if x != float(answer)]
+            assert not wrong, (row.arith, row.safe_to, accumulate, wrong[0])
+
+
+def hold_all(made: Export, max_n: int, rng: Random, size: int = 12) -> None:
+    for accumulate in (False, True):
+        for row in rows(made, max_n, accumulate).values():
+            hold_safe(made, row, accumulate and row.arith != "float32", rng, size)
+
+
+BETAS = [None, Fraction(7), Fraction(10, 3), Fraction(1000), Fraction(29, 7)]
+
+
+@pytest.mark.parametrize("beta", BETAS)
+@pytest.mark.parametrize("regime", PROVEN)
+def test_no_evaluation_of_since_is_wrong_at_a_safe_length(regime: str, beta: Fraction | None) -> None:
+    hold_all(made_of("since.ltl", regime, beta), 40, Random(str(beta)), 8)
+
+
+@pytest.mark.sweep(every=40)
+@pytest.mark.parametrize("regime", PROVEN)
+@pytest.mark.parametrize("name", sorted(path.name for path in FORMULAS.glob("*.ltl")))
+def test_no_evaluation_of_a_shipped_formula_is_wrong_at_a_safe_length(name: str, regime: str) -> None:
+    rng = Random(name + regime)
+    try:
+        made = made_of(name, regime, rng.choice(BETAS))
+    except HardsimError:
+        pytest.skip("not in this regime")
+    hold_all(made, 10 if name.startswith(("shuffle", "dyck", "induction")) else 24, rng, 3)
+
+
+@given(formulas("ab", 2), st.sampled_from(PROVEN), st.sampled_from(BETAS), st.integers(0, 9))
+def test_no_evaluation_of_a_random_formula_is_wrong_at_a_safe_length(
+    formula: Any, regime: str, beta: Fraction | None, seed: int
+) -> None:
+    try:
+        made = export_of(read_expression(format_formula(formula), "a b"), ModelOptions(regime, beta), 16)
+    except HardsimError:
+        assume(False)
+    hold_all(made, 16, Random(seed), 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", ["dyck1.srasp", "flipflop.srasp", "flipflop.ahat.json", "dyck1_uniform.ahat.json",
+                                  "networks/flipflop", "networks/majority"])  # fmt: skip
+def test_no_evaluation_of_another_network_is_wrong_at_a_safe_length(file: str) -> None:
+    made, rng = export_of(read_input(str(FORMULAS / file)), ModelOptions(), 6), Random(file)
+    reading = _Reading(made)
+    for row in precision_of(made, "test", NAMES, 4, 700, False).rows:
+        for n in range(1, row.safe_to + 1):
+            words = list(product(list(made.alphabet)[:4], repeat=n))[:80]
+            tokens = np.array([encoded_word(made.layout, word, np.dtype(np.float64)) for word in words])
+            for wide in (None, "float32"):
+                outputs = RandomEvaluation(made.layout, row.arith, wide, rng).outputs(tokens)
+                for wanted, found in zip(reading.wanted(words), outputs, strict=True):
+                    assert reading.read(found, found) == wanted
+
+
+@pytest.mark.parametrize("name", ["since.ltl", "tomita_1.ltl", "bigram.ltl"])
+@pytest.mark.parametrize("regime", PROVEN)
+def test_a_word_that_fails_is_wrong_when_it_is_evaluated_from_the_left(name: str, regime: str) -> None:
+    """Summed from the left, with nothing fused and exp to nearest: by an evaluation of its own."""
+
+    class Left(RandomEvaluation):
+        def summed(self, parts: Any) -> Any:
+            total = np.zeros(1)
+            for x, y in parts:
+                total = self.inner(total + self.inner(x * y))
+            return total
+
+        def exp(self, t: Any) -> Any:
+            return self.round(np.exp(t))
+
+    made = made_of(name, regime)
+    for row in rows(made, 64).values():
+        if row.word is not None:
+            tokens = np.array([encoded_word(made.layout, row.word, np.dtype(np.float64))])
+            (answer,) = answers(made, [row.word])
+            assert Left(made.layout, row.arith).outputs(tokens)[0, -1, 0] != float(answer)
+            assert row.safe_to < len(row.word) == row.fails_at
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("regime", PROVEN)
+@pytest.mark.parametrize("name", ["since.ltl", "succession.ltl", "tomita_1.ltl", "flipflop.ltl", "parity.ltl"])
+def test_torch_is_right_at_safe_lengths_and_wrong_on_words_that_fail(name: str, regime: str, tmp_path: Path) -> None:
+    """model.py on the CPU, which accumulates products of bfloat16 in float32."""
+    pytest.importorskip("torch")
+    try:
+        made = made_of(name, regime)
+    except HardsimError:
+        pytest.skip("not in this regime")
+    for file, data in folder_files(made, "torch").items():
+        (tmp_path / file).write_bytes(data)
+    rng = Random(name)
+    for arith in ("float32", "bfloat16"):
+        run = torch_runner(tmp_path, arith)
+        for accumulate in (False, True):
+            row = rows(made, 64, accumulate, [arith])[arith]
+            words = [word for n in {row.safe_to, 1, 2, row.safe_to // 2} - {0} for word in hard(made, n, rng, 4)]
+            for word in words:
+                (answer,) = answers(made, [word])
+                assert run(word)[-1, 0] == float(answer), (arith, row.safe_to, word)
+        if row.word is not None:
+            (answer,) = answers(made, [row.word])
+            assert run(row.word)[-1, 0] != float(answer)
+
+
+# ---- lemmas ----
+
+
+@given(st.sampled_from(NAMES), st.lists(st.floats(0, 1), min_size=0, max_size=14), st.integers(0, 99))
+def test_a_sum_of_large_and_small_terms_is_off_by_no_more_than_is_said(
+    name: str, others: list[float], seed: int
+) -> None:
+    """With a largest term of 1; the others shrunk towards 0, so that there are small ones."""
+    form = FORMATS[name]
+    rng, u = Random(seed), form.unit
+    terms = form.round(np.array([1.0, *(x ** rng.choice([1, 3, 9, 20]) for x in others)]))
+    limit = 0.25 * u
+    large, small = int((terms >= limit).sum()), terms[terms < limit]
+    count = int((small > 0).sum())
+    assume((large - 1) * u < 1)
+    exact = sum(map(Fraction, terms.tolist()), Fraction(0))
+    allowed = ((large - 1) * u * float(exact) + float(small.sum()) * (1 + u) ** (2 * count)) / (1 - (large - 1) * u)
+    one = RandomEvaluation(NOTHING, name, None, rng)
+    for _ in range(6):
+        off = abs(Fraction(float(one.total(terms)[0])) - exact)
+        assert off <= Fraction(allowed) * (1 + Fraction(1, 2**40))
+
+
+@given(
+    st.sampled_from(NAMES), st.lists(st.sampled_from([-1.0, 0.0, 1.0, 3.0]), min_size=1, max_size=24), st.integers(1)
+)
+def test_a_mean_of_what_no_word_changes_is_off_by_no_more_than_is_said(
+    name: str, values: list[float], seed: int
+) -> None:
+    form, m = FORMATS[name], len(values)
+    one = RandomEvaluation(NOTHING, name, None, Random(seed))
+    share = float(form.round(np.array(1 / m)))
+    bound = max(sum(max(v, 0) for v in values), sum(max(-v, 0) for v in values)) * share
+    allowed = bound * ((1 - form.unit) ** -(m + 2) - 1) + 2 * m * form.least * (1 - form.unit) ** -(m + 2)
+    exact = Fraction(share) * sum(map(Fraction, values), Fraction(0))
+    for _ in range(4):
+        found = one.summed([(np.array([share]), np.array([v])) for v in values])
+        assert abs(Fraction(float(found[0])) - exact) <= Fraction(allowed) * (1 + Fraction(1, 2**40))
+
+
+@given(st.sampled_from(NAMES), st.lists(st.floats(-30, 0), min_size=1, max_size=16), st.data())
+def test_what_a_head_reads_is_within_its_bounds(name: str, apart: list[float], data: Any) -> None:
+    """Positions with logits below that of the winner, of which some are right and some are wrong: of all the terms of
+    the sums what `_Terms` says, by a computation in float64 that leaves room."""
+    form = FORMATS[name]
+    rights = np.array(data.draw(st.lists(st.booleans(), min_size=len(apart), max_size=len(apart))))
+    t = form.round(np.array(apart))
+    one = RandomEvaluation(NOTHING, name, None, Random(1))
+    most = np.minimum(np.exp(t) * (1 + 1e-12) + 2.5 * form.spacing(np.exp(t)), 1.0)
+    limit = 0.25 * form.unit
+
+    def terms(here: Any) -> _Terms:
+        small = here & (most < limit)
+        numbers = (most[here].sum(), most[small].sum(), (here & (most >= limit)).sum(), here.sum())
+        return _Terms(*(np.array([float(number)]) for number in numbers))
+
+    bounds = StructureBounds(structure("since.ltl"), form)
+    with np.errstate(all="ignore"):
+        for bit in (0, 1):
+            low, high = bounds._reading(bit, terms(~rights), terms(np.full(len(t), True)))
+            values = np.concatenate([np.where(rights, bit, 1 - bit), [bit]]).astype(float)
+            for _ in range(4):
+                powers = one.exp(np.concatenate([t, [0.0]]))
+                weights = one.round(powers / one.total(powers))
+                found = float(
+                    one.summed([(np.array([w]), np.array([v])) for w, v in zip(weights, values, strict=True)])[0]
+                )
+                assert low <= found <= high
+
+
+# ---- what is refused ----
+
+
+def test_what_no_format_holds_is_not_safe() -> None:
+    """A weight beyond the format, or below it, though the products with it are numbers of the format."""
+    found = structure("since.ltl")
+    for number in (Fraction(2**20), Fraction(1, 2**30), Fraction(1, 3), Fraction(2**40 + 1)):
+        other = replace(found, numbers={**found.numbers, number: "a weight"})
+        bounds = StructureBounds(other, FORMATS["float16"])
+        with pytest.raises(NotEnclosed, match="a weight is no number"):
+            bounds.hold_exact()
+    StructureBounds(found, FORMATS["float16"]).hold_exact()
+    large = replace(found, sums=[ExactSum("a sum", Fraction(4097), Fraction(2))])
+    with pytest.raises(NotEnclosed, match="a sum"):
+        StructureBounds(large, FORMATS["float16"]).hold_exact()
+
+
+def test_classes_are_those_of_the_positions() -> None:
+    for n in range(1, 8):
+        masks = [members(one, n) for one in Classes(0, False).classes]
+        assert (np.sum(masks, axis=0) == 1).all()
+
+
+@pytest.mark.parametrize("regime", PROVEN)
+@pytest.mark.parametrize("name", NAMES)
+def test_all_lengths_at_once_say_no_more_than_each(name: str, regime: str) -> None:
+    found, form = structure("succession.ltl" if "causal" not in regime else "tomita_2.ltl", regime), FORMATS[name]
+    last = 0
+    for n in range(1, 60):
+        try:
+            hold_to(found, form, None, n)
+        except NotEnclosed:
+            break
+        last = n
+    bounds = StructureBounds(found, form)
+    for n in range(1, last + 1):
+        bounds.hold(n)
+
+
+def test_a_head_that_reads_nothing_else_is_exact() -> None:
+    found = structure("tomita_1.ltl", "causal-position")
+    assert found.causal
+    for name in NAMES:
+        StructureBounds(found, FORMATS[name]).hold(1)
+
+
+def test_the_structure_is_that_of_the_network() -> None:
+    found = structure("since.ltl", "position", Fraction(7))
+    (head,) = found.heads
+    assert len(head.queries) == 2
+    assert head.rightmost
+    assert head.error <= exp(-3.5) * 1.01
+    assert {one.value for one in head.types} == {0, 1}
