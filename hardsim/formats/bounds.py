@@ -302,6 +302,8 @@ class StructureBounds:
         """One query: positions in the order in which the last one wins a tie."""
         if np.isnan(low[here]).any() or np.isnan(high[here]).any():
             raise NotEnclosed(f"a logit of head {head.name} is beyond the format", head.layer, head.name)
+        if not self.form.infinite and np.isnan(self.form.round(low[here].min() - high[here].max())):
+            raise NotEnclosed(f"logits of head {head.name} differ by more than the format has", head.layer, head.name)
         selected = np.array([one.selected for one in head.types])
         values = np.array([one.value for one in head.types])
         low, high = np.where(here, low, inf), np.where(here, high, -inf)
@@ -369,10 +371,11 @@ class StructureBounds:
         grown = every.small * np.exp(np.minimum(2 * every.count * inner, 700.0)) * (1 + 2 * u) * SLACK
         room = np.where(steps < 1, 1 - steps, np.nan)
         off = (steps + grown) / room
+        off = np.where((1 + every.total) * (1 + off) * (1 + 2 * u) <= self.form.largest, off, np.nan)
         share = wrong.total / (1 + wrong.total)
         most = (1 + 4 * u) / np.where(off < 1, 1 - off, np.nan)  # of all weights together, where exact it is 1
         lost = (every.count + 1) * self.form.least * np.exp(np.minimum(every.count * inner, 700.0))
-        alone = every.count == 0
+        alone = (every.count == 0) & (every.total == 0)
         if bit:
             low = (1 - share) * (1 - 4 * u) / (1 + off) - (steps * most + grown * most) / room - lost
             high = most + (steps * most + grown * most) / room + lost
@@ -403,6 +406,7 @@ class StructureBounds:
         # The denominator: ones, whose partial sums are numbers of the format up to 2^p.
         grown = np.where(sizes <= 2.0**inner.digits, 1.0, (1 - u) ** -sizes)
         grown = np.where(sizes <= 2.0**self.form.digits, grown, grown / (1 - self.form.unit))
+        grown = np.where(sizes * grown <= self.form.largest, grown, np.nan)
         share_low, share_high = self.form.round(1 / (sizes * grown)), self.form.round(1 / (sizes / grown))
         bound = np.maximum(positive, negative) * share_high
         steps = (1 - u) ** -(sizes + 2)

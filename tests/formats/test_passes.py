@@ -79,7 +79,8 @@ def test_a_power_of_two_takes_digits_next_to_the_least_number() -> None:
     arithmetic = enclosed("float8_e4m3")
     key = Enclosures(np.array([[3 / 512, 2 / 512]]), np.array([[3 / 512, 3 / 512]]))
     found = arithmetic.matmul(key, exactly([0.5], [0.5]))
-    assert found.low.item() <= 2 / 512 and found.high.item() >= 4 / 512
+    assert found.low.item() <= 2 / 512
+    assert found.high.item() >= 4 / 512
 
 
 def test_two_units_below_a_power_of_two() -> None:
