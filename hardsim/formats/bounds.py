@@ -485,10 +485,11 @@ def _analytic(
     """What a head reads where it should read 0, and where it should read 1, at every length up to `last`."""
     u, slack = form.unit, 1.01
     varying = [max(abs(float(one.key[row])) for one in head.types) for row in range(len(head.keys))]
-    scale, sizes, lost, steps = _largest_inverse(structure, last), 0.0, 0.0, 0
+    scale, sizes, lost, largest, steps = _largest_inverse(structure, last), 0.0, 0.0, 0.0, 0
     for query, key, more in zip(head.queries, head.keys, varying, strict=True):
         left, right = _size_of(structure, query, last), _size_of(structure, key, last) + more
         sizes += left * right
+        largest = max(largest, left, right, *(abs(float(w)) for _, w in (*query, *key)))
         # What is lost next to the least number: of a weight, of an encoding, of a product; then of the scores.
         parts = [sum(1 + abs(float(w)) + _size_of(structure, ((k, 1),), last) for k, w in one) for one in (query, key)]
         lost += parts[0] * right + parts[1] * left + parts[0] * parts[1] * form.least + 1
@@ -497,7 +498,8 @@ def _analytic(
     tiny = form.least * (lost * (1 + scale) + sizes + 1) * (1 + u) ** steps
     sizes *= scale
     delta = sizes * ((1 + u) ** steps - 1) * slack + tiny
-    if not 2 * (sizes + delta) * max(1.0, 1 / scale) <= form.largest or (last + 1) * u * 4 >= 1 or head.error >= 0.5:
+    largest = max(largest, (sizes + delta) * max(1.0, 1 / scale))
+    if not 2 * largest <= form.largest or (last + 1) * u * 4 >= 1 or head.error >= 0.5:
         raise NotEnclosed(f"the logits of head {head.name} may be too large", head.layer, head.name)
     spread = 2 * delta * (1 + u) - form.vanishing * 2 * u
     least = head.error / (1 - head.error) * exp(min(spread, 700.0)) * slack

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -17,8 +18,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from hardsim.checking.evaluate import compiled_text
 from hardsim.checking.export import Export, export_of, folder_files
-from hardsim.checking.open import read_expression, read_input
+from hardsim.checking.open import of_document, read_expression, read_input
 from hardsim.checking.precision import FormatRow, _Reading, precision_of, structure_known
 from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.errors import HardsimError
@@ -175,6 +177,23 @@ def test_differences_of_logits_may_be_beyond_e4m3() -> None:
         row = rows(made, 20, accumulate, ["float8_e4m3"])["float8_e4m3"]
         assert row.safe_to < 7
         hold_safe(made, row, accumulate, Random(0))
+
+
+@pytest.mark.parametrize("regime", PROVEN)
+@pytest.mark.parametrize(
+    "factor", [Fraction(1, 2**14), Fraction(2**15), Fraction(1, 4096), Fraction(3), Fraction(1, 3)]
+)
+def test_no_evaluation_of_an_edited_network_is_wrong_at_a_safe_length(regime: str, factor: Fraction) -> None:
+    """Queries times a factor and keys over it: the same scores, whose parts may be beyond a format."""
+    document = json.loads(
+        compiled_text(read_input(str(FORMULAS / "since.ltl")).compile(ModelOptions(regime)), False, 8)
+    )
+    for layer in document["model"]["layers"]:
+        for head in layer["heads"]:
+            for matrix, by in (("w_q", factor), ("w_k", 1 / factor)):
+                for entry in head[matrix]["entries"]:
+                    entry[2] = str(Fraction(entry[2]) * by)
+    hold_all(export_of(of_document(json.dumps(document).encode(), "edited"), ModelOptions(), 8), 24, Random(1), 6)
 
 
 def test_sums_of_weights_may_be_beyond_e4m3() -> None:
