@@ -108,7 +108,7 @@ class PrecisionResult(Record):
     """The network."""
     max_n: Positive
     """The largest length that was asked for, and that the network is for."""
-    accumulate: Annotated[str | None, one_of(ACCUMULATE)]
+    accumulate: Annotated[str, one_of(ACCUMULATE)] | None
     """In what sums are accumulated; null: in the format."""
     rows: tuple[FormatRow, ...]
     """By format, the widest first."""
