@@ -22,8 +22,8 @@ from tests.mistakes import raised
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = (
-    "errors", "lang", "theory", "network", "program", "hard", "compiling", "reading", "writing", "run", "sharpening", "proof",
-    "formats", "checking", "report", "cli",
+    "errors", "lang", "theory", "network", "program", "hard", "compiling", "reading", "writing", "run", "sharpening",
+    "proof", "formats", "checking", "report", "cli",
 )  # fmt: skip
 # Modules outside the rooms ("" is the package itself), each with the room whose place in the line it shares.
 TOOLS = (

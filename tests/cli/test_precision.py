@@ -55,7 +55,7 @@ def test_what_is_neither_safe_nor_wrong_is_undecided(hardsim: Cli, since: Path) 
 
 def test_sums_in_float32(hardsim: Cli, since: Path) -> None:
     outcome = hardsim("precision", since, "--max-n", "20", "--accumulate", "float32")
-    outcome.clean("as model.py computes, sums in float32", "sums are accumulated in float32, and rounded")
+    outcome.clean("as model.py computes, sums in float32", "sums are accumulated in float32 alone, and rounded")
     result = hardsim("precision", since, "--max-n", "20", "--accumulate", "float32", "--json", "-").result
     assert result["accumulate"] == "float32"
     hardsim("precision", since, "--accumulate", "bfloat16").refused("not in 'bfloat16'", "--accumulate float32")
