@@ -16,7 +16,7 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.writing.layout import ExportLayout
+from hardsim.writing.layout import ExportLayout, nearest_float
 
 Floats = NDArray[np.float64]
 TYPES: dict[str, Any] = {
@@ -200,7 +200,7 @@ class RandomEvaluation:
     def head(self, prefix: str, mask: str, y: Floats, scale: Sequence[Any]) -> Floats:
         """What a head adds."""
         q, k, v = (self.product(y, f"{prefix}w_{one}", f"{prefix}b_{one}") for one in "qkv")
-        factor = self.round([float(Fraction(value)) if isinstance(value, int | Fraction) else None for value in scale])
+        factor = self.round(list(map(nearest_float, scale)))
         m = y.shape[1]
         logits = self.round(self.matmul(q, np.swapaxes(k, -1, -2)) * factor[:, None])
         i, j = np.arange(m)[:, None], np.arange(m)[None, :]

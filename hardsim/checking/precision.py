@@ -59,14 +59,15 @@ enclosed: some seconds each."""
 ASSUMPTIONS = (
     "the grouping of model.py; round to nearest, ties to even; gradual underflow",
     "weights, position encodings and 1/temperature are rounded to float64, and then to the format",
-    "sums in any order, of terms that are not 0, with products rounded or fused; no Strassen, TF32 or bfloat16 passes",
+    "sums in any order, accumulated in the format or in float32, of terms that are not 0, with products rounded or "
+    "fused; no Strassen, TF32 or bfloat16 passes",
     "softmax subtracts the largest logit of the row; no online or base-2 rescaling; masked entries are left out",
     "exp is within 2 units in the last place, exp(0) is 1, exp of a negative number at most 1, and 0 below e^-2 times "
     "the least number of the format",
     "clips are min(max(z, 0), 1); other activations are within 4u |z|; square roots are rounded once",
     "what is beyond the largest number is infinite, in e4m3 not a number, and never right",
 )
-ACCUMULATED = "sums are accumulated in float32, and rounded to the format at their end"
+ACCUMULATED = "sums are accumulated in float32 alone, and rounded to the format at their end"
 """What is printed, so that it is known what a verdict rests on."""
 
 

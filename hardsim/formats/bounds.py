@@ -323,6 +323,8 @@ class StructureBounds:
         """One query: positions in the order in which the last one wins a tie."""
         if np.isnan(low[here]).any() or np.isnan(high[here]).any():
             raise NotEnclosed(f"a logit of head {head.name} is beyond the format", head.layer, head.name)
+        if not self.form.infinite and np.isnan(self.form.round(low[here].min() - high[here].max())):
+            raise NotEnclosed(f"logits of head {head.name} differ by more than the format has", head.layer, head.name)
         selected = np.array([one.selected for one in head.types])
         values = np.array([one.value for one in head.types])
         low, high = np.where(here, low, inf), np.where(here, high, -inf)
@@ -390,10 +392,11 @@ class StructureBounds:
         grown = every.small * np.exp(np.minimum(2 * every.count * inner, 700.0)) * (1 + 2 * u) * SLACK
         room = np.where(steps < 1, 1 - steps, np.nan)
         off = (steps + grown) / room
+        off = np.where((1 + every.total) * (1 + off) * (1 + 2 * u) <= self.form.largest, off, np.nan)
         share = wrong.total / (1 + wrong.total)
         most = (1 + 4 * u) / np.where(off < 1, 1 - off, np.nan)  # of all weights together, where exact it is 1
         lost = (every.count + 1) * self.form.least * np.exp(np.minimum(every.count * inner, 700.0))
-        alone = every.count == 0
+        alone = (every.count == 0) & (every.total == 0)
         if bit:
             low = (1 - share) * (1 - 4 * u) / (1 + off) - (steps * most + grown * most) / room - lost
             high = most + (steps * most + grown * most) / room + lost
@@ -424,6 +427,7 @@ class StructureBounds:
         # The denominator: ones, whose partial sums are numbers of the format up to 2^p.
         grown = np.where(sizes <= 2.0**inner.digits, 1.0, (1 - u) ** -sizes)
         grown = np.where(sizes <= 2.0**self.form.digits, grown, grown / (1 - self.form.unit))
+        grown = np.where(sizes * grown <= self.form.largest, grown, np.nan)
         share_low, share_high = self.form.round(1 / (sizes * grown)), self.form.round(1 / (sizes / grown))
         bound = np.maximum(positive, negative) * share_high
         steps = (1 - u) ** -(sizes + 2)
@@ -520,10 +524,11 @@ def _analytic(
     """What a head reads where it should read 0, and where it should read 1, at every length up to `last`."""
     u, slack = form.unit, 1.01
     varying = [max(abs(float(one.key[row])) for one in head.types) for row in range(len(head.keys))]
-    scale, sizes, lost, steps = _largest_inverse(structure, last), 0.0, 0.0, 0
+    scale, sizes, lost, largest, steps = _largest_inverse(structure, last), 0.0, 0.0, 0.0, 0
     for query, key, more in zip(head.queries, head.keys, varying, strict=True):
         left, right = _size_of(structure, query, last), _size_of(structure, key, last) + more
         sizes += left * right
+        largest = max(largest, left, right, *(abs(float(w)) for _, w in (*query, *key)))
         # What is lost next to the least number: of a weight, of an encoding, of a product; then of the scores.
         parts = [sum(1 + abs(float(w)) + _size_of(structure, ((k, 1),), last) for k, w in one) for one in (query, key)]
         lost += parts[0] * right + parts[1] * left + parts[0] * parts[1] * form.least + 1
@@ -532,7 +537,8 @@ def _analytic(
     tiny = form.least * (lost * (1 + scale) + sizes + 1) * (1 + u) ** steps
     sizes *= scale
     delta = sizes * ((1 + u) ** steps - 1) * slack + tiny
-    if not 2 * (sizes + delta) * max(1.0, 1 / scale) <= form.largest or (last + 1) * u * 4 >= 1 or head.error >= 0.5:
+    largest = max(largest, (sizes + delta) * max(1.0, 1 / scale))
+    if not 2 * largest <= form.largest or (last + 1) * u * 4 >= 1 or head.error >= 0.5:
         raise NotEnclosed(f"the logits of head {head.name} may be too large", head.layer, head.name)
     spread = 2 * delta * (1 + u) - form.vanishing * 2 * u
     least = head.error / (1 - head.error) * exp(min(spread, 700.0)) * slack

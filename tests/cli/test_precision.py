@@ -1,0 +1,177 @@
+"""`hardsim precision`: up to which length a network is right in a number format."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Cli, interrupt, written
+from tests.subjects import FORMULAS
+
+ARITHS = ["float32", "bfloat16", "float16", "float8_e4m3"]
+
+
+def rows(hardsim: Cli, *arguments: Any, code: int = 0) -> dict[str, Any]:
+    result = hardsim("precision", *arguments, "--json", "-").exits(code).result
+    return {row["arith"]: row for row in result["rows"]}
+
+
+def test_the_report_in_words(hardsim: Cli, since: Path) -> None:
+    """bfloat16 is first wrong at 52, with beta 8: see `tests/formats/test_bounds.py`."""
+    outcome = hardsim("precision", since, "--beta", "8", "--max-n", "60")
+    outcome.clean(
+        "every word of length 1 to 60, as model.py computes",
+        "float32 60+",
+        "bfloat16 51 52 layer 1, head S4.read float16",
+        "bfloat16 is wrong at length 52",
+        "assuming",
+        "round to nearest, ties to even; gradual underflow",
+        "masked entries are left out",
+    )
+
+
+def test_without_arith_nothing_is_asked_and_with_it_a_failure_is_a_mismatch(hardsim: Cli, since: Path) -> None:
+    options = (since, "--beta", "8", "--max-n", "60")
+    found = rows(hardsim, *options)
+    assert list(found) == ARITHS
+    assert (found["bfloat16"]["safe_to"], found["bfloat16"]["fails_at"], found["bfloat16"]["closed"]) == (51, 52, True)
+    assert (found["bfloat16"]["layer"], found["bfloat16"]["head"]) == (1, "S4.read")
+    assert len(found["bfloat16"]["word"]) == 52
+    assert (found["float32"]["safe_to"], found["float32"]["fails_at"], found["float32"]["word"]) == (60, None, None)
+    assert list(rows(hardsim, *options, "--arith", "bfloat16", code=1)) == ["bfloat16"]
+    assert list(rows(hardsim, *options, "--arith", "float16")) == ["float16"]
+    assert rows(hardsim, since, "--max-n", "51", "--beta", "8", "--arith", "bfloat16")["bfloat16"]["safe_to"] == 51
+
+
+def test_what_is_neither_safe_nor_wrong_is_undecided(hardsim: Cli) -> None:
+    """Counts are held word by word, of which there are eight at length 3."""
+    options = FORMULAS / "an_bn.ltl", "--max-n", "4", "--exhaustive", "4", "--arith", "float32"
+    found = rows(hardsim, *options, code=3)["float32"]
+    assert (found["safe_to"], found["fails_at"], found["closed"]) == (2, None, False)
+    assert "length 3 has more than 4 words (--exhaustive)" in found["open"]
+
+
+def test_sums_in_float32(hardsim: Cli, since: Path) -> None:
+    outcome = hardsim("precision", since, "--max-n", "20", "--accumulate", "float32")
+    outcome.clean("as model.py computes, sums in float32", "sums are accumulated in float32 alone, and rounded")
+    result = hardsim("precision", since, "--max-n", "20", "--accumulate", "float32", "--json", "-").result
+    assert result["accumulate"] == "float32"
+    hardsim("precision", since, "--accumulate", "bfloat16").refused("not in 'bfloat16'", "--accumulate float32")
+
+
+def test_a_format_that_there_is_not(hardsim: Cli, since: Path) -> None:
+    hardsim("precision", since, "--arith", "float23").refused("unknown format 'float23': did you mean float32?")
+    hardsim("precision", since, "--arith", "posit").refused("unknown format 'posit'", "float8_e4m3")
+
+
+@pytest.mark.parametrize("max_n", ["0", "-1", "100001", "many"])
+def test_lengths_that_there_are_not(hardsim: Cli, since: Path, max_n: str) -> None:
+    hardsim("precision", since, "--max-n", max_n).refused("--max-n")
+
+
+def test_one_length(hardsim: Cli, since: Path) -> None:
+    assert {row["safe_to"] for row in rows(hardsim, since, "--max-n", "1").values()} == {1}
+
+
+def test_one_letter_has_one_word_of_a_length(hardsim: Cli, tmp_path: Path) -> None:
+    """So that words can be enclosed one by one, however long, until 2 i is beyond e4m3: 466 at 233."""
+    file = written(tmp_path / "one.ltl", "alphabet: a\nat: last\naccept: a\nO a\n")
+    assert {row["safe_to"] for row in rows(hardsim, file, "--max-n", "40").values()} == {40}
+    file = written(tmp_path / "half.ltl", "alphabet: a\n2*#L[a] = 3\n")
+    found = rows(hardsim, file, "--max-n", "240", "--exhaustive", "1")
+    assert {name: (row["safe_to"], row["fails_at"]) for name, row in found.items()} == dict.fromkeys(
+        ARITHS[:3], (240, None)
+    ) | {"float8_e4m3": (232, 233)}
+
+
+def test_propositions(hardsim: Cli, tmp_path: Path) -> None:
+    file = written(tmp_path / "props.ltl", "props: p q\nat: last\np S q\n")
+    found = rows(hardsim, file, "--max-n", "12")
+    assert found["float32"]["safe_to"] == found["float16"]["safe_to"] == 12
+
+
+def test_an_expression(hardsim: Cli) -> None:
+    outcome = hardsim("precision", "-e", "a S b", "--alphabet", "a b c", "--max-n", "8", "--arith", "float32")
+    outcome.clean("float32 8+")
+
+
+def test_several_files_and_a_directory(hardsim: Cli, since: Path, tmp_path: Path) -> None:
+    other = written(tmp_path / "first.ltl", "alphabet: a b\nO (a & Y b)\n")
+    document = hardsim("precision", since, other, "--max-n", "6", "--json", "-").exits(0).json
+    assert [result["input"] for result in document["results"]] == [str(since), str(other)]
+    document = hardsim("precision", tmp_path, "--max-n", "6", "--json", "-").exits(0).json
+    assert len(document["results"]) == 2
+
+
+def test_all_regimes(hardsim: Cli, since: Path) -> None:
+    document = hardsim("precision", since, "--regime", "all", "--max-n", "6", "--json", "-").exits(0).json
+    regimes = [result["regime"] for result in document["results"]]
+    assert regimes == ["temperature", "position", "causal-temperature", "causal-position"]
+
+
+@pytest.mark.parametrize("name", ["dyck1.srasp", "flipflop.ahat.json", "bigrams.cr", "networks/dyck1_depth3"])
+def test_what_is_no_formula_is_taken_word_by_word(hardsim: Cli, name: str) -> None:
+    found = rows(hardsim, FORMULAS / name, "--max-n", "2", "--arith", "float32", code=0 if "net" not in name else 3)
+    row = found["float32"]
+    assert row["safe_by"] == "words"
+    assert row["closed"] is (row["safe_to"] == 2)
+    assert row["open"] is None or "word" in row["open"]
+
+
+def test_a_regular_expression_has_no_network(hardsim: Cli) -> None:
+    hardsim("precision", FORMULAS / "tomita_4.re").refused("a regular expression is an oracle alone")
+
+
+def test_what_cannot_be_read(hardsim: Cli, tmp_path: Path) -> None:
+    hardsim("precision", tmp_path / "nothing.ltl").refused("no such file")
+    hardsim("precision", written(tmp_path / "bad.ltl", "alphabet: a b\na S\n")).refused("bad.ltl:2")
+    hardsim("precision", written(tmp_path / "bad.json", "{")).refused("bad.json")
+
+
+def test_long_words_are_told_in_runs(hardsim: Cli, tmp_path: Path) -> None:
+    """0 times the position encoding n is no number in e4m3 from 465 on."""
+    options = ("--regime", "position", "--max-n", "470", "--arith", "float8_e4m3")
+    outcome = hardsim("precision", FORMULAS / "even_length.ltl", *options)
+    outcome.exits(1, "float8_e4m3 464 465", "wrong at length 465, a^232 b^233")
+
+
+def test_lengths_beyond_what_words_can_be_counted_to(hardsim: Cli, since: Path) -> None:
+    """3^2000 words are no float."""
+    found = rows(hardsim, since, "--max-n", "2000", "--arith", "float8_e4m3", code=1)
+    assert found["float8_e4m3"]["fails_at"] == 5
+    assert rows(hardsim, FORMULAS / "parity.ltl", "--max-n", "2000", "--arith", "float8_e4m3", code=1)
+
+
+def test_an_interrupt_keeps_the_formats_that_are_done(
+    hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupt(monkeypatch, "hardsim.checking.precision.safe_to", 2)
+    outcome = hardsim("precision", since, "--max-n", "12", "--json", "-")
+    assert outcome.code == 130
+    document = json.loads(outcome.out)
+    (result,) = document["results"]
+    assert (result["partial"], [row["arith"] for row in result["rows"]]) == (True, ["float32", "bfloat16"])
+    outcome.says("formats are missing")
+
+
+def test_json_in_a_file(hardsim: Cli, since: Path, tmp_path: Path) -> None:
+    hardsim("precision", since, "--max-n", "3", "--json", tmp_path / "out.json").exits(0, "float32 3+")
+    assert json.loads((tmp_path / "out.json").read_text("utf-8"))["command"] == "precision"
+
+
+def test_a_long_run_is_spoken_of(hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hardsim.cli.estimate.LATE", 0.0)
+    hardsim("precision", since, "--max-n", "40").exits(0).says("lengths are worked out one by one", "Ctrl-C ends it")
+
+
+def test_lengths_that_would_take_too_long_are_left_out(
+    hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hardsim.formats.bounds.WORK", 10_000)
+    found = rows(hardsim, since, "--max-n", "200", "--arith", "float16", code=3)["float16"]
+    assert 10 < found["safe_to"] < 100
+    assert (found["fails_at"], found["closed"], found["mends"]) == (None, False, [])
+    assert "would take too long" in found["open"]
