@@ -37,7 +37,7 @@ FORMULAS = ROOT / "formulas"
 RESULTS = ROOT / "benchmarks" / "precision.json"
 PAGE = ROOT / "docs" / "precision.md"
 MARK = BEGIN.replace("bench-docs", "precision")
-MAX_N, EXHAUSTIVE = 4096, 1024
+MAX_N, EXHAUSTIVE = 4096, 65536
 """The defaults of the command."""
 SHOWN = 40
 """Characters of a word that the table shows."""
@@ -45,14 +45,16 @@ SHOWN = 40
 
 @dataclass(frozen=True)
 class InFormat:
-    """A formula in a regime and a format: the length up to which it is right, and how that is known; the least length
-    with a word that was found to be wrong, and that word as runs; why there is a gap between the two."""
+    """A formula in a regime and a format: the length up to which it is right in any order of sums, how that is known,
+    and the same with sums from the left; the least length with a word that was found to be wrong, and that word; why
+    there is a gap between the last two."""
 
     formula: str
     regime: str
     arith: str
     safe_to: int
     safe_by: str
+    safe_in_order: int
     fails_at: int | None
     word: tuple[str, ...]
     layer: int | None
@@ -61,13 +63,13 @@ class InFormat:
 
     @property
     def whole(self) -> bool:
-        """Whether all lengths that are asked for are safe."""
-        return self.safe_to >= MAX_N
+        """Whether all lengths that are asked for are safe with sums from the left."""
+        return self.safe_in_order >= MAX_N
 
     @property
     def closed(self) -> bool:
         """Whether the length that fails is the one after the last that is safe."""
-        return self.fails_at == self.safe_to + 1
+        return self.fails_at == self.safe_in_order + 1
 
 
 def cases() -> list[tuple[str, str]]:
@@ -95,6 +97,7 @@ def find(formula: str, regime: str, ariths: Sequence[str]) -> list[InFormat]:
             row.arith,
             row.safe_to,
             row.safe_by,
+            row.safe_in_order,
             row.fails_at,
             row.word or (),
             row.layer,
@@ -148,11 +151,10 @@ def _rows(found: Sequence[InFormat]) -> Iterator[tuple[str, ...]]:
 
 
 def _cell(one: InFormat) -> str:
+    safe = str(one.safe_in_order) if one.safe_to == one.safe_in_order else f"{one.safe_to}/{one.safe_in_order}"
     if one.whole:
-        return f"{one.safe_to}+"
-    if one.closed:
-        return str(one.safe_to)
-    return f"{one.safe_to} ... {'?' if one.fails_at is None else one.fails_at}"
+        return f"{safe}+"
+    return safe if one.closed else f"{safe} ... {'?' if one.fails_at is None else one.fails_at}"
 
 
 def _why(one: InFormat) -> str:

@@ -721,7 +721,7 @@ class Model:
         *,
         max_n: int = 4096,
         accumulate: str | None = None,
-        exhaustive: int = 1024,
+        exhaustive: int = 65536,
         seed: int = 0,
         regime: str | None = None,
         beta: Number | None = None,

@@ -224,3 +224,22 @@ class RandomEvaluation:
         x = self.round(x / self.round(np.sqrt(self.round(square + epsilon))))
         x = self.round(x * self.arrays[f"{prefix}weight"]) if f"{prefix}weight" in self.arrays else x
         return self.plus(x, f"{prefix}bias")
+
+
+class FromLeft(RandomEvaluation):
+    """Summed from the left, each product and each partial sum rounded; exp off by two units at most."""
+
+    def summed(self, parts: Any) -> Any:
+        """The sum of products."""
+        total = np.zeros(1)
+        for x, y in parts:
+            total = self.inner(total + self.inner(x * y))
+        return self.round(total)
+
+
+class Plainly(FromLeft):
+    """With exp to nearest besides: what words are emulated with."""
+
+    def exp(self, t: Any) -> Any:
+        """exp, rounded once."""
+        return self.round(np.exp(t))

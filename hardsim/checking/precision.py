@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from itertools import islice, permutations, product
+from itertools import chain, groupby, islice, permutations, product
 from random import Random
 from typing import Annotated, Any
 
@@ -47,20 +47,24 @@ MOST_WORDS = 405
 """Words of one length that are emulated."""
 ACCEPTED, CHANGED = 6, 3
 """Accepted words of a length that are changed in a symbol, and how far from the winner at most."""
-STEPS = 12
-"""Lengths that are emulated after the first that is not proved, at doubling distances."""
+NEXT, STEPS = 6, 10
+"""Lengths that are emulated right after the last that is proved, and then at doubling distances."""
 BACK = 6
 """Lengths that are emulated between the longest without a wrong word and the first with one."""
 EACH = 50
 """Pairs that a position costs besides."""
-WORK = 5e7
-"""Pairs of positions, head by head and word by word, that are emulated for one format at most, and as many that are
-enclosed: some seconds each."""
+WORK, ENCLOSED, CLOSING = 8e7, 1e7, 1e8
+"""Pairs of positions, head by head and word by word, that are emulated for one format at most; that are enclosed; and
+that are enclosed at the lengths before one that fails, if they are no more: some seconds each."""
+SHARE = 4
+"""Which part of what is left of that goes to one length."""
+RUNS = 6
+"""Runs of a word that fails in a narrower format that are made longer, one of them at a time."""
 ASSUMPTIONS = (
     "the grouping of model.py; round to nearest, ties to even; gradual underflow",
     "weights, position encodings and 1/temperature are rounded to float64, and then to the format",
     "sums in any order, accumulated in the format or in float32, of terms that are not 0, with products rounded or "
-    "fused; no Strassen, TF32 or bfloat16 passes",
+    "fused; no Strassen, TF32 or bfloat16 passes; in order: from the left, each product and partial sum rounded",
     "softmax subtracts the largest logit of the row; no online or base-2 rescaling; masked entries are left out",
     "exp is within 2 units in the last place, exp(0) is 1, exp of a negative number at most 1, and 0 below e^-2 times "
     "the least number of the format",
@@ -81,6 +85,8 @@ class FormatRow(Record):
     """Every evaluation is right on every word of every length up to this one (0: not even of one symbol)."""
     safe_by: Annotated[str, one_of("structure", "words")]
     """Whether that is known of all words of a length at once, or was held word by word."""
+    safe_in_order: Natural
+    """The same of the evaluations in which sums are from the left, as those are that are emulated."""
     fails_at: Positive | None
     """The least length at which an emulated word was found to be wrong; null: none was found."""
     word: Word | None
@@ -94,9 +100,10 @@ class FormatRow(Record):
     head: str | None
     """The head there; null: a hidden unit, or nothing was found."""
     closed: bool
-    """Whether the next length after the last safe one is the one that fails, or all lengths asked for are safe."""
+    """Whether the next length after the last that is safe with sums from the left is the one that fails, or all lengths
+    asked for are safe with them."""
     open: str | None
-    """Why there is a gap between the two."""
+    """Why there is a gap between the last two; or, where there is none, between the first two."""
     mends: tuple[str, ...]
     """What makes the length that fails, or is not known to be safe, safe."""
 
@@ -237,8 +244,12 @@ class _InFormat:
     """What is known of all words of a length at once; or why that is not enough."""
     seed: int
     report: Callable[[int], None] | None = None
+    known: Sequence[Word] = ()
+    """Words that are wrong in narrower formats."""
     work: float = WORK
     reading: _Reading = field(init=False)
+    doubtful: list[Word] = field(default_factory=list)
+    """Words of the length after the last safe one that are not enclosed."""
 
     def __post_init__(self) -> None:
         self.reading = _Reading(self.made)
@@ -249,19 +260,15 @@ class _InFormat:
 
     def row(self) -> FormatRow:
         """All there is to say."""
-        failure, by, safe = None, "words", 0
-        if isinstance(self.structure, Structure):
-            by = "structure"
-            safe, failure = safe_to(self.structure, self.form, self.accumulate, self.last, self.report)
-        more, why = self._safe_by_words(safe)
-        if more > safe:
-            safe, by = more, "words"
-        wrong = self._wrong(safe, failure) if safe < self.last else None
-        closed = safe == self.last or (wrong is not None and len(wrong[0]) == safe + 1)
-        if isinstance(self.structure, str):
-            why = f"{self.structure}; {why}"
-        elif failure is not None and by == "structure":
-            why = f"length {safe + 1} is not proved for all words at once ({failure.reason}); {why}"
+        safe, by, failure, why = self._safe(0, False)
+        in_order, reason = safe, why
+        if safe < self.last:
+            in_order, _, first, reason = self._safe(safe, True)
+            failure = first or failure
+        wrong = self._wrong(in_order) if in_order < self.last else None
+        if wrong is not None and len(wrong[0]) > in_order + 1:
+            in_order, reason, wrong = self._closed_in(in_order, reason, wrong)
+        closed = in_order == self.last or (wrong is not None and len(wrong[0]) == in_order + 1)
         layer, head = (None, None) if failure is None else (failure.layer, failure.head)
         layer = None if layer is None else layer + 1
         if wrong is not None and head is None:
@@ -270,6 +277,7 @@ class _InFormat:
             arith=self.form.name,
             safe_to=safe,
             safe_by=by,
+            safe_in_order=in_order,
             fails_at=None if wrong is None else len(wrong[0]),
             word=None if wrong is None else wrong[0],
             wanted=None if wrong is None else _told(wrong[1]),
@@ -277,7 +285,7 @@ class _InFormat:
             layer=None if safe == self.last else layer,
             head=None if safe == self.last else head,
             closed=closed,
-            open=None if closed else why,
+            open=reason if not closed else f"sums in another order: {why}" if safe < in_order else None,
             mends=() if safe == self.last else tuple(self._mends(safe + 1 if wrong is None else len(wrong[0]))),
         )
 
@@ -291,43 +299,84 @@ class _InFormat:
 
     # ---- safe, word by word ----
 
-    def _safe_by_words(self, safe: int) -> tuple[int, str]:
-        """The length up to which every word was enclosed, where all shorter ones are safe up to some already; and why
-        not the next."""
-        enclosed, left = FormatPass(self.made.layout, Enclosed(self.form, self.accumulate)), WORK
-        for n in range(safe + 1, self.last + 1):
+    def _safe(self, known: int, in_order: bool) -> tuple[int, str, NotEnclosed | None, str]:
+        """The length up to which every evaluation is right, and how that is known, where it is known of shorter ones;
+        what fails of all words at once; and why the next length is not safe."""
+        failure, by, safe = None, "words", known
+        if isinstance(self.structure, Structure):
+            by = "structure"
+            given = self.structure, self.form, self.accumulate, self.last, self.report
+            safe, failure = safe_to(*given, in_order, known)
+        more, why = self._safe_by_words(safe, in_order, self.last, ENCLOSED)
+        if more > safe:
+            safe, by = more, "words"
+        if isinstance(self.structure, str):
+            why = f"{self.structure}; {why}"
+        elif failure is not None and by == "structure":
+            why = f"length {safe + 1} is not proved for all words at once ({failure.reason}); {why}"
+        return safe, by, failure, why
+
+    def _closed_in(self, safe: int, why: str, wrong: tuple[Word, Any, Any]) -> tuple[int, str, tuple[Word, Any, Any]]:
+        """The words of the lengths between one that is safe and one that fails, where that does not take long: the
+        length up to which they are safe, why not the next, and the first word that is wrong."""
+        between = range(safe + 1, len(wrong[0]))
+        sizes = [count_words(len(self.made.alphabet), n) for n in between]
+        if (
+            max(sizes) > self.exhaustive
+            or sum(k * self._cost(n) for k, n in zip(sizes, between, strict=True)) > CLOSING
+        ):
+            return safe, why, wrong
+        more, reason = self._safe_by_words(safe, True, between[-1], CLOSING)
+        if self.doubtful and more < between[-1]:
+            self.work = max(self.work, WORK)
+            wrong = self._wrong_at(more + 1) or wrong
+        return more, reason or why, wrong
+
+    def _safe_by_words(self, safe: int, in_order: bool, last: int, left: float) -> tuple[int, str]:
+        """The length up to which every word was enclosed, at most the last one, where all shorter ones are safe up to
+        some already; and why not the next. `left` is how much work there is time for."""
+        enclosed = FormatPass(self.made.layout, Enclosed(self.form, self.accumulate, in_order))
+        for n in range(safe + 1, last + 1):
             words = count_words(len(self.made.alphabet), n)  # may be beyond any float
             if words > self.exhaustive:
                 return n - 1, f"length {n} has more than {self.exhaustive:,} words (--exhaustive)"
             left -= words * self._cost(n)
             if left < 0:
                 return n - 1, f"the words of length {n} take too long one by one"
-            if not self._all_enclosed(enclosed, n):
+            self.doubtful = self._not_enclosed(enclosed, n)
+            if self.doubtful:
                 return n - 1, f"at length {n} the enclosure of some word is too wide"
             if self.report is not None:
                 self.report(n)
-        return self.last, ""
+        return last, ""
 
-    def _all_enclosed(self, enclosed: FormatPass[Any], n: int) -> bool:
+    def _not_enclosed(self, enclosed: FormatPass[Any], n: int) -> list[Word]:
+        """Words of a length of which the enclosure does not say what they should be answered; those that are found
+        together first."""
         words = enumerate_words(self.made.alphabet, n)
         while some := list(islice(words, max(1, CELLS // (n + self.made.layout.fixed) ** 2))):
             found = enclosed.outputs(self._tokens(some))
-            for word, low, high in zip(self.reading.wanted(some), found.low, found.high, strict=True):
-                if word is None or self.reading.read(low, high) != word:
-                    return False
-        return True
+            wanted = self.reading.wanted(some)
+            doubtful = [
+                word
+                for word, right, low, high in zip(some, wanted, found.low, found.high, strict=True)
+                if right is None or self.reading.read(low, high) != right
+            ]
+            if doubtful:
+                return doubtful
+        return []
 
     # ---- wrong, emulated ----
 
-    def _wrong(self, safe: int, failure: NotEnclosed | None) -> tuple[Word, Any, Any] | None:
+    def _wrong(self, safe: int) -> tuple[Word, Any, Any] | None:
         """A word that is wrong when it is emulated, of the least length that is found; what is wanted and found."""
         last_right, found = safe, None
-        lengths = sorted({safe + 1, safe + 2, *(safe + 2**k for k in range(2, STEPS)), self.last})
-        for n in (n for n in lengths if n <= self.last):
-            found = self._wrong_at(n, failure)
+        steps = [*range(1, NEXT + 1), *(NEXT * 2**k for k in range(1, STEPS))]
+        for n in sorted({*(safe + step for step in steps), self.last}):
+            found = None if n > self.last else self._wrong_at(n)
             if found is not None:
                 break
-            last_right = n
+            last_right = min(n, self.last)
         if found is None:
             return None
         low, high = last_right, len(found[0])
@@ -335,13 +384,16 @@ class _InFormat:
             if high - low <= 1:
                 break
             middle = (low + high) // 2
-            nearer = self._wrong_at(middle, failure)
+            nearer = self._wrong_at(middle)
             low, high, found = (low, middle, nearer) if nearer is not None else (middle, high, found)
         return found
 
-    def _wrong_at(self, n: int, failure: NotEnclosed | None) -> tuple[Word, Any, Any] | None:
-        cost, least = self._cost(n), self.work - WORK / 6
-        words = list(dict.fromkeys(self._hard(n, None if failure is None else failure.place)))[:MOST_WORDS]
+    def _wrong_at(self, n: int) -> tuple[Word, Any, Any] | None:
+        cost, least = self._cost(n), self.work * (1 - 1 / SHARE)
+        doubtful = (word for word in self.doubtful if len(word) == n)
+        known = (longer for word in self.known for longer in _stretched(word, n))
+        hard = chain(doubtful, known, self._hard(n, self._place(n)))
+        words = list(dict.fromkeys(hard))[:MOST_WORDS]
         size = max(1, min(27, CELLS // (n + self.made.layout.fixed) ** 2))
         for start in range(0, len(words), size):
             if self.work < max(cost, least):
@@ -353,6 +405,15 @@ class _InFormat:
                 answer = self.reading.read(row, row)
                 if wanted is not None and answer != wanted:
                     return word, wanted, answer
+        return None
+
+    def _place(self, n: int) -> int | None:
+        """The winner for which a head is worst at a length, where a head is known to be wrong."""
+        if isinstance(self.structure, Structure):
+            try:
+                StructureBounds(self.structure, self.form, self.accumulate, True).hold(n)
+            except NotEnclosed as failure:
+                return failure.place
         return None
 
     def _hard(self, n: int, place: int | None) -> Iterator[Word]:
@@ -437,6 +498,16 @@ class _InFormat:
         return True
 
 
+def _stretched(word: Word, n: int) -> Iterator[Word]:
+    """Words of a length that differ from another one in how long one of its runs is; the longest runs first."""
+    runs = [list(run) for _, run in groupby(word)]
+    for place in sorted(range(len(runs)), key=lambda k: -len(runs[k]))[:RUNS]:
+        size = len(runs[place]) + n - len(word)
+        if size > 0:
+            parts = [*runs[:place], runs[place][:1] * size, *runs[place + 1 :]]
+            yield tuple(symbol for part in parts for symbol in part)
+
+
 def _told(answer: Any) -> str:
     if answer is None:
         return "no answer"
@@ -493,10 +564,12 @@ def precision_of(
     partial = False
     try:
         structure = structure_known(made)
-        for arith in ariths:
+        for arith in sorted(ariths, key=ARITHS.index, reverse=True):
             told = None if report is None else _telling(report, arith, max_n)
             inner = None if wide is None or FORMATS[arith] is wide else wide
-            rows.append(_InFormat(made, FORMATS[arith], inner, max_n, exhaustive, structure, seed, told).row())
+            wrong = [row.word for row in rows if row.word is not None]
+            given = made, FORMATS[arith], inner, max_n, exhaustive, structure, seed, told, wrong
+            rows.insert(0, _InFormat(*given).row())
     except KeyboardInterrupt:
         partial = True
     assumptions = (*ASSUMPTIONS, ACCUMULATED) if accumulate else ASSUMPTIONS

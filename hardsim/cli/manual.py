@@ -579,7 +579,7 @@ COMMANDS = {
         "Up to which length is it right in bfloat16?",
         PRECISION,
         f"files max_n arith accumulate regime json | exhaustive seed {MODEL} epsilon {INPUT}",
-        {"max_n": 4096},
+        {"max_n": 4096, "exhaustive": 65536},
     ),
     "bound": Manual(
         "What does the theory allow, and what happens?",

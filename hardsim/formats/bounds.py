@@ -3,8 +3,9 @@
 The logits of a head are worked out for every position and local type as model.py groups them, each operation rounded
 once, or enclosed where a sum has several terms (`passes.Enclosed`). Let l* be the least logit of the position that
 should win, over the types with its value, and l_j the largest of position j over the types with the other value that
-may stand there: any on the side that loses the tie, those that are not selected beyond. If l_j <= l* for all j, the
-right positions together weigh at least 1 relative to the largest logit of all, and the wrong ones at most
+may stand there: any on the side that loses the tie, those that are not selected beyond. What is asked for differs with
+the class of the query, and so do the winners: all between one and the query need not be selected. If l_j <= l* for all
+j, the right positions together weigh at least 1 relative to the largest logit of all, and the wrong ones at most
 
     W = sum over j of e(fl(l_j - l*)),    e(t) = exp(t) and two units in the last place,
 
@@ -34,13 +35,14 @@ rounded are off by u times the sizes of the terms, at most 2 B u: three more ste
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import product
 from math import exp, inf, isfinite
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +65,9 @@ WORK = 2e7
 EACH = 500
 """Positions that cost as much as what is done once for a length."""
 WINDOW = 12
-"""Positions next to the winner that are taken one by one; of those farther away the largest counts for all."""
+"""Positions next to the winner that are taken one by one."""
+LEVELS = (-0.5, -1.0, -2.0, -3.0, -4.0, -6.0, -8.0, -12.0, -16.0, -24.0, -32.0, -48.0, -64.0)
+"""Of the logits of those, relative to the winner's, in nats, between which they count as the upper one."""
 CHUNK = 2**14
 """Winners that are looked at together."""
 LARGE = 0.25
@@ -80,8 +84,10 @@ class NotEnclosed(Exception):
         self.reason, self.layer, self.head, self.place = reason, layer, head, place
 
 
-Reads = Mapping[int, tuple[tuple[float, float], tuple[float, float]]]
-"""By coordinate what a head reads where it should read 0, and where it should read 1: the least and the most."""
+Ends: TypeAlias = tuple[tuple[float, float], tuple[float, float]]
+"""What a head reads where it should read 0, and where it should read 1: the least and the most."""
+Reads: TypeAlias = Mapping[int, Mapping[int, Ends]]
+"""By coordinate, and by class of positions at which that is asked for, what a head reads."""
 
 
 def members(one: SiteClass, n: int) -> NDArray[np.bool_]:
@@ -96,32 +102,64 @@ def members(one: SiteClass, n: int) -> NDArray[np.bool_]:
 @dataclass(frozen=True)
 class _Terms:
     """Of each possible winner the terms of a sum besides its own: their total, that of the small ones, how many are
-    large, and how many are not 0, at most."""
+    large, and how many are not 0, at most; and whether one may have a larger logit."""
 
     total: Floats
     small: Floats
     large: Floats
     count: Floats
+    above: NDArray[np.bool_]
 
 
 @dataclass
 class _Worst:
-    """What a head reads, over all queries, and where the wrong positions weigh most."""
+    """What a head reads, over all queries of a class, and the winner for which the wrong positions weigh most."""
 
     reads: list[tuple[float, float]] = field(default_factory=lambda: [(0.0, 0.0), (1.0, 1.0)])
     weight: float = -1.0
     place: int = 0
 
     def add(self, bit: int, found: tuple[float, float], weight: float, place: int) -> None:
-        """What it reads at one query."""
+        """What it reads at some queries."""
         low, high = self.reads[bit]
         self.reads[bit] = min(low, found[0]), max(high, found[1])
         if weight > self.weight:
             self.weight, self.place = weight, place
 
 
-_KNOWN: dict[Any, dict[int, tuple[tuple[tuple[float, float], tuple[float, float]], int]]] = {}
-"""By all that decides it, and by length, what a head reads and the winner for which that is worst."""
+@dataclass(frozen=True)
+class _Seen:
+    """What the queries of a class see that are alike, in the order in which the last position wins a tie: positions
+    from `start` to `stop`; for each winner among what is selected the last position that one of these queries sees
+    and that, with all between, need not be selected (before the winner: there is none); and which positions win where
+    nothing is selected."""
+
+    start: int
+    stop: int
+    limit: NDArray[np.int64]
+    alone: NDArray[np.bool_]
+
+    @staticmethod
+    def of(own: NDArray[np.int64], free: NDArray[np.bool_], ends_here: bool, all_before: bool) -> _Seen:
+        """Of the places of queries, in that order: `free` says which positions need not be selected, `ends_here`
+        whether what a query sees ends with it, `all_before` whether it sees all positions before."""
+        n, places = len(free), np.arange(len(free))
+        start, stop = 0 if all_before else int(own[0]), int(own[-1]) if ends_here else n - 1
+        blocked = np.append(np.where(free, n, places), n)
+        reach = np.minimum.accumulate(blocked[::-1])[::-1][1:] - 1
+        if not ends_here:
+            last_start = 0 if all_before else int(own[-1])
+            limit = np.where((reach == n - 1) & (places >= start), n - 1, -1)
+            return _Seen(start, stop, limit, (places == n - 1) & bool(free[last_start:].all()))
+        number = np.searchsorted(own, reach, side="right") - 1
+        limit = np.where(number >= 0, own[np.maximum(number, 0)], -1)
+        alone = np.zeros(n, dtype=np.bool_)
+        alone[own] = np.logical_and.accumulate(free)[own]
+        return _Seen(start, stop, np.where(limit >= places, limit, -1), alone)
+
+
+_KNOWN: dict[Any, dict[int, dict[int, tuple[Ends, int]]]] = {}
+"""By all that decides it, by length, and by class, what a head reads and the winner for which that is worst."""
 
 
 @dataclass
@@ -131,16 +169,17 @@ class StructureBounds:
     structure: Structure
     form: NumberFormat
     accumulate: NumberFormat | None = None
+    in_order: bool = False
+    """Whether sums are from the left alone; if not, they are in any order."""
     _n: int = 0
     _columns: dict[int, Floats] = field(default_factory=dict)
     _likes: dict[str, Any] = field(default_factory=dict)
-    places: dict[int, int] = field(default_factory=dict)
-    """By coordinate the winner (a position from 0) for which a head is worst at the length that was held last."""
+    _groups: dict[int, list[tuple[int, ...]]] = field(default_factory=dict)
 
     @cached_property
     def arithmetic(self) -> Enclosed:
         """Enclosures in the format."""
-        return Enclosed(self.form, self.accumulate)
+        return Enclosed(self.form, self.accumulate, self.in_order)
 
     def hold_exact(self) -> None:
         """Hold that the format holds the sums that must be exact.
@@ -167,19 +206,21 @@ class StructureBounds:
         """
         with np.errstate(all="ignore"):
             self.marks(n, not self.structure.causal)
-            reads: dict[int, tuple[tuple[float, float], tuple[float, float]]] = {}
+            reads: dict[int, dict[int, Ends]] = {}
+            found: dict[int, dict[int, tuple[Ends, int]]] = {}
             for head in self.structure.heads:
                 known = _KNOWN.setdefault(self._alike(head), {})
                 if n not in known:
                     known[n] = self._head(head, n)
-                reads[head.out], place = known[n]
-                self.places[head.out] = place if head.rightmost else n - 1 - place
+                found[head.out] = known[n]
+                reads[head.out] = {site: ends for site, (ends, _) in known[n].items()}
         try:
             hold_demands(self.structure.demands, reads, self.form)
-        except NotEnclosed as failure:
-            coordinate = failure.place or 0
-            name = next(head.name for head in self.structure.heads if head.out == coordinate)
-            raise NotEnclosed(failure.reason, failure.layer, name, self.places[coordinate]) from None
+        except _Wrong as failure:
+            head = next(head for head in self.structure.heads if head.out == failure.coordinate)
+            place = found[head.out][failure.site][1]
+            place = place if head.rightmost else n - 1 - place
+            raise NotEnclosed(failure.demand.told, failure.demand.layer, head.name, place) from None
 
     def _alike(self, head: HeadFound) -> Any:
         """What decides what a head reads: heads that agree in it, of whatever formulas, read the same."""
@@ -194,7 +235,8 @@ class StructureBounds:
             rows = [[(column(place), weight) for place, weight in form] for form in (*head.queries, *head.keys)]
             forms = tuple(tuple(row) for row in rows)
             own = head.mask, head.rightmost, head.types, forms, structure.model.temperature, structure.causal
-            self._likes[head.name] = self.form, self.accumulate, own
+            asked = tuple(self._alike_at(head.out))
+            self._likes[head.name] = self.form, self.accumulate, self.in_order, asked, own
         return self._likes[head.name]
 
     # ---- what is the same for every word ----
@@ -274,29 +316,48 @@ class StructureBounds:
 
     # ---- heads ----
 
-    def _head(self, head: HeadFound, n: int) -> tuple[tuple[tuple[float, float], tuple[float, float]], int]:
-        """What a head reads where it should read 0, and where it should read 1; and the winner for which that is
-        worst, from 0 on the side on which the last one wins."""
+    def _head(self, head: HeadFound, n: int) -> dict[int, tuple[Ends, int]]:
+        """By class of queries what a head reads where it should read 0, and where it should read 1; and the winner for
+        which that is worst, from 0 on the side on which the last one wins."""
         arithmetic = self.arithmetic
         keys = [self._dot(form, [float(one.key[row]) for one in head.types]) for row, form in enumerate(head.keys)]
         if any(self.form.round(np.array(float(part))) != part for one in head.types for part in one.key):
             raise NotEnclosed(f"the key of head {head.name} is no number of the format", head.layer, head.name)
         queries = [self._dot(form) for form in head.queries]
-        there = self._there(head, n)
-        worst = _Worst()
-        for i, last in self._rows(queries, head.mask, n):
+        there, side = self._there(head, n), slice(None, None, 1 if head.rightmost else -1)
+        ends_here = head.mask is (Mask.FUTURE if head.rightmost else Mask.PAST)
+        worst: dict[tuple[int, ...], _Worst] = {}
+        for places in self._rows(queries, n):
+            i = int(places[-1])
             terms = [Enclosures(query.low[:, i : i + 1], query.high[:, i : i + 1]) for query in queries]
             stacked = Enclosures(np.stack([q.low for q in terms], -1), np.stack([q.high for q in terms], -1))
             rows = Enclosures(np.stack([k.low for k in keys], -2), np.stack([k.high for k in keys], -2))
             scores = arithmetic.matmul(stacked, rows)
             scale = arithmetic.rows(self._scale, slice(i, i + 1))
             logits = arithmetic.multiply(Enclosures(scores.low[:, 0], scores.high[:, 0]), scale)
-            seen = slice(0, last + 1) if head.mask is not Mask.PAST else slice(last, n)
-            low, high, here = logits.low[:, seen], logits.high[:, seen], there[:, seen]
-            if not head.rightmost:
-                low, high, here = low[:, ::-1], high[:, ::-1], here[:, ::-1]
-            self._row(head, low, high, here, worst)
-        return (worst.reads[0], worst.reads[1]), worst.place
+            for sites in self._alike_at(head.out):
+                own = places[np.logical_or.reduce([self._masks[site][places] for site in sites])]
+                if len(own):
+                    own = own if head.rightmost else n - 1 - own[::-1]
+                    free = there[np.array([not one.selected for one in head.types])].any(axis=0)[side]
+                    seen = _Seen.of(own, free, ends_here, ends_here or head.mask is Mask.NONE)
+                    ends = logits.low[:, side], logits.high[:, side], there[:, side]
+                    self._row(head, *ends, seen, worst.setdefault(sites, _Worst()))
+        return {site: ((one.reads[0], one.reads[1]), one.place) for sites, one in worst.items() for site in sites}
+
+    def _alike_at(self, coordinate: int) -> list[tuple[int, ...]]:
+        """The classes of positions by what is asked of a head there: where that is the same they are taken together."""
+        if coordinate not in self._groups:
+            demands = self.structure.demands.items()
+            asked = [
+                frozenset(
+                    k for k, (demand, sites) in enumerate(demands) if site in sites and coordinate in demand.heads
+                )
+                for site in range(len(self.structure.classes.classes))
+            ]
+            found = [tuple(site for site, one in enumerate(asked) if one == kind) for kind in dict.fromkeys(asked)]
+            self._groups[coordinate] = found
+        return self._groups[coordinate]
 
     def _there(self, head: HeadFound, n: int) -> NDArray[np.bool_]:
         """Which local type can be at which position."""
@@ -306,21 +367,22 @@ class StructureBounds:
                 found[number] |= self._masks[place]
         return found
 
-    def _rows(self, queries: Sequence[Enclosures], mask: Mask, n: int) -> Iterator[tuple[int, int]]:
-        """Queries that differ, each by a position (from 0), with the last one that has it (under a mask that hides the
-        past the first one): what the others of it see is less. Where longer words have the same, the last alone."""
+    def _rows(self, queries: Sequence[Enclosures], n: int) -> Iterator[NDArray[np.int64]]:
+        """Positions with the same query, from 0; where longer words have the same, the last alone."""
         if self.structure.causal:
-            yield n - 1, n - 1
+            yield np.array([n - 1])
             return
         parts = [array[0] for query in queries for array in (query.low, query.high)]
         parts += [self._scale.low, self._scale.high]
         distinct, inverse = np.unique(np.stack(parts), axis=1, return_inverse=True)
-        for number in range(distinct.shape[1]):
-            places = np.flatnonzero(inverse.ravel() == number)
-            yield int(places[-1]), int(places[0] if mask is Mask.PAST else n - 1 if mask is Mask.NONE else places[-1])
+        order = np.argsort(inverse.ravel(), kind="stable")
+        yield from np.split(order, np.searchsorted(inverse.ravel()[order], np.arange(1, distinct.shape[1])))
 
-    def _row(self, head: HeadFound, low: Floats, high: Floats, here: NDArray[np.bool_], worst: _Worst) -> None:
-        """One query: positions in the order in which the last one wins a tie."""
+    def _row(
+        self, head: HeadFound, low: Floats, high: Floats, here: NDArray[np.bool_], seen: _Seen, worst: _Worst
+    ) -> None:
+        """Queries that are alike: positions in the order in which the last one wins a tie."""
+        here = here & (np.arange(here.shape[1]) >= seen.start) & (np.arange(here.shape[1]) <= seen.stop)
         if np.isnan(low[here]).any() or np.isnan(high[here]).any():
             raise NotEnclosed(f"a logit of head {head.name} is beyond the format", head.layer, head.name)
         if not self.form.infinite and np.isnan(self.form.round(low[here].min() - high[here].max())):
@@ -333,67 +395,75 @@ class StructureBounds:
             found: Floats = high[kinds].max(axis=0) if kinds.any() else np.full(high.shape[1], -inf)
             return found
 
-        for chosen in (True, False):
-            for bit in (0, 1):
-                winners = (selected == chosen) & (values == bit)
-                if not here[winners].any():
-                    continue
-                best = low[winners].min(axis=0)
-                loser, none = values != bit, np.zeros_like(selected)
-                before = loser if chosen else loser & ~selected
-                others = np.ones_like(selected) if chosen else ~selected
-                beyond, after = (loser & ~selected, ~selected) if chosen else (none, none)
-                rivals = most(before), most(beyond)
-                places = np.flatnonzero(np.isfinite(best))
-                top = best[places]
-                self._hold_above(head, places, top, *rivals)
-                wrong = self._terms(places, top, *rivals)
-                found = self._reading(bit, wrong, self._terms(places, top, most(others), most(after)))
-                worst.add(bit, found, float(wrong.total.max()), int(places[np.argmax(wrong.total)]))
+        for chosen, bit in product((True, False), (0, 1)):
+            winners = (selected == chosen) & (values == bit)
+            best = low[winners].min(axis=0, initial=inf)
+            wins = seen.limit >= 0 if chosen else seen.alone
+            places = np.flatnonzero(np.isfinite(best) & wins)
+            if not len(places):
+                continue
+            loser, none = values != bit, np.zeros_like(selected)
+            before = loser if chosen else loser & ~selected
+            others = np.ones_like(selected) if chosen else ~selected
+            beyond, after = (loser & ~selected, ~selected) if chosen else (none, none)
+            top, limit = best[places], seen.limit[places] if chosen else places
+            wrong = self._terms(places, top, limit, most(before), most(beyond))
+            every = self._terms(places, top, limit, most(others), most(after))
+            found = self._reading(bit, wrong, every)
+            worst.add(bit, found, float(wrong.total.max()), int(places[np.argmax(wrong.total)]))
 
-    def _hold_above(self, head: HeadFound, places: NDArray[Any], top: Floats, before: Floats, after: Floats) -> None:
-        """Hold that no wrong position can have a larger logit than the winner."""
-        left = np.concatenate([[-inf], np.maximum.accumulate(before)[:-1]])[places]
-        right = np.concatenate([np.maximum.accumulate(after[::-1])[::-1][1:], [-inf]])[places]
-        above = np.flatnonzero((left > top) | (right > top))
-        if len(above):
-            told = f"head {head.name} may weigh a position more than the one that should win"
-            place = int(places[above[0]])
-            raise NotEnclosed(told, head.layer, head.name, place if head.rightmost else self._n - 1 - place)
-
-    def _terms(self, places: NDArray[Any], top: Floats, before: Floats, after: Floats) -> _Terms:
-        """What stands on the two sides of each possible winner, relative to its logit."""
-        n, limit = len(before), LARGE * self.form.unit
-        total, small, large, count = (np.zeros(len(places)) for _ in range(4))
+    def _terms(self, places: NDArray[Any], top: Floats, limit: NDArray[Any], before: Floats, after: Floats) -> _Terms:
+        """What stands on the two sides of each possible winner, relative to its logit; after it up to a limit."""
+        n, least = len(before), LARGE * self.form.unit
+        total, small, large, count, above = (np.zeros(len(places)) for _ in range(5))
         steps = np.arange(1, min(WINDOW, n - 1) + 1)
-        for side, logits in ((-1, before), (1, after)):
+        for side, logits, room in ((-1, before, places), (1, after, limit - places)):
             for part in (slice(start, start + CHUNK) for start in range(0, len(places), CHUNK)):
                 j = places[part, None] + side * steps
-                inside = (j >= 0) & (j < n)
-                one = np.where(inside, self._power(logits[np.clip(j, 0, n - 1)] - top[part, None]), 0.0)
+                apart = np.where(steps <= room[part, None], logits[np.clip(j, 0, n - 1)] - top[part, None], -inf)
+                one = self._power(apart)
+                above[part] += (apart > 0).any(axis=1)
                 total[part] += one.sum(axis=1)
-                large[part] += (one >= limit).sum(axis=1)
-                small[part] += np.where(one >= limit, 0.0, one).sum(axis=1)
-            order = logits if side < 0 else logits[::-1]
-            running, there = np.maximum.accumulate(order), places if side < 0 else n - 1 - places
-            far = there - WINDOW - 1
-            one = np.where(far >= 0, self._power(running[np.clip(far, 0, n - 1)] - top), 0.0)
-            rest = np.maximum(far + 1, 0)
-            total += rest * one
-            large += np.where(one >= limit, rest, 0)
-            small += np.where(one >= limit, 0.0, rest * one)
-            count += np.maximum(there - np.searchsorted(running, top + self.form.vanishing - 1), 0)
-        return _Terms(total * SLACK, small * SLACK, large, count)
+                large[part] += (one >= least).sum(axis=1)
+                small[part] += np.where(one >= least, 0.0, one).sum(axis=1)
+            running = np.maximum.accumulate(logits if side < 0 else logits[::-1])
+            there = places if side < 0 else n - 1 - places
+            rest = np.maximum(room - WINDOW, 0)
+            for held, apart in self._farther(running, np.maximum(there - WINDOW, 0), top, rest):
+                one = np.where(held > 0, self._power(apart), 0.0)
+                above += (held > 0) & (apart > 0)
+                total += held * one
+                large += np.where(one >= least, held, 0)
+                small += np.where(one >= least, 0.0, held * one)
+            near = np.maximum(there - np.searchsorted(running, top + self.form.vanishing - 1), 0)
+            count += np.minimum(near, room)
+        return _Terms(total * SLACK, small * SLACK, large, count, above > 0)
+
+    def _farther(
+        self, running: Floats, ends: NDArray[Any], top: Floats, rest: NDArray[Any]
+    ) -> Iterator[tuple[NDArray[Any], Floats]]:
+        """Of what is farther away than a window, `rest` positions in all: how many may come how near to the logit of
+        each winner. `running` is the largest logit up to a position, those beyond the window end before `ends`."""
+        nearest = np.where(rest > 0, running[np.maximum(ends - 1, 0)] - top, -inf)
+        if (nearest <= 0).all() and (rest * self._power(nearest) <= LARGE * self.form.unit / 4).all():
+            yield rest, nearest
+            return
+        below, reach = np.zeros(len(top), dtype=np.int64), nearest
+        for level in (0.0, *LEVELS, self.form.vanishing - 1):
+            held = np.minimum(np.maximum(ends - np.searchsorted(running, top + level, side="right"), 0), rest)
+            yield np.maximum(held - below, 0), reach
+            below, reach = np.maximum(held, below), np.minimum(nearest, level)
 
     def _reading(self, bit: int, wrong: _Terms, every: _Terms) -> tuple[float, float]:
-        """What is read at least and at most, over all winners."""
+        """What is read at least and at most, over all winners. Where a wrong position may have a larger logit than the
+        winner, relative to the largest of all no term is larger than relative to the winner's, nor than 1."""
         u, inner = self.form.unit, (self.accumulate or self.form).unit
         steps = every.large * inner
         grown = every.small * np.exp(np.minimum(2 * every.count * inner, 700.0)) * (1 + 2 * u) * SLACK
         room = np.where(steps < 1, 1 - steps, np.nan)
         off = (steps + grown) / room
         off = np.where((1 + every.total) * (1 + off) * (1 + 2 * u) <= self.form.largest, off, np.nan)
-        share = wrong.total / (1 + wrong.total)
+        share = np.where(wrong.above, 1.0, wrong.total / (1 + wrong.total))
         most = (1 + 4 * u) / np.where(off < 1, 1 - off, np.nan)  # of all weights together, where exact it is 1
         lost = (every.count + 1) * self.form.least * np.exp(np.minimum(every.count * inner, 700.0))
         alone = (every.count == 0) & (every.total == 0)
@@ -401,10 +471,13 @@ class StructureBounds:
             low = (1 - share) * (1 - 4 * u) / (1 + off) - (steps * most + grown * most) / room - lost
             high = most + (steps * most + grown * most) / room + lost
             low, high = np.where(alone, 1.0, low), np.where(alone, 1.0, high)
+            # The right position with the largest logit has 1 over the denominator alone, and no weight is negative.
+            one = np.where(wrong.above, 0.0, (1 - 2 * u) / ((1 + every.total) * (1 + off)) - self.form.least)
+            low = np.where(np.isnan(low), -inf, np.maximum(low, np.fmax(one, 0.0)))
         else:
             high = share * most + (steps * share * most + grown * most) / room + lost
             low, high = np.zeros_like(high), np.where(alone, 0.0, high)
-        low, high = np.where(np.isnan(low), -inf, low), np.where(np.isnan(high), inf, high)
+        high = np.where(np.isnan(high), inf, high)
         return float(low.min()) / SLACK - 1e-15, float(high.max()) * SLACK
 
     def _power(self, apart: Floats) -> Floats:
@@ -417,11 +490,21 @@ class StructureBounds:
 
     # ---- means ----
 
-    def _mark(self, mean: MeanFound, weight: Any, bias: Any, n: int) -> NDArray[np.bool_]:
-        """At which positions a clip of a mean that is the same for every word may be other than it should."""
-        values = self._by_class(self._masks, mean.values)
-        order = values[::-1] if mean.mask is Mask.PAST else values
-        sums, sizes = np.cumsum(order), np.arange(1.0, n + 1)
+    def _means_in_order(self, mean: MeanFound, n: int) -> tuple[Floats, Floats]:
+        """What sums from the left give, by how many positions are seen."""
+        by_parity = {one.even_i: value for one, value in zip(self.structure.classes.classes, mean.values, strict=True)}
+        inner, counts, top = self.accumulate or self.form, np.arange(n), 2 ** max(6, (n - 1).bit_length())
+        found = [
+            _alternating(self.form, inner, float(by_parity[start]), float(by_parity[not start]), top)[:n]
+            for start in (False, True)
+        ]
+        # Of what sees all that follows the first position that is seen is the query itself.
+        starts_even = (n - counts) % 2 == 0 if mean.mask is Mask.PAST else np.zeros(n, dtype=np.bool_)
+        means = np.where(starts_even, found[True], found[False])
+        return means, means
+
+    def _means_in_any_order(self, order: Floats, sums: Floats, sizes: Floats) -> tuple[Floats, Floats]:
+        """What sums in any order are between, by how many positions are seen."""
         positive, negative = np.cumsum(np.maximum(order, 0)), np.cumsum(np.maximum(-order, 0))
         inner, u = self.accumulate or self.form, (self.accumulate or self.form).unit
         # The denominator: ones, whose partial sums are numbers of the format up to 2^p.
@@ -435,8 +518,14 @@ class StructureBounds:
         alone = (sizes <= 1) & (np.abs(order) == np.abs(order).round()) & (np.abs(order) <= 1)  # 1 times 0, 1 or -1
         off = np.where(alone, 0.0, off)
         corners = sums * share_low, sums * share_high
-        low = self.form.round(np.minimum(*corners) - off)
-        high = self.form.round(np.maximum(*corners) + off)
+        return self.form.round(np.minimum(*corners) - off), self.form.round(np.maximum(*corners) + off)
+
+    def _mark(self, mean: MeanFound, weight: Any, bias: Any, n: int) -> NDArray[np.bool_]:
+        """At which positions a clip of a mean that is the same for every word may be other than it should."""
+        values = self._by_class(self._masks, mean.values)
+        order = values[::-1] if mean.mask is Mask.PAST else values
+        sums, sizes = np.cumsum(order), np.arange(1.0, n + 1)
+        low, high = self._means_in_order(mean, n) if self.in_order else self._means_in_any_order(order, sums, sizes)
         factor, added = float(self.form.round(np.array(nearest_float(weight)))), nearest_float(bias)
         ends = factor * low, factor * high
         z_low = self.form.round(self.form.round(np.minimum(*ends)) + self.form.round(np.array(added)))
@@ -448,20 +537,46 @@ class StructureBounds:
         return wrong
 
 
-def hold_demands(demands: Mapping[Demand, None], reads: Reads, form: NumberFormat) -> None:
-    """Hold that clips that read heads are 0 or 1 as they should.
+@lru_cache(maxsize=64)
+def _alternating(form: NumberFormat, inner: NumberFormat, first: float, second: float, top: int) -> Floats:
+    """The mean of two numbers that alternate, with softmax and sums from the left, by how many there are."""
+    ones, found = np.zeros(top), np.zeros(top)
+    for k in range(top):
+        ones[k:] = inner.round(ones[k:] + 1.0)
+    share = form.round(1 / form.round(ones))
+    for k in range(top):
+        found[k:] = inner.round(found[k:] + inner.round((second if k % 2 else first) * share[k:]))
+    return form.round(found)
+
+
+class _Wrong(Exception):
+    """A demand that may not be met, at a class, for a head that writes to a coordinate."""
+
+    def __init__(self, demand: Demand, site: int) -> None:
+        super().__init__(demand.told)
+        self.demand, self.site, self.coordinate = demand, site, demand.bits[0][0]
+
+
+def hold_demands(demands: Mapping[Demand, Collection[int]], reads: Reads, form: NumberFormat) -> None:
+    """Hold that clips that read heads are 0 or 1 as they should, at the classes at which it is known what is read.
 
     Raises:
-        NotEnclosed: naming one that may not be.
+        _Wrong: naming one that may not be.
     """
-    for demand in demands:
-        low, high = _entered(demand, reads, form)
-        if (low < 1) if demand.result else (high > 0):
-            coordinate = demand.bits[0][0]
-            raise NotEnclosed(f"{demand.what} may be other than {demand.result}", demand.layer, None, coordinate)
+    known: dict[tuple[Demand, tuple[Ends, ...]], bool] = {}
+    for demand, sites in demands.items():
+        for site in sites:
+            if any(site not in reads[coordinate] for coordinate, _, _ in demand.bits):
+                continue
+            case = demand, tuple(reads[coordinate][site] for coordinate, _, _ in demand.bits)
+            if case not in known:
+                low, high = _entered(*case, form)
+                known[case] = low >= 1 if demand.result else high <= 0
+            if not known[case]:
+                raise _Wrong(demand, site)
 
 
-def _entered(demand: Demand, reads: Reads, form: NumberFormat) -> tuple[float, float]:
+def _entered(demand: Demand, reads: Sequence[Ends], form: NumberFormat) -> tuple[float, float]:
     """The input of a clip, at least and at most: the product of a row and a column, rounded, and then the bias.
 
     A head's value times a power of two is exact, and so are the other terms; one such product with one more term, or
@@ -469,8 +584,8 @@ def _entered(demand: Demand, reads: Reads, form: NumberFormat) -> tuple[float, f
     order, of which one unit more where products are rounded. The bias is added with one rounding."""
     low = high = float(demand.rest)
     sizes = float(demand.sizes)
-    for coordinate, weight, bit in demand.bits:
-        ends = [nearest_float(weight) * end for end in reads[coordinate][bit]]
+    for (_, weight, bit), read in zip(demand.bits, reads, strict=True):
+        ends = [nearest_float(weight) * end for end in read[bit]]
         low, high, sizes = low + min(ends), high + max(ends), sizes + max(map(abs, ends))
     exact = all(_power_of_two(weight) for _, weight, _ in demand.bits)
     count, added = demand.terms + len(demand.bits), nearest_float(demand.bias)
@@ -498,13 +613,15 @@ def _power_of_two(value: Fraction) -> bool:
 # ---- all lengths to some N at once ----
 
 
-def hold_to(structure: Structure, form: NumberFormat, accumulate: NumberFormat | None, last: int) -> None:
+def hold_to(
+    structure: Structure, form: NumberFormat, accumulate: NumberFormat | None, last: int, in_order: bool = False
+) -> None:
     """Hold that every evaluation is right on every word of every length up to `last`, from sizes alone.
 
     Raises:
         NotEnclosed: if that does not follow; for each length by itself it may be so all the same.
     """
-    bounds = StructureBounds(structure, form, accumulate)
+    bounds = StructureBounds(structure, form, accumulate, in_order)
     bounds.hold_exact()
     with np.errstate(all="ignore"):
         for n in range(max(1, last - 1), last + 1):
@@ -514,13 +631,15 @@ def hold_to(structure: Structure, form: NumberFormat, accumulate: NumberFormat |
         sizes.append(_largest_inverse(structure, last))
     if not all(size <= form.largest for size in sizes):
         raise NotEnclosed("a position encoding, or 1/temperature, may be beyond the format")
-    reads = {head.out: _analytic(structure, head, form, last) for head in structure.heads}
-    hold_demands(structure.demands, reads, form)
+    everywhere = range(len(structure.classes.classes))
+    reads = {head.out: dict.fromkeys(everywhere, _analytic(structure, head, form, last)) for head in structure.heads}
+    try:
+        hold_demands(structure.demands, reads, form)
+    except _Wrong as failure:
+        raise NotEnclosed(failure.demand.told, failure.demand.layer) from None
 
 
-def _analytic(
-    structure: Structure, head: HeadFound, form: NumberFormat, last: int
-) -> tuple[tuple[float, float], tuple[float, float]]:
+def _analytic(structure: Structure, head: HeadFound, form: NumberFormat, last: int) -> Ends:
     """What a head reads where it should read 0, and where it should read 1, at every length up to `last`."""
     u, slack = form.unit, 1.01
     varying = [max(abs(float(one.key[row])) for one in head.types) for row in range(len(head.keys))]
@@ -599,17 +718,19 @@ def safe_to(
     accumulate: NumberFormat | None,
     limit: int,
     report: Callable[[int], None] | None = None,
+    in_order: bool = False,
+    known: int = 0,
 ) -> tuple[int, NotEnclosed | None]:
     """The length up to which every evaluation is right on every word of every length, at most `limit`, and what may be
-    wrong at the next. `report` is told how far it is proved."""
-    low, high = 0, 1
-    while high <= limit and _holds(structure, form, accumulate, high):
+    wrong at the next. `report` is told how far it is proved; up to `known` it is known already."""
+    low, high = known, max(1, 2 * known)
+    while high <= limit and _holds(structure, form, accumulate, high, in_order):
         low, high = high, 2 * high
     high = min(high, limit + 1)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if _holds(structure, form, accumulate, middle) else (low, middle)
-    bounds, left = StructureBounds(structure, form, accumulate), WORK
+        low, high = (middle, high) if _holds(structure, form, accumulate, middle, in_order) else (low, middle)
+    bounds, left = StructureBounds(structure, form, accumulate, in_order), WORK
     try:
         bounds.hold_exact()
         for n in range(low + 1, limit + 1):
@@ -625,9 +746,11 @@ def safe_to(
     return low, None
 
 
-def _holds(structure: Structure, form: NumberFormat, accumulate: NumberFormat | None, last: int) -> bool:
+def _holds(
+    structure: Structure, form: NumberFormat, accumulate: NumberFormat | None, last: int, in_order: bool
+) -> bool:
     try:
-        hold_to(structure, form, accumulate, last)
+        hold_to(structure, form, accumulate, last, in_order)
     except NotEnclosed:
         return False
     return True

@@ -5,7 +5,9 @@ evaluation of model.py in that format, and finds words that are wrong. `Enclosed
 assumptions that `precision` prints: a correctly rounded operation maps [a, b] to [fl(a), fl(b)]; a sum of k terms that
 are not 0, in any order, its products rounded or fused, is off by at most k u/(1 - k u) times the sum of their sizes,
 unless all partial sums are numbers of the format, where it is exact; exp is within two units in the last place at its
-rounded argument, 1 at 0, at most 1 below, and 0 where it is below e^-2 times the least number of the format.
+rounded argument, 1 at 0, at most 1 below, and 0 where it is below e^-2 times the least number of the format. With
+`in_order` it holds sums from the left alone, each product and each partial sum rounded, as `Emulated` has them: they
+lie between those of the ends, since rounding is monotone.
 
 With `accumulate` sums are accumulated in that wider format, and rounded once more at their end. Without it `Enclosed`
 holds for sums that are accumulated in the format, and for those that are accumulated in float32.
@@ -16,10 +18,10 @@ A number that is infinite or none stays so when it is multiplied by 0: nothing t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, starmap
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -225,6 +227,8 @@ class Enclosed:
 
     form: NumberFormat
     accumulate: NumberFormat | None = None
+    in_order: bool = False
+    """Whether sums are from the left alone."""
 
     def _ends(self, low: Floats, high: Floats) -> Enclosures:
         """Enclosures as numbers of the format: not known where one is beyond it."""
@@ -257,7 +261,7 @@ class Enclosed:
 
     def multiply(self, x: Enclosures, y: Enclosures) -> Enclosures:
         """x y."""
-        return self._spread(x.low * y.low, x.low * y.high, x.high * y.low, x.high * y.high)
+        return self._ends(*_corners(x, y))
 
     def divide(self, x: Enclosures, y: Enclosures) -> Enclosures:
         """x / y, y positive."""
@@ -266,20 +270,36 @@ class Enclosed:
         return Enclosures(np.where(known, found.low, np.nan), np.where(known, found.high, np.nan))
 
     def matmul(self, x: Enclosures, y: Enclosures) -> Enclosures:
-        """The product of matrices, summed in any order, its products rounded or not."""
+        """The product of matrices."""
         shape = (*np.broadcast_shapes(x.low.shape[:-2], y.low.shape[:-2]), x.low.shape[-2], y.low.shape[-1])
+        terms = (
+            (Enclosures(x.low[..., :, k, None], x.high[..., :, k, None]),
+             Enclosures(y.low[..., None, k, :], y.high[..., None, k, :]))
+            for k in range(x.low.shape[-1])
+        )  # fmt: skip
+        # What is 0 adds nothing, unless it meets what is not known.
+        some = (
+            (one, other)
+            for one, other in terms
+            if (other.size.any() and one.size.any()) or not (one.known and other.known)
+        )
+        return self._from_left(starmap(_corners, some), shape) if self.in_order else self._in_any_order(some, shape)
+
+    def _from_left(self, terms: Iterable[tuple[Floats, Floats]], shape: tuple[int, ...]) -> Enclosures:
+        """Sums from the left of terms between two ends, each rounded before."""
+        inner = self.accumulate or self.form
+        low, high = np.zeros(shape), np.zeros(shape)
+        for least, most in terms:
+            low, high = inner.round(low + inner.round(least)), inner.round(high + inner.round(most))
+        return self._ends(low, high)
+
+    def _in_any_order(self, terms: Iterable[tuple[Enclosures, Enclosures]], shape: tuple[int, ...]) -> Enclosures:
+        """Sums of products in any order, the products rounded or not."""
         low, high, inner = np.zeros(shape), np.zeros(shape), self.accumulate or self.form
         quantum, rounds = np.full(shape, np.inf), np.zeros(shape, dtype=np.bool_)
         tiny, parts, products = np.zeros(shape), list[Floats](), list[tuple[Floats, Floats]]()
-        for k in range(x.low.shape[-1]):
-            one = Enclosures(x.low[..., :, k, None], x.high[..., :, k, None])
-            other = Enclosures(y.low[..., None, k, :], y.high[..., None, k, :])
-            if not (other.size.any() and one.size.any()) and one.known and other.known:
-                continue
-            corners = np.broadcast_arrays(
-                one.low * other.low, one.low * other.high, one.high * other.low, one.high * other.high
-            )
-            least, most = np.minimum.reduce(corners), np.maximum.reduce(corners)
+        for one, other in terms:
+            least, most = _corners(one, other)
             low, high = low + least, high + most
             size = np.maximum(np.abs(least), np.abs(most))
             parts.append(size)
@@ -312,7 +332,10 @@ class Enclosed:
         return ends[0], ends[1]
 
     def total(self, x: Enclosures) -> Enclosures:
-        """The sum over the last axis, in any order."""
+        """The sum over the last axis."""
+        if self.in_order:
+            ends = ((x.low[..., k, None], x.high[..., k, None]) for k in range(x.low.shape[-1]))
+            return self._from_left(ends, (*x.low.shape[:-1], 1))
         size = x.size
         exact = x.low == x.high
         quantum = np.where(size == 0, np.inf, np.where(exact, _quantum(x.high), 0.0)).min(axis=-1, keepdims=True)
@@ -436,6 +459,12 @@ class Enclosed:
     def swapped(self, x: Enclosures) -> Enclosures:
         """The last two axes swapped."""
         return Enclosures(np.swapaxes(x.low, -1, -2), np.swapaxes(x.high, -1, -2))
+
+
+def _corners(x: Enclosures, y: Enclosures) -> tuple[Floats, Floats]:
+    """The least and the largest product, not rounded."""
+    corners = np.broadcast_arrays(x.low * y.low, x.low * y.high, x.high * y.low, x.high * y.high)
+    return np.minimum.reduce(corners), np.maximum.reduce(corners)
 
 
 def _trees(terms: list[Floats], form: NumberFormat) -> Iterator[Floats]:

@@ -95,6 +95,16 @@ class Demand:
     """Coordinate, coefficient, bit."""
     result: int
 
+    @property
+    def heads(self) -> frozenset[int]:
+        """The coordinates."""
+        return frozenset(coordinate for coordinate, _, _ in self.bits)
+
+    @property
+    def told(self) -> str:
+        """What is wrong if it is not met."""
+        return f"{self.what} may be other than {self.result}"
+
 
 @dataclass(frozen=True)
 class ExactSum:
@@ -115,7 +125,8 @@ class Structure:
     classes: Classes
     heads: list[HeadFound] = field(default_factory=list)
     means: list[MeanFound] = field(default_factory=list)
-    demands: dict[Demand, None] = field(default_factory=dict)
+    demands: dict[Demand, set[int]] = field(default_factory=dict)
+    """With the classes of positions at which they are so."""
     marks: list[tuple[int, str, int, HiddenUnit]] = field(default_factory=list)
     """The clips that read such a mean: layer, what, the coordinate, the unit."""
     sums: list[ExactSum] = field(default_factory=list)
@@ -171,6 +182,8 @@ def _captured(found: Structure, general: Mapping[str, float], layer: int, task: 
     """A head that looks for the nearest position, kept with its local types."""
     reading, keys, values = reading_of(task)
     state, plan = task.state, task.plan
+    if reading.mask not in (Mask.NONE, Mask.FUTURE, Mask.PAST):
+        raise NotProved(f"head {task.head.name} does not see its own position")
     if tuple(values) != (0, 1):
         raise NotProved(f"head {task.head.name} reads other values than 0 and 1")
     types: dict[tuple[tuple[Rational, ...], bool, int], set[int]] = {}
@@ -321,7 +334,8 @@ def _unit(found: Structure, state: State, layer: int, unit: HiddenUnit) -> Fract
                 raise NotProved(f"{what} is neither 0 nor 1 somewhere")
             asked = tuple((k, Fraction(w), int(bit)) for (k, w), bit in zip(read, held, strict=True))
             exact = sum(terms, Fraction(0)), sum(map(bool, terms)), sum(map(abs, terms), Fraction(0))
-            found.demands[Demand(layer, what, Fraction(unit.bias), *exact, asked, int(total))] = None
+            demand = Demand(layer, what, Fraction(unit.bias), *exact, asked, int(total))
+            found.demands.setdefault(demand, set()).add(site)
     return Fraction(1)
 
 

@@ -10,7 +10,7 @@ from hardsim.report.check import model_line
 from hardsim.report.numbers import NOTHING, count
 from hardsim.report.screen import Screen, columns
 
-FORMAT_COLUMNS = columns("<format", "safe\nup to", "fails\nat", "~fails first", "~what holds there")
+FORMAT_COLUMNS = columns("<format", "safe\nup to", "in\norder", "fails\nat", "~fails first", "~what holds there")
 LONG, LONGEST = 60, 2000
 """Symbols from which a word is told in runs beside itself, and from which in runs alone, if these are few."""
 
@@ -26,7 +26,9 @@ def print_precision(screen: Screen, result: PrecisionResult, alphabet: Sequence[
         _print_word(screen, row, alphabet)
         if row.open is not None:
             screen.raw()
-            screen.line((f"  {row.arith}", "bold"), f": open between the two: {row.open}")
+            screen.line(
+                (f"  {row.arith}", "bold"), f": {'' if row.closed else 'open between the last two: '}{row.open}"
+            )
     screen.raw()
     screen.line("assuming")
     for assumption in result.assumptions:
@@ -39,6 +41,7 @@ def _row(row: FormatRow, max_n: int) -> list[str | None]:
     return [
         row.arith,
         count(row.safe_to) + ("+" if row.safe_to >= max_n else ""),
+        count(row.safe_in_order) + ("+" if row.safe_in_order >= max_n else ""),
         NOTHING if row.fails_at is None else count(row.fails_at),
         first,
         ", ".join(row.mends) or None,

@@ -24,14 +24,15 @@ from hardsim.checking.open import of_document, read_expression, read_input
 from hardsim.checking.precision import FormatRow, _Reading, precision_of, structure_known
 from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.errors import HardsimError
-from hardsim.formats.bounds import NotEnclosed, StructureBounds, _Terms, hold_to, members
+from hardsim.formats.bounds import LARGE, NotEnclosed, StructureBounds, _alternating, _Seen, _Terms, hold_to, members
 from hardsim.formats.numbers import FORMATS
+from hardsim.formats.passes import Emulated
 from hardsim.formats.structure import ExactSum, Structure
 from hardsim.lang.pretty import format_formula
 from hardsim.program.regimes import PROVEN
 from hardsim.proof.sites import Classes
 from hardsim.writing.running import encoded_word, torch_runner
-from tests.format_evaluation import RandomEvaluation, nearest
+from tests.format_evaluation import FromLeft, Plainly, RandomEvaluation, nearest
 from tests.formats.test_passes import NOTHING
 from tests.strategies import all_words, formulas
 from tests.subjects import FORMULAS
@@ -137,22 +138,30 @@ def hard(made: Export, n: int, rng: Random, size: int) -> Iterator[tuple[str, ..
 
 
 def hold_safe(made: Export, row: FormatRow, accumulate: bool, rng: Random, size: int = 12) -> None:
-    """Hold that no evaluation of a word of a safe length is wrong."""
+    """Hold that no evaluation of a word of a safe length is wrong: without a word on it sums may be accumulated in
+    float32 too, but those from the left are as they are emulated."""
+    ways = [(RandomEvaluation, "float32"), (FromLeft, "float32")] if accumulate else [
+        (RandomEvaluation, None), (RandomEvaluation, "float32"), (FromLeft, None)
+    ]  # fmt: skip
+    for way, wide in ways:
+        hold_right(made, row, row.safe_in_order if way is FromLeft else row.safe_to, way, wide, rng, size)
+
+
+def hold_right(
+    made: Export, row: FormatRow, safe: int, way: type[RandomEvaluation], wide: str | None, rng: Random, size: int
+) -> None:
     words = defaultdict[int, list[tuple[str, ...]]](list)
-    for word in all_words(list(made.alphabet)[:3], min(row.safe_to, 3)):
+    for word in all_words(list(made.alphabet)[:3], min(safe, 3)):
         words[len(word)].append(word)
-    safe = row.safe_to
     for n in {safe, safe - 1, safe // 2, rng.randint(1, max(1, safe))} - {0, -1}:
         if n <= safe:
             words[n] += hard(made, n, rng, size)
     for some in words.values():
         tokens = np.array([encoded_word(made.layout, word, np.dtype(np.float64)) for word in some])
         wanted = answers(made, some)
-        # Without a word on it sums may be accumulated in float32 too.
-        for wide in ("float32",) if accumulate else (None, "float32"):
-            outputs = RandomEvaluation(made.layout, row.arith, wide, rng).outputs(tokens)[:, -1, 0]
-            wrong = [(word, x) for word, x, answer in zip(some, outputs, wanted, strict=True) if x != answer]
-            assert not wrong, (row.arith, row.safe_to, accumulate, wrong[0])
+        outputs = way(made.layout, row.arith, wide, rng).outputs(tokens)[:, -1, 0]
+        wrong = [(word, x) for word, x, answer in zip(some, outputs, wanted, strict=True) if x != answer]
+        assert not wrong, (row.arith, safe, way, wide, wrong[0])
 
 
 def hold_all(made: Export, max_n: int, rng: Random, size: int = 12) -> None:
@@ -201,9 +210,10 @@ def test_sums_of_weights_may_be_beyond_e4m3() -> None:
     bounds = StructureBounds(structure("since.ltl"), FORMATS["float8_e4m3"], FORMATS["float32"])
     many, none = np.array([470.0]), np.array([0.0])
     with np.errstate(all="ignore"):
-        nothing = _Terms(none, none, none, none)
-        assert bounds._reading(1, nothing, _Terms(many, none, many, many))[0] == -np.inf
-        assert bounds._reading(1, nothing, _Terms(many / 4, none, many / 4, many / 4))[0] > 0
+        never = none > 0
+        nothing = _Terms(none, none, none, none, never)
+        assert bounds._reading(1, nothing, _Terms(many, none, many, many, never))[0] == -np.inf
+        assert bounds._reading(1, nothing, _Terms(many / 4, none, many / 4, many / 4, never))[0] > 0
 
 
 @pytest.mark.sweep(every=40)
@@ -249,24 +259,13 @@ def test_no_evaluation_of_another_network_is_wrong_at_a_safe_length(file: str) -
 @pytest.mark.parametrize("regime", PROVEN)
 def test_a_word_that_fails_is_wrong_when_it_is_evaluated_from_the_left(name: str, regime: str) -> None:
     """Summed from the left, with nothing fused and exp to nearest: by an evaluation of its own."""
-
-    class Left(RandomEvaluation):
-        def summed(self, parts: Any) -> Any:
-            total = np.zeros(1)
-            for x, y in parts:
-                total = self.inner(total + self.inner(x * y))
-            return total
-
-        def exp(self, t: Any) -> Any:
-            return self.round(np.exp(t))
-
     made = made_of(name, regime)
     for row in rows(made, 64).values():
         if row.word is not None:
             tokens = np.array([encoded_word(made.layout, row.word, np.dtype(np.float64))])
             (answer,) = answers(made, [row.word])
-            assert Left(made.layout, row.arith).outputs(tokens)[0, -1, 0] != float(answer)
-            assert row.safe_to < len(row.word) == row.fails_at
+            assert Plainly(made.layout, row.arith).outputs(tokens)[0, -1, 0] != float(answer)
+            assert row.safe_to <= row.safe_in_order < len(row.word) == row.fails_at
 
 
 @pytest.mark.slow
@@ -349,7 +348,8 @@ def test_what_a_head_reads_is_within_its_bounds(name: str, apart: list[float], d
     def terms(here: Any) -> _Terms:
         small = here & (most < limit)
         numbers = (most[here].sum(), most[small].sum(), (here & (most >= limit)).sum(), here.sum())
-        return _Terms(*(np.array([float(number)]) for number in numbers))
+        total, few, large, count = (np.array([float(number)]) for number in numbers)
+        return _Terms(total, few, large, count, np.array([False]))
 
     bounds = StructureBounds(structure("since.ltl"), form)
     with np.errstate(all="ignore"):
@@ -361,6 +361,57 @@ def test_what_a_head_reads_is_within_its_bounds(name: str, apart: list[float], d
                 weights = one.round(powers / one.total(powers))
                 found = one.summed([(np.array([w]), np.array([v])) for w, v in zip(weights, values, strict=True)])
                 assert low <= float(found[0]) <= high
+
+
+@given(st.integers(1, 9), st.data())
+def test_what_queries_see_is_what_the_best_of_them_sees(n: int, data: Any) -> None:
+    """By going through all queries and winners."""
+    free = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    own = np.array(sorted(data.draw(st.sets(st.integers(0, n - 1), min_size=1))))
+    ends_here, before = data.draw(st.sampled_from([(True, True), (False, True), (False, False)]))
+    seen = _Seen.of(own, free, ends_here, before)
+    limit, alone = np.full(n, -1), np.full(n, False)
+    for query in own:
+        first, last = 0 if before else query, query if ends_here else n - 1
+        assert seen.start <= first
+        assert seen.stop >= last
+        for j in range(first, last + 1):
+            if free[j + 1 : last + 1].all():
+                limit[j] = max(limit[j], last)
+        alone[last] |= free[first : last + 1].all()
+    assert seen.limit.tolist() == limit.tolist()
+    assert seen.alone.tolist() == alone.tolist()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("ends", [(-1, 1), (0, 1), (1, 0)])
+def test_means_from_the_left_are_those_of_softmax(name: str, ends: tuple[int, int]) -> None:
+    form = FORMATS[name]
+    found, arithmetic = _alternating(form, form, *map(float, ends), 64), Emulated(form)
+    for count in range(1, 65):
+        values = np.array([float(ends[k % 2]) for k in range(count)])
+        weights = arithmetic.divide(np.ones((1, count)), arithmetic.total(np.ones((1, count))))
+        assert arithmetic.matmul(weights, values[:, None]).item() == found[count - 1]
+
+
+@given(st.sampled_from(NAMES), st.lists(st.integers(-90, 3), min_size=2, max_size=90), st.data())
+def test_terms_on_both_sides_are_held(name: str, logits: list[int], data: Any) -> None:
+    """Of some winner: in total, how many are large, and that the others do not weigh more."""
+    form, n = FORMATS[name], len(logits)
+    place = data.draw(st.integers(0, n - 1))
+    limit = data.draw(st.integers(place, n - 1))
+    before, after = (np.array(logits, dtype=np.float64) / data.draw(st.sampled_from([1, 4, 50])) for _ in range(2))
+    bounds = StructureBounds(structure("since.ltl"), form)
+    found = bounds._terms(np.array([place]), np.array([0.0]), np.array([limit]), before, after)
+    apart = np.concatenate([before[:place], after[place + 1 : limit + 1]])
+    terms, least = np.minimum(np.exp(form.round(apart)), 1.0), LARGE * form.unit
+    terms = np.where(form.round(apart) < form.vanishing, 0.0, terms)
+    large = terms >= least
+    assert found.total[0] >= terms.sum()
+    assert found.large[0] >= large.sum()
+    assert found.small[0] + (found.large[0] - large.sum()) * least >= terms[~large].sum()
+    assert found.count[0] >= (terms > 0).sum()
+    assert found.above[0] or (apart <= 0).all()
 
 
 # ---- what is refused ----

@@ -18,7 +18,7 @@ from hardsim.formats.passes import ACTIVATIONS, MINIMA, Emulated, Enclosed, Encl
 from hardsim.lang.arith import parse_arith
 from hardsim.writing.layout import ExportLayout
 from hardsim.writing.running import encoded_word
-from tests.format_evaluation import RandomEvaluation
+from tests.format_evaluation import FromLeft, Plainly, RandomEvaluation
 from tests.subjects import FORMULAS
 
 NAMES = list(FORMATS)
@@ -131,8 +131,13 @@ def test_products_of_matrices_are_within_their_enclosures(
     sums = RandomEvaluation(NOTHING, name, one.accumulate, Random(1))
     for _ in range(4):
         assert within(sums.total(x), arithmetic.total(Enclosures(ends.low[0], ends.high[0])))
+    emulated = Emulated(form, WIDE if wide else None).matmul(x[None, :], y[:, None])
+    in_order = Enclosed(form, WIDE if wide else None, True)
+    assert within(emulated, in_order.matmul(ends, Enclosures(y[:, None], y[:, None])))
+    point = in_order.matmul(exactly(x), Enclosures(y[:, None], y[:, None]))
+    assert np.isnan(point.low).all() or (point.low.item(), point.high.item()) == (emulated.item(), emulated.item())
     if not wide:
-        assert within(Emulated(form).matmul(x[None, :], y[:, None]), found)
+        assert within(emulated, found)
 
 
 @given(st.sampled_from(NAMES), st.lists(st.floats(-20, 0), min_size=2, max_size=8), st.sampled_from([0.0, 0.01, 0.5]))
@@ -167,6 +172,10 @@ def hold(made: Any, name: str, wide: bool, words: list[tuple[str, ...]], seed: i
     for accumulate in ("float32",) if wide else (None, "float32"):
         one = RandomEvaluation(made.layout, name, accumulate, Random(seed))
         assert within(one.outputs(tokens), ends)
+    in_order = FormatPass(made.layout, Enclosed(form, WIDE if wide else None, True)).outputs(tokens)
+    for way in (FromLeft, Plainly):
+        assert within(way(made.layout, name, "float32" if wide else None, Random(seed)).outputs(tokens), in_order)
+    assert within(emulated, in_order)
 
 
 @pytest.mark.parametrize("file", FILES)
