@@ -176,3 +176,13 @@ def test_lengths_that_would_take_too_long_are_left_out(
     assert 10 < found["safe_to"] < 100
     assert (found["fails_at"], found["closed"], found["mends"]) == (None, False, [])
     assert "would take too long" in found["open"]
+
+
+def test_what_holds_for_sums_from_the_left_alone_is_not_called_safe(hardsim: Cli) -> None:
+    """Of e4m3, where (-1)^i is averaged: in other orders than this one its partial sums are rounded."""
+    options = FORMULAS / "weak_yesterday.ltl", "--regime", "causal-position", "--max-n", "6", "--arith", "float8_e4m3"
+    found = rows(hardsim, *options, code=3)["float8_e4m3"]
+    assert found["safe_to"] < found["safe_in_order"] == 6
+    assert (found["fails_at"], found["closed"]) == (None, True)
+    assert found["open"].startswith("sums in another order: ")
+    hardsim("precision", *options).exits(3, "float8_e4m3: sums in another order: ")

@@ -295,6 +295,23 @@ def test_torch_is_right_at_safe_lengths_and_wrong_on_words_that_fail(name: str, 
             assert run(row.word)[-1, 0] != float(answer)
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["majority", "flipflop", "dyck1_depth3"])
+def test_torch_is_wrong_where_a_network_that_others_made_fails(name: str, tmp_path: Path) -> None:
+    """A word that fails with sums in float32, as the CPU accumulates them."""
+    pytest.importorskip("torch")
+    made = export_of(read_input(str(FORMULAS / "networks" / name)), ModelOptions(), 8)
+    for file, data in folder_files(made, "torch").items():
+        (tmp_path / file).write_bytes(data)
+    reading = _Reading(made)
+    (row,) = precision_of(made, "test", ["bfloat16"], 8, 100, True).rows
+    assert row.word is not None
+    outputs = torch_runner(tmp_path, "bfloat16")(row.word)
+    (wanted,) = reading.wanted([row.word])
+    assert reading.read(outputs, outputs) != wanted
+
+
 # ---- lemmas ----
 
 
