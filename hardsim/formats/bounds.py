@@ -60,7 +60,7 @@ from hardsim.proof.result import NotProved
 from hardsim.proof.sites import SiteClass
 from hardsim.writing.layout import nearest_float
 
-WORK = 2e7
+WORK = 1.2e7
 """Positions, head by head, that are looked at for one format in lengths that are taken one by one: some minutes."""
 EACH = 500
 """Positions that cost as much as what is done once for a length."""
@@ -68,6 +68,10 @@ WINDOW = 12
 """Positions next to the winner that are taken one by one."""
 LEVELS = (-0.5, -1.0, -2.0, -3.0, -4.0, -6.0, -8.0, -12.0, -16.0, -24.0, -32.0, -48.0, -64.0)
 """Of the logits of those, relative to the winner's, in nats, between which they count as the upper one."""
+ENOUGH = 0.9
+"""What a head that reads 1 reads at least, where nothing sharper is needed."""
+MOST_CHOICES = 600
+"""Choices of positions with the two largest logits that are looked at one by one."""
 CHUNK = 2**14
 """Winners that are looked at together."""
 LARGE = 0.25
@@ -171,6 +175,8 @@ class StructureBounds:
     accumulate: NumberFormat | None = None
     in_order: bool = False
     """Whether sums are from the left alone; if not, they are in any order."""
+    queries: int = 1
+    """How many queries of a head differ at the length that was held last."""
     _n: int = 0
     _columns: dict[int, Floats] = field(default_factory=dict)
     _likes: dict[str, Any] = field(default_factory=dict)
@@ -327,7 +333,9 @@ class StructureBounds:
         there, side = self._there(head, n), slice(None, None, 1 if head.rightmost else -1)
         ends_here = head.mask is (Mask.FUTURE if head.rightmost else Mask.PAST)
         worst: dict[tuple[int, ...], _Worst] = {}
-        for places in self._rows(queries, n):
+        groups = list(self._rows(queries, n))
+        self.queries = max(1, len(groups))
+        for places in groups:
             i = int(places[-1])
             terms = [Enclosures(query.low[:, i : i + 1], query.high[:, i : i + 1]) for query in queries]
             stacked = Enclosures(np.stack([q.low for q in terms], -1), np.stack([q.high for q in terms], -1))
@@ -410,7 +418,51 @@ class StructureBounds:
             wrong = self._terms(places, top, limit, most(before), most(beyond))
             every = self._terms(places, top, limit, most(others), most(after))
             found = self._reading(bit, wrong, every)
+            if self.in_order and chosen and bit and found[0] < ENOUGH:
+                found = self._of_equals(head, low, high, here, places, limit) or found
             worst.add(bit, found, float(wrong.total.max()), int(places[np.argmax(wrong.total)]))
+
+    def _of_equals(
+        self,
+        head: HeadFound,
+        low: Floats,
+        high: Floats,
+        here: NDArray[np.bool_],
+        places: NDArray[Any],
+        limit: NDArray[Any],
+    ) -> tuple[float, float] | None:
+        """What a head that looks for what is true reads at least and at most, with sums from the left, where all that
+        is selected is read as 1, and what is not has no weight at all: then any of the positions up to the winner may
+        be selected, and it matters how many have which logit. None where that is not so."""
+        selected = np.array([one.selected for one in head.types])
+        if selected.sum() != 1 or any(one.value != one.selected for one in head.types):
+            return None
+        own = np.flatnonzero(here[selected][0])
+        logits = low[selected][0, own]
+        if (logits != high[selected][0, own]).any() or (np.diff(logits) < 0).any():
+            return None
+        others = np.maximum.accumulate(high[~selected].max(axis=0, initial=-inf))
+        values, first, sizes = np.unique(logits, return_index=True, return_counts=True)
+        ends = np.searchsorted(own, places, side="right")
+        found = []
+        for number in np.unique(np.searchsorted(values, logits[ends - 1])):
+            # The last winner with this logit may have all of these beside it, so that it stands for the others.
+            mine = ends[logits[ends - 1] == values[number]]
+            least = limit[logits[ends - 1] == values[number]]
+            if self.form.round(others[least] - values[number]).max() >= self.form.vanishing:
+                return None
+            below = [float(self.form.round(values[k] - values[number])) for k in range(max(0, number - 2), number)][
+                ::-1
+            ]
+            near = below[0] if below and below[0] >= self.form.vanishing else -inf
+            far = below[1] if len(below) > 1 and below[1] >= self.form.vanishing else -inf
+            gone = np.searchsorted(self.form.round(values - values[number]), self.form.vanishing)
+            rest = int(sizes[gone : max(gone, number - 1)].sum()) if far > -inf else 0
+            beside = int(sizes[number - 1]) if near > -inf else 0
+            equals = int(mine.max() - first[number])
+            found.append(_of_levels(self.form, self.accumulate, (equals, beside, rest), (near, far), head.rightmost))
+        ends = np.array(found)
+        return (float(ends[:, 0].min()), float(ends[:, 1].max())) if np.isfinite(ends).all() else None
 
     def _terms(self, places: NDArray[Any], top: Floats, limit: NDArray[Any], before: Floats, after: Floats) -> _Terms:
         """What stands on the two sides of each possible winner, relative to its logit; after it up to a limit."""
@@ -476,7 +528,11 @@ class StructureBounds:
             low = np.where(np.isnan(low), -inf, np.maximum(low, np.fmax(one, 0.0)))
         else:
             high = share * most + (steps * share * most + grown * most) / room + lost
-            low, high = np.zeros_like(high), np.where(alone, 0.0, high)
+            # Where all that has a weight is read as 0 so is the sum, if the denominator is a number: from the left it
+            # is at most 2^p, to which 1 or less adds nothing.
+            held = np.minimum(every.count + 1, 2.0 ** (self.accumulate or self.form).digits) <= self.form.largest
+            nothing = (wrong.total == 0) & (np.isfinite(off) | (self.in_order & held))
+            low, high = np.zeros_like(high), np.where(alone | nothing, 0.0, high)
         high = np.where(np.isnan(high), inf, high)
         return float(low.min()) / SLACK - 1e-15, float(high.max()) * SLACK
 
@@ -547,6 +603,45 @@ def _alternating(form: NumberFormat, inner: NumberFormat, first: float, second: 
     for k in range(top):
         found[k:] = inner.round(found[k:] + inner.round((second if k % 2 else first) * share[k:]))
     return form.round(found)
+
+
+@lru_cache(maxsize=4096)
+def _of_levels(
+    form: NumberFormat,
+    accumulate: NumberFormat | None,
+    counts: tuple[int, int, int],
+    apart: tuple[float, float],
+    ascending: bool,
+) -> tuple[float, float]:
+    """What weights add up to, with sums from the left, of some of the positions that have the largest logit (at least
+    one), some of those that have the next, and some of those whose logits are at most a third one: from the least to
+    the largest logit, or the other way. Sums are taken of every choice of the first two, if these are few, each within
+    what the exponentials are off by, and what the others may add."""
+    inner = accumulate or form
+    row = np.array([[0.0, *apart]])
+    powers = Enclosed(form).powers(Enclosures(row, row), Enclosures(row[:, :1], row[:, :1]))
+    equals, beside, rest = counts
+    chosen = beside if equals * (beside + 1) <= MOST_CHOICES else 0
+    many, few = (grid.ravel() for grid in np.meshgrid(np.arange(1, equals + 1), np.arange(chosen + 1)))
+    # Of each group how many there are at least and at most, and the size of one.
+    groups = [
+        (np.zeros_like(many), np.full_like(many, rest), powers.low[0, 2], powers.high[0, 2]),
+        (few, few if chosen else np.full_like(many, beside), powers.low[0, 1], powers.high[0, 1]),
+        (many, many, 1.0, 1.0),
+    ]
+    groups = groups if ascending else groups[::-1]
+
+    def summed(least: Sequence[Any], most: Sequence[Any]) -> tuple[Floats, Floats]:
+        low, high = np.zeros(len(many)), np.zeros(len(many))
+        for (fewest, largest, _, _), small, large in zip(groups, least, most, strict=True):
+            for k in range(int(largest.max(initial=0))):
+                low = np.where(k < fewest, inner.round(low + small), low)
+                high = np.where(k < largest, inner.round(high + large), high)
+        return form.round(low), form.round(high)
+
+    low, high = summed([one[2] for one in groups], [one[3] for one in groups])
+    low, high = summed([form.round(one[2] / high) for one in groups], [form.round(one[3] / low) for one in groups])
+    return float(low.min()), float(high.max())
 
 
 class _Wrong(Exception):
@@ -734,7 +829,7 @@ def safe_to(
     try:
         bounds.hold_exact()
         for n in range(low + 1, limit + 1):
-            left -= (n + EACH) * max(1, len(structure.different))
+            left -= (n + EACH) * max(1, len(structure.different)) * bounds.queries
             if left < 0:
                 raise NotEnclosed("from here on lengths are taken one by one, and that would take too long")
             bounds.hold(n)

@@ -24,7 +24,17 @@ from hardsim.checking.open import of_document, read_expression, read_input
 from hardsim.checking.precision import FormatRow, _Reading, precision_of, structure_known
 from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.errors import HardsimError
-from hardsim.formats.bounds import LARGE, NotEnclosed, StructureBounds, _alternating, _Seen, _Terms, hold_to, members
+from hardsim.formats.bounds import (
+    LARGE,
+    NotEnclosed,
+    StructureBounds,
+    _alternating,
+    _of_levels,
+    _Seen,
+    _Terms,
+    hold_to,
+    members,
+)
 from hardsim.formats.numbers import FORMATS
 from hardsim.formats.passes import Emulated
 from hardsim.formats.structure import ExactSum, Structure
@@ -429,6 +439,50 @@ def test_terms_on_both_sides_are_held(name: str, logits: list[int], data: Any) -
     assert found.small[0] + (found.large[0] - large.sum()) * least >= terms[~large].sum()
     assert found.count[0] >= (terms > 0).sum()
     assert found.above[0] or (apart <= 0).all()
+
+
+@given(
+    st.sampled_from(NAMES),
+    st.tuples(st.integers(1, 9), st.integers(0, 6), st.integers(0, 6)),
+    st.tuples(st.floats(0.01, 12), st.floats(0.01, 12)),
+    st.booleans(),
+    st.integers(0, 999),
+)
+def test_of_equals_any_number_is_held(
+    name: str, counts: tuple[int, int, int], steps: tuple[float, float], ascending: bool, seed: int
+) -> None:
+    """Some of each level are there, in the order of their logits: by evaluations that share no code."""
+    form, rng = FORMATS[name], Random(seed)
+    near = float(form.round(np.array(-steps[0])))
+    far = float(form.round(np.array(near - steps[1])))
+    low, high = _of_levels(form, None, counts, (near, far), ascending)
+    one = FromLeft(NOTHING, name, None, rng)
+    for _ in range(6):
+        sizes = [rng.randint(0, counts[2]), rng.randint(0, counts[1]), rng.randint(1, counts[0])]
+        there = [[far - rng.random() * 3] * sizes[0], [near] * sizes[1], [0.0] * sizes[2]]
+        logits = form.round(np.array([t for part in there for t in part]))
+        powers = one.exp(logits if ascending else logits[::-1])[None, :]
+        weights = one.round(powers / one.total(powers))
+        found = one.matmul(weights, np.ones((len(logits), 1))).item()
+        assert low <= found <= high
+
+
+@pytest.mark.parametrize("regime", PROVEN)
+@pytest.mark.parametrize("name", ["tomita_1.ltl", "co_existence.ltl", "aa_star.ltl"])
+def test_heads_that_look_for_what_is_true_are_right_at_safe_lengths(name: str, regime: str) -> None:
+    """Near the last safe length in order, on words in which what is true is true anywhere."""
+    made, rng = made_of(name, regime), Random(name)
+    for row in rows(made, 90, names=["bfloat16", "float8_e4m3"]).values():
+        assert row.safe_in_order >= row.safe_to
+        for n in {row.safe_in_order, row.safe_in_order - 1, row.safe_in_order // 2, 17, 24, 40}:
+            if 0 < n <= row.safe_in_order:
+                words = [
+                    tuple(rng.choices(list(made.alphabet)[:2], [share, 1 - share], k=n))
+                    for share in (0.02, 0.1, 0.5, 0.9, 1.0) * 2
+                ]
+                tokens = np.array([encoded_word(made.layout, word, np.dtype(np.float64)) for word in words])
+                outputs = FromLeft(made.layout, row.arith, None, rng).outputs(tokens)[:, -1, 0]
+                assert outputs.tolist() == [float(answer) for answer in answers(made, words)], (row.arith, n)
 
 
 # ---- what is refused ----
