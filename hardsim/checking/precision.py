@@ -250,6 +250,8 @@ class _InFormat:
     reading: _Reading = field(init=False)
     doubtful: list[Word] = field(default_factory=list)
     """Words of the length after the last safe one that are not enclosed."""
+    held: int = 0
+    """The length up to which all words of a length at once are known to be right, at every position."""
 
     def __post_init__(self) -> None:
         self.reading = _Reading(self.made)
@@ -304,9 +306,12 @@ class _InFormat:
         what fails of all words at once; and why the next length is not safe."""
         failure, by, safe = None, "words", known
         if isinstance(self.structure, Structure):
-            by = "structure"
+            # Of a word only the answer is enclosed. Where a length is held given that all positions of the shorter ones
+            # are right, what is known of their words alone is not enough.
+            start = self.held if self.structure.causal else known
             given = self.structure, self.form, self.accumulate, self.last, self.report
-            safe, failure = safe_to(*given, in_order, known)
+            self.held, failure = safe_to(*given, in_order, start)
+            safe, by = max(known, self.held), "words" if self.held < known else "structure"
         more, why = self._safe_by_words(safe, in_order, self.last, ENCLOSED)
         if more > safe:
             safe, by = more, "words"
@@ -490,6 +495,8 @@ class _InFormat:
     @staticmethod
     def _mended(structure: Structure, form: NumberFormat, accumulate: NumberFormat | None, n: int) -> bool:
         try:
+            if structure.causal:  # a length is held given that the shorter ones are
+                return safe_to(structure, form, accumulate, n)[0] == n
             bounds = StructureBounds(structure, form, accumulate)
             bounds.hold_exact()
             bounds.hold(n)

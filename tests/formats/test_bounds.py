@@ -198,6 +198,19 @@ def test_differences_of_logits_may_be_beyond_e4m3() -> None:
         hold_safe(made, row, accumulate, Random(0))
 
 
+def test_a_value_that_is_wrong_where_no_answer_reads_it_is_not_taken_as_right() -> None:
+    """The since before the last position is wrong at length 3, where the answer does not read it, and all lengths with
+    an answer that does are not held by what holds at their last position."""
+    made = export_of(read_expression("c & Y ((b S c) & (a S c))", "a b c"), ModelOptions("causal-temperature",
+                     Fraction(14, 3)), 16)  # fmt: skip
+    row = rows(made, 14, names=["float8_e4m3"])["float8_e4m3"]
+    word = ("a", "a", "c", "c")
+    tokens = np.array([encoded_word(made.layout, word, np.dtype(np.float64))])
+    assert Plainly(made.layout, row.arith).outputs(tokens)[0, -1, 0] != answers(made, [word])[0]
+    assert row.safe_to <= row.safe_in_order < len(word)
+    assert (row.fails_at, row.closed) == (4, True)
+
+
 @pytest.mark.parametrize("regime", PROVEN)
 @pytest.mark.parametrize(
     "factor", [Fraction(1, 2**14), Fraction(2**15), Fraction(1, 4096), Fraction(3), Fraction(1, 3)]
