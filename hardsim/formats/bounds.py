@@ -240,9 +240,10 @@ class StructureBounds:
 
             rows = [[(column(place), weight) for place, weight in form] for form in (*head.queries, *head.keys)]
             forms = tuple(tuple(row) for row in rows)
-            own = head.mask, head.rightmost, head.types, forms, structure.model.temperature, structure.causal
+            own = head.mask, head.rightmost, head.types, head.places, forms
+            lengths = structure.model.temperature, structure.causal
             asked = tuple(self._alike_at(head.out))
-            self._likes[head.name] = self.form, self.accumulate, self.in_order, asked, own
+            self._likes[head.name] = self.form, self.accumulate, self.in_order, asked, own, lengths
         return self._likes[head.name]
 
     # ---- what is the same for every word ----
@@ -308,15 +309,17 @@ class StructureBounds:
             found[mask] = float(value)
         return found
 
-    def _dot(self, form: Terms, varying: Sequence[float] = ()) -> Enclosures:
-        """A form of what is the same for every word, plus a number for each local type: (types, positions)."""
+    def _dot(self, form: Terms, varying: Sequence[float] = (), place: int = 0) -> Enclosures:
+        """A form of what is the same for every word, plus a number for each local type: (types, positions). `place` is
+        how many terms stand before that: sums from the left depend on it."""
         n, types = self._n, max(1, len(varying))
         columns = np.zeros((types, n, len(form) + 1))
         weights = np.ones((len(form) + 1, 1))
         for number, (coordinate, weight) in enumerate(form):
+            number += number >= place
             columns[:, :, number] = self._columns[coordinate]
             weights[number, 0] = nearest_float(weight)
-        columns[:, :, -1] = np.array(varying)[:, None] if varying else 0.0
+        columns[:, :, place] = np.array(varying)[:, None] if varying else 0.0
         found = self.arithmetic.matmul(Enclosures(columns, columns), self.arithmetic.number(weights))
         return Enclosures(found.low[:, :, 0], found.high[:, :, 0])
 
@@ -326,7 +329,10 @@ class StructureBounds:
         """By class of queries what a head reads where it should read 0, and where it should read 1; and the winner for
         which that is worst, from 0 on the side on which the last one wins."""
         arithmetic = self.arithmetic
-        keys = [self._dot(form, [float(one.key[row]) for one in head.types]) for row, form in enumerate(head.keys)]
+        keys = [
+            self._dot(form, [float(one.key[row]) for one in head.types], place)
+            for row, (form, place) in enumerate(zip(head.keys, head.places, strict=True))
+        ]
         if any(self.form.round(np.array(float(part))) != part for one in head.types for part in one.key):
             raise NotEnclosed(f"the key of head {head.name} is no number of the format", head.layer, head.name)
         queries = [self._dot(form) for form in head.queries]

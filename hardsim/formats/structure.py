@@ -59,6 +59,8 @@ class HeadFound:
     rightmost: bool
     queries: tuple[Terms, ...]
     keys: tuple[Terms, ...]
+    places: tuple[int, ...]
+    """By row of W_K, how many terms stand before the one that depends on the word."""
     types: tuple[TypeHere, ...]
     error: float
     """What it is off by at most over the real numbers, at every length."""
@@ -66,7 +68,7 @@ class HeadFound:
     @property
     def like(self) -> tuple[Any, ...]:
         """What its logits and values depend on."""
-        return self.mask, self.rightmost, self.queries, self.keys, self.types
+        return self.mask, self.rightmost, self.queries, self.keys, self.places, self.types
 
 
 @dataclass(frozen=True)
@@ -192,11 +194,13 @@ def _captured(found: Structure, general: Mapping[str, float], layer: int, task: 
             if not all(isinstance(part, int | Fraction) for part in kind.key):
                 raise NotProved(f"the key of head {task.head.name} depends on symbol and position together")
             types.setdefault((kind.key, kind.selected, kind.value), set()).add(place)
+    places = []
     for row, (_, key) in enumerate(plan.scores):
         fixed = dict(keys[row])
         varying = [term for term in key if term[0] not in fixed]
         if len(varying) > 1:  # one is a term of the sum; of more the order would matter
             raise NotProved(f"a key of head {task.head.name} reads several coordinates that depend on the word")
+        places.append(key.index(varying[0]) if varying else len(key))
         _hold_exact(found, state, f"the key of head {plan.name}", varying, 0)
     (out, form), number = plan.values[0], [head.name for head in found.model.heads].index(plan.name)
     _hold_exact(found, state, f"the value of head {plan.name}", form, 0)
@@ -213,6 +217,7 @@ def _captured(found: Structure, general: Mapping[str, float], layer: int, task: 
             rightmost=reading.rightmost,
             queries=tuple(query for query, _ in plan.scores),
             keys=tuple(keys),
+            places=tuple(places),
             types=tuple(sorted((TypeHere(*one, frozenset(where)) for one, where in types.items()), key=repr)),
             error=general[plan.name],
         )

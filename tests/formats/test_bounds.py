@@ -424,6 +424,23 @@ def test_what_queries_see_is_what_the_best_of_them_sees(n: int, data: Any) -> No
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_keys_from_the_left_are_summed_in_the_order_of_the_coordinates(name: str) -> None:
+    """1 - j/(2n) and then -1 is rounded before; 1 - 1 is 0, so that nothing is, if what depends on the word has the
+    coordinate between the two."""
+    made = export_of(read_expression("(X a) U b", "a b"), ModelOptions("temperature", None), 16)
+    found, n = structure_known(made), 11
+    assert isinstance(found, Structure)
+    head = next(head for head in found.heads if head.name.startswith("U"))
+    assert head.places == (2,)  # after '1' and 'i/n'
+    bounds, half = StructureBounds(found, FORMATS[name], None, True), nearest(np.arange(1, n + 1) / n, name) / 2
+    bounds._prepare(n)
+    for place, others in ((2, nearest(1 - half, name) - 1), (1, -half)):
+        keys = bounds._dot(head.keys[0], [-1.0, 0.0], place)
+        assert (keys.low == keys.high).all()
+        assert keys.low.tolist() == [others.tolist(), nearest(1 - half, name).tolist()]
+
+
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("ends", [(-1, 1), (0, 1), (1, 0)])
 def test_means_from_the_left_are_those_of_softmax(name: str, ends: tuple[int, int]) -> None:
     form = FORMATS[name]
