@@ -76,7 +76,7 @@ class RandomEvaluation:
     def __post_init__(self) -> None:
         self.rng = self.rng or Random(0)
         self.arrays = {name: self.round(array) for name, array in self.layout.arrays.items()}
-        finfo: Any = ml_dtypes.finfo(TYPES[self.form])  # type: ignore[no-untyped-call]
+        finfo: Any = ml_dtypes.finfo(TYPES[self.form])  # type: ignore[no-untyped-call]  # the library has no types
         self.least, self.eps = float(finfo.smallest_subnormal), float(finfo.eps)
         self.normal = float(finfo.smallest_normal)
 

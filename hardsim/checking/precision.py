@@ -377,11 +377,11 @@ class _InFormat:
         """A word that is wrong when it is emulated, of the least length that is found; what is wanted and found."""
         last_right, found = safe, None
         steps = [*range(1, NEXT + 1), *(NEXT * 2**k for k in range(1, STEPS))]
-        for n in sorted({*(safe + step for step in steps), self.last}):
-            found = None if n > self.last else self._wrong_at(n)
+        for n in sorted({*(min(safe + step, self.last) for step in steps), self.last}):
+            found = self._wrong_at(n)
             if found is not None:
                 break
-            last_right = min(n, self.last)
+            last_right = n
         if found is None:
             return None
         low, high = last_right, len(found[0])

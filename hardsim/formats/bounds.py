@@ -250,8 +250,8 @@ class StructureBounds:
 
     def marks(self, n: int, every: bool) -> None:
         """Hold that the clips of means that are the same for every word are right, at every position or at the last
-        one. What these average depends on no
-        more than whether a position is even, so that a length and the one before it stand for all shorter ones.
+        one. What these average depends on no more than whether a position is even, so that a length and the one before
+        it stand for all shorter ones.
 
         Raises:
             NotEnclosed: naming one that may be wrong.
@@ -338,6 +338,8 @@ class StructureBounds:
         queries = [self._dot(form) for form in head.queries]
         there, side = self._there(head, n), slice(None, None, 1 if head.rightmost else -1)
         ends_here = head.mask is (Mask.FUTURE if head.rightmost else Mask.PAST)
+        free = there[np.array([not one.selected for one in head.types])].any(axis=0)[side]
+        rows = Enclosures(np.stack([k.low for k in keys], -2), np.stack([k.high for k in keys], -2))
         worst: dict[tuple[int, ...], _Worst] = {}
         groups = list(self._rows(queries, n))
         self.queries = max(1, len(groups))
@@ -345,7 +347,6 @@ class StructureBounds:
             i = int(places[-1])
             terms = [Enclosures(query.low[:, i : i + 1], query.high[:, i : i + 1]) for query in queries]
             stacked = Enclosures(np.stack([q.low for q in terms], -1), np.stack([q.high for q in terms], -1))
-            rows = Enclosures(np.stack([k.low for k in keys], -2), np.stack([k.high for k in keys], -2))
             scores = arithmetic.matmul(stacked, rows)
             scale = arithmetic.rows(self._scale, slice(i, i + 1))
             logits = arithmetic.multiply(Enclosures(scores.low[:, 0], scores.high[:, 0]), scale)
@@ -353,7 +354,6 @@ class StructureBounds:
                 own = places[np.logical_or.reduce([self._masks[site][places] for site in sites])]
                 if len(own):
                     own = own if head.rightmost else n - 1 - own[::-1]
-                    free = there[np.array([not one.selected for one in head.types])].any(axis=0)[side]
                     seen = _Seen.of(own, free, ends_here, ends_here or head.mask is Mask.NONE)
                     ends = logits.low[:, side], logits.high[:, side], there[:, side]
                     self._row(head, *ends, seen, worst.setdefault(sites, _Worst()))
@@ -453,19 +453,15 @@ class StructureBounds:
         found = []
         for number in np.unique(np.searchsorted(values, logits[ends - 1])):
             # The last winner with this logit may have all of these beside it, so that it stands for the others.
-            mine = ends[logits[ends - 1] == values[number]]
-            least = limit[logits[ends - 1] == values[number]]
-            if self.form.round(others[least] - values[number]).max() >= self.form.vanishing:
+            mine = logits[ends - 1] == values[number]
+            if self.form.round(others[limit[mine]] - values[number]).max() >= self.form.vanishing:
                 return None
-            below = [float(self.form.round(values[k] - values[number])) for k in range(max(0, number - 2), number)][
-                ::-1
-            ]
-            near = below[0] if below and below[0] >= self.form.vanishing else -inf
-            far = below[1] if len(below) > 1 and below[1] >= self.form.vanishing else -inf
-            gone = np.searchsorted(self.form.round(values - values[number]), self.form.vanishing)
-            rest = int(sizes[gone : max(gone, number - 1)].sum()) if far > -inf else 0
+            apart = self.form.round(values - values[number])
+            gone = np.searchsorted(apart, self.form.vanishing)
+            near, far = (float(apart[number - k]) if gone <= number - k else -inf for k in (1, 2))
+            rest = int(sizes[gone : max(gone, number - 1)].sum())
             beside = int(sizes[number - 1]) if near > -inf else 0
-            equals = int(mine.max() - first[number])
+            equals = int(ends[mine].max() - first[number])
             found.append(_of_levels(self.form, self.accumulate, (equals, beside, rest), (near, far), head.rightmost))
         ends = np.array(found)
         return (float(ends[:, 0].min()), float(ends[:, 1].max())) if np.isfinite(ends).all() else None

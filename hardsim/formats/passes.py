@@ -236,11 +236,6 @@ class Enclosed:
         lost = ~(np.isfinite(low) & np.isfinite(high))
         return Enclosures(np.where(lost, np.nan, low), np.where(lost, np.nan, high))
 
-    def _spread(self, *corners: Floats) -> Enclosures:
-        return self._ends(
-            np.minimum.reduce(np.broadcast_arrays(*corners)), np.maximum.reduce(np.broadcast_arrays(*corners))
-        )
-
     def number(self, exact: Floats) -> Enclosures:
         """Numbers of float64, rounded once."""
         return self._ends(exact, exact)
@@ -265,7 +260,8 @@ class Enclosed:
 
     def divide(self, x: Enclosures, y: Enclosures) -> Enclosures:
         """x / y, y positive."""
-        found = self._spread(x.low / y.low, x.low / y.high, x.high / y.low, x.high / y.high)
+        corners = np.broadcast_arrays(x.low / y.low, x.low / y.high, x.high / y.low, x.high / y.high)
+        found = self._ends(np.minimum.reduce(corners), np.maximum.reduce(corners))
         known = y.low > 0
         return Enclosures(np.where(known, found.low, np.nan), np.where(known, found.high, np.nan))
 
