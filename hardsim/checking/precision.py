@@ -58,6 +58,8 @@ WORK, ENCLOSED, CLOSING = 8e7, 1e7, 1e8
 that are enclosed at the lengths before one that fails, if they are no more: some seconds each."""
 SHARE = 4
 """Which part of what is left of that goes to one length."""
+MOST_AFTER = 3
+"""Lengths of a run that follows symbols whose numbers are known."""
 RUNS = 6
 """Runs of a word that fails in a narrower format that are made longer, one of them at a time."""
 ASSUMPTIONS = (
@@ -397,7 +399,9 @@ class _InFormat:
         cost, least = self._cost(n), self.work * (1 - 1 / SHARE)
         doubtful = (word for word in self.doubtful if len(word) == n)
         known = (longer for word in self.known for longer in _stretched(word, n))
-        hard = chain(doubtful, known, self._hard(n, self._place(n)))
+        failure = self._failure(n)
+        counted = _counted(failure.runs, n, list(few(self.made.alphabet))[:4]) if failure is not None else ()
+        hard = chain(doubtful, counted, known, self._hard(n, failure.place if failure is not None else None))
         words = list(dict.fromkeys(hard))[:MOST_WORDS]
         size = max(1, min(27, CELLS // (n + self.made.layout.fixed) ** 2))
         for start in range(0, len(words), size):
@@ -412,13 +416,13 @@ class _InFormat:
                     return word, wanted, answer
         return None
 
-    def _place(self, n: int) -> int | None:
-        """The winner for which a head is worst at a length, where a head is known to be wrong."""
+    def _failure(self, n: int) -> NotEnclosed | None:
+        """What may be wrong at a length, where that is known of all words at once."""
         if isinstance(self.structure, Structure):
             try:
                 StructureBounds(self.structure, self.form, self.accumulate, True).hold(n)
             except NotEnclosed as failure:
-                return failure.place
+                return failure
         return None
 
     def _hard(self, n: int, place: int | None) -> Iterator[Word]:
@@ -513,6 +517,21 @@ def _stretched(word: Word, n: int) -> Iterator[Word]:
         if size > 0:
             parts = [*runs[:place], runs[place][:1] * size, *runs[place + 1 :]]
             yield tuple(symbol for part in parts for symbol in part)
+
+
+def _counted(runs: Sequence[tuple[str, int]], n: int, symbols: Sequence[str]) -> Iterator[Word]:
+    """Words of a length that begin with so many of these symbols, in runs in every order; after them comes a run, and
+    what is repeated: nearly as long as the first two runs differ, as where these are to be balanced."""
+    rest, apart = n - sum(many for _, many in runs), abs(runs[0][1] - runs[-1][1]) if runs else 0
+    if not runs or rest < 0:
+        return
+    for order in permutations(runs):
+        start = tuple(symbol for symbol, many in order for _ in range(many))
+        if not rest:
+            yield start
+        for k in sorted(range(rest + 1), key=lambda k: abs(k - apart))[: MOST_AFTER if rest else 0]:
+            for x, y, z in product(symbols, repeat=3):
+                yield (*start, *((x,) * k + (y, z) * n)[:rest])
 
 
 def _told(answer: Any) -> str:

@@ -47,6 +47,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from hardsim.formats.counts import CountBounds, CountsNotEnclosed, Runs
 from hardsim.formats.functions import float_values
 from hardsim.formats.numbers import Floats, NumberFormat
 from hardsim.formats.passes import SLACK, WIDE, Enclosed, Enclosures
@@ -64,6 +65,8 @@ WORK = 1.2e7
 """Positions, head by head, that are looked at for one format in lengths that are taken one by one: some minutes."""
 EACH = 500
 """Positions that cost as much as what is done once for a length."""
+COUNTED = 10
+"""Logits of counts that cost as much as a position."""
 WINDOW = 12
 """Positions next to the winner that are taken one by one."""
 LEVELS = (-0.5, -1.0, -2.0, -3.0, -4.0, -6.0, -8.0, -12.0, -16.0, -24.0, -32.0, -48.0, -64.0)
@@ -82,10 +85,15 @@ class NotEnclosed(Exception):
     """Some evaluation at a length may be wrong: why, in which layer and head, and about which positions."""
 
     def __init__(
-        self, reason: str, layer: int | None = None, head: str | None = None, place: int | None = None
+        self,
+        reason: str,
+        layer: int | None = None,
+        head: str | None = None,
+        place: int | None = None,
+        runs: Runs = (),
     ) -> None:
         super().__init__(reason)
-        self.reason, self.layer, self.head, self.place = reason, layer, head, place
+        self.reason, self.layer, self.head, self.place, self.runs = reason, layer, head, place, runs
 
 
 Ends: TypeAlias = tuple[tuple[float, float], tuple[float, float]]
@@ -177,8 +185,12 @@ class StructureBounds:
     """Whether sums are from the left alone; if not, they are in any order."""
     queries: int = 1
     """How many queries of a head differ at the length that was held last."""
+    cells: int = 0
+    """How many logits of counts were worked out at that length."""
     _n: int = 0
     _columns: dict[int, Floats] = field(default_factory=dict)
+    _exact: dict[int, Floats] = field(default_factory=dict)
+    """The same before they are rounded."""
     _likes: dict[str, Any] = field(default_factory=dict)
     _groups: dict[int, list[tuple[int, ...]]] = field(default_factory=dict)
 
@@ -212,21 +224,31 @@ class StructureBounds:
         """
         with np.errstate(all="ignore"):
             self.marks(n, not self.structure.causal)
-            reads: dict[int, dict[int, Ends]] = {}
             found: dict[int, dict[int, tuple[Ends, int]]] = {}
             for head in self.structure.heads:
                 known = _KNOWN.setdefault(self._alike(head), {})
                 if n not in known:
                     known[n] = self._head(head, n)
                 found[head.out] = known[n]
-                reads[head.out] = {site: ends for site, (ends, _) in known[n].items()}
+            counts = CountBounds(
+                self.structure, self.arithmetic, n, self._exact, self._columns, self._scale, self._masks
+            )
         try:
+            with np.errstate(all="ignore"):
+                found |= counts.hold()
+            self.cells = counts.logits
+            reads = {out: {site: ends for site, (ends, _) in one.items()} for out, one in found.items()}
             hold_demands(self.structure.demands, reads, self.form)
         except _Wrong as failure:
-            head = next(head for head in self.structure.heads if head.out == failure.coordinate)
-            place = found[head.out][failure.site][1]
-            place = place if head.rightmost else n - 1 - place
-            raise NotEnclosed(failure.demand.told, failure.demand.layer, head.name, place) from None
+            place, demand = found[failure.coordinate][failure.site][1], failure.demand
+            if failure.coordinate in self.structure.reads:
+                name, runs = self.structure.reads[failure.coordinate].name, counts.runs[failure.coordinate, failure.site]
+            else:
+                head = next(head for head in self.structure.heads if head.out == failure.coordinate)
+                name, place, runs = head.name, place if head.rightmost else n - 1 - place, ()
+            raise NotEnclosed(demand.told, demand.layer, name, place, runs) from None
+        except CountsNotEnclosed as failure:
+            raise NotEnclosed(failure.reason, failure.layer, failure.head, failure.place, failure.runs) from None
 
     def _alike(self, head: HeadFound) -> Any:
         """What decides what a head reads: heads that agree in it, of whatever formulas, read the same."""
@@ -267,7 +289,7 @@ class StructureBounds:
     def _prepare(self, n: int) -> None:
         if n == self._n:
             return
-        self._n, self._columns = n, {}
+        self._n, self._columns, self._exact = n, {}, {}
         encodings = dict[int, list[Any]]()
         for place, function in self.structure.model.encodings:
             encodings.setdefault(place, []).append(function)
@@ -278,10 +300,11 @@ class StructureBounds:
             if found is None:
                 exact = dict(self.structure.layout.encoded(n))[place]
                 found = np.array(list(map(nearest_float, exact)))
-            self._columns[place] = self.form.round(found)
+            self._exact[place] = found
         masks = [members(one, n) for one in self.structure.classes.classes]
         for place, values in self.structure.static.items():
-            self._columns[place] = self.form.round(self._by_class(masks, values))
+            self._exact[place] = self._by_class(masks, values)
+        self._columns = {place: self.form.round(values) for place, values in self._exact.items()}
         self._masks: list[NDArray[np.bool_]] = masks
         self._scale = self._scales(n) if self.structure.model.heads else self.arithmetic.number(np.ones(n))
         # What is beyond the format is never right: times 0 it is no number.
@@ -292,7 +315,9 @@ class StructureBounds:
     def _read(self) -> frozenset[int]:
         """What heads read that is the same for every word."""
         forms = (form for head in self.structure.heads for form in (*head.queries, *head.keys))
-        return frozenset(coordinate for form in forms for coordinate, _ in form)
+        counts = (form for one in self.structure.reads.values() for form in (*one.queries, *one.keys, one.value))
+        clips = (unit.form for unit in self.structure.units)
+        return frozenset(coordinate for form in (*forms, *counts, *clips) for coordinate, _ in form)
 
     def _scales(self, n: int) -> Enclosures:
         """1/temperature by position."""
@@ -720,6 +745,8 @@ def hold_to(
     """
     bounds = StructureBounds(structure, form, accumulate, in_order)
     bounds.hold_exact()
+    if structure.reads or structure.units:
+        raise NotEnclosed("counts are looked at length by length")
     with np.errstate(all="ignore"):
         for n in range(max(1, last - 1), last + 1):
             bounds.marks(n, True)
@@ -835,7 +862,7 @@ def safe_to(
             if left < 0:
                 raise NotEnclosed("from here on lengths are taken one by one, and that would take too long")
             bounds.hold(n)
-            low = n
+            low, left = n, left - bounds.cells / COUNTED
             if report is not None:
                 report(n)
     except NotEnclosed as failure:

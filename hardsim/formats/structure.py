@@ -13,26 +13,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from hardsim.lang.core import Core
+from hardsim.lang.valuations import Valuations
 from hardsim.network.model import FeedForward, HiddenUnit, Terms, Transformer
 from hardsim.network.numbers import Mask, Rational
 from hardsim.network.store import Users
 from hardsim.program.model import Head, Program
 from hardsim.proof.arrays import NOTHING
-from hardsim.proof.facts import clip
-from hardsim.proof.general import GeneralFacts, prove_general
-from hardsim.proof.heads import Argument, attend, reading_of
+from hardsim.proof.facts import SYMBOL, Column, clip
+from hardsim.proof.general import EVERY_LENGTH, GeneralFacts, prove_general
+from hardsim.proof.heads import Argument, Errors, attend, reading_of
 from hardsim.proof.network import feed_forward, one_for_all
 from hardsim.proof.result import NotProved
 from hardsim.proof.sites import Classes
-from hardsim.proof.state import BooleanHead, HeadTask, State
+from hardsim.proof.state import BooleanHead, CountHead, HeadTask, State
 from hardsim.writing.layout import ExportLayout
 
-COUNTS = "it looks up or compares counts, which are enclosed word by word alone"
+COUNTS = "what it counts is not known for all words at once"
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,64 @@ class MeanFound:
 
 
 @dataclass(frozen=True)
+class CountMean:
+    """A head that averages a Boolean, exact 0 and 1: `fixed` by class where that is the same for every word, `column`
+    by class as diagrams."""
+
+    name: str
+    layer: int
+    out: int
+    mask: Mask
+    column: Column
+    fixed: tuple[int, ...] | None
+
+
+Vectors: TypeAlias = Mapping[tuple[int, ...], str | None]
+"""What several Booleans together can be at a position, with a symbol there if that decides them."""
+
+
+@dataclass(frozen=True)
+class CountRead:
+    """A head whose query has counts: a look-up of one, or a test of the sign of a combination. All that it reads is the
+    same for every word. `means` are the coordinates of the counts that are not, `vectors` what these count together."""
+
+    name: str
+    layer: int
+    out: int
+    mask: Mask
+    queries: tuple[Terms, ...]
+    keys: tuple[Terms, ...]
+    value: Terms
+    means: tuple[int, ...]
+    vectors: Vectors
+    kind: Literal["number", "bit", "sign"]
+
+    @property
+    def like(self) -> tuple[Any, ...]:
+        """What it reads depends on that and on how many are counted, not on what."""
+        number = {coordinate: -1 - place for place, coordinate in enumerate(self.means)}
+        forms = tuple(tuple((number.get(c, c), w) for c, w in query) for query in self.queries)
+        return self.mask, forms, self.keys, self.value, self.kind
+
+
+@dataclass(frozen=True)
+class CountUnit:
+    """A clip that reads numbers that were looked up, means or functions of the position: `numbers` are the former two,
+    by coordinate, `means` the counts that they depend on, and `cases` by class the values of what else it reads."""
+
+    layer: int
+    what: str
+    form: Terms
+    bias: Fraction
+    outs: frozenset[int]
+    numbers: tuple[int, ...]
+    means: tuple[int, ...]
+    vectors: Vectors
+    others: tuple[int, ...]
+    cases: tuple[frozenset[tuple[Fraction, ...]], ...]
+
+
+@dataclass(frozen=True)
 class Demand:
     """A clip that reads heads, in one case: the exact terms of its input added up, without the bias, how many of them
     are not 0, and their sizes added up; of each head the bit that it should read; and the result, 0 or 1."""
@@ -127,6 +186,11 @@ class Structure:
     classes: Classes
     heads: list[HeadFound] = field(default_factory=list)
     means: list[MeanFound] = field(default_factory=list)
+    counted: dict[int, CountMean] = field(default_factory=dict)
+    """By coordinate."""
+    reads: dict[int, CountRead] = field(default_factory=dict)
+    """By coordinate."""
+    units: list[CountUnit] = field(default_factory=list)
     demands: dict[Demand, set[int]] = field(default_factory=dict)
     """With the classes of positions at which they are so."""
     marks: list[tuple[int, str, int, HiddenUnit]] = field(default_factory=list)
@@ -138,6 +202,25 @@ class Structure:
     """By coordinate that is a number in every class, that number."""
     causal: bool = False
     """Whether what happens at a position is the same in all longer words."""
+
+    @cached_property
+    def at_the_end(self) -> frozenset[int]:
+        """Coordinates that matter at the position that is read alone: no head reads them elsewhere, nor what is
+        computed from them."""
+        model = self.model
+        found = set(range(len(model.coordinates)))
+        for head in model.heads:
+            forms = (*(key for _, key in head.scores), *(form for _, form in head.values))
+            found -= {coordinate for form in forms for coordinate, _ in form}
+        steps = [([out for out, _ in head.values], [query for query, _ in head.scores]) for head in model.heads]
+        steps += [([out for out, _ in unit.outs], [unit.form]) for layer in model.layers for unit in layer.ffn.units]
+        left = len(found) + 1
+        while left != len(found):
+            left = len(found)
+            for outs, forms in steps:
+                if not found.issuperset(outs):
+                    found -= {coordinate for form in forms for coordinate, _ in form}
+        return frozenset(found)
 
     @cached_property
     def different(self) -> frozenset[tuple[Any, ...]]:
@@ -162,7 +245,13 @@ def structure_of(model: Transformer, program: Program, layout: ExportLayout, cor
         raise NotProved("a coordinate has both letters and a position encoding")
     errors = {head.name: head.argument.error for head in general.heads if head.argument is not None}
     for number, (own, layer) in enumerate(zip(model.layers, program.layers, strict=True)):
-        argument = Argument(partial(_captured, found, errors, number), _counts, _counts, _counts, _counts)
+        argument = Argument(
+            partial(_captured, found, errors, number),
+            partial(_look_up, found, number),
+            EVERY_LENGTH.apart,
+            partial(_sign, found, number),
+            EVERY_LENGTH.margins,
+        )
         for plan, head in zip(own.heads, layer.heads, strict=True):
             attend(state, plan, head, argument)
             if head.uniform:
@@ -176,8 +265,52 @@ def structure_of(model: Transformer, program: Program, layout: ExportLayout, cor
     return found
 
 
-def _counts(*_: Any) -> Any:
-    raise NotProved(COUNTS)
+def _look_up(found: Structure, layer: int, task: HeadTask, rates: Any, like: object, sizes: Any, slope: Any) -> Errors:
+    """A look-up of a count, kept."""
+    _count_read(found, layer, task, "bit" if slope is None else "number")
+    return EVERY_LENGTH.look_up(task, rates, like, sizes, slope)
+
+
+def _sign(found: Structure, layer: int, task: HeadTask, specified: list[Any]) -> Errors:
+    """A test of a sign, kept."""
+    _count_read(found, layer, task, "sign")
+    return EVERY_LENGTH.sign(task, specified)
+
+
+def _count_read(found: Structure, layer: int, task: HeadTask, kind: Literal["number", "bit", "sign"]) -> None:
+    plan = task.plan
+    queries, keys = zip(*((_sorted(query), _sorted(key)) for query, key in plan.scores), strict=True)
+    out, value = plan.values[0]
+    read = {coordinate for query in queries for coordinate, _ in query}
+    for coordinate in read | {coordinate for form in (*keys, value) for coordinate, _ in form}:
+        if coordinate not in found.counted:
+            _keep(found, task.state, coordinate)
+        elif coordinate not in read:
+            raise NotProved(COUNTS)
+    means = tuple(sorted(place for place in read if place in found.counted and found.counted[place].fixed is None))
+    vectors = _vectors(found, task.state, means)
+    one = CountRead(plan.name, layer, out, plan.mask, queries, keys, _sorted(value), means, vectors, kind)
+    found.reads[out] = one
+
+
+def _sorted(form: Terms) -> Terms:
+    """In the order of the coordinates, which is that of sums from the left."""
+    return tuple(sorted(form))
+
+
+def _vectors(found: Structure, state: State, means: Sequence[int]) -> Vectors:
+    """What some counts count together at a position, whichever it is. All of them must see the same positions."""
+    if len({found.counted[place].mask for place in means}) > 1:
+        raise NotProved(COUNTS)
+    vectors: dict[tuple[int, ...], str | None] = {}
+    for columns in dict.fromkeys(zip(*(found.counted[place].column for place in means), strict=True)):
+        joined = state.diagrams.join(columns)
+        for case in state.diagrams.values(joined):
+            path = state.diagrams.example(joined, case)
+            alone = path.keys() == {SYMBOL} and not isinstance(state.model.alphabet, Valuations)
+            symbol = state.model.alphabet[path[SYMBOL]] if alone else None
+            vectors[case] = vectors.get(case) or symbol
+    return vectors
 
 
 def _captured(found: Structure, general: Mapping[str, float], layer: int, task: HeadTask) -> BooleanHead:
@@ -236,7 +369,7 @@ def _keep(found: Structure, state: State, coordinate: int) -> None:
 
 def _hold_no_mean(found: Structure, coordinate: int) -> None:
     """A mean is exact over the real numbers alone."""
-    if any(mean.out == coordinate for mean in found.means):
+    if coordinate in found.counted or any(mean.out == coordinate for mean in found.means):
         raise NotProved(f"the mean '{found.model.coordinates[coordinate]}' is read by a head, or beside other things")
 
 
@@ -289,6 +422,11 @@ def _mean(found: Structure, state: State, layer: int, head: Head, out: int, form
     """A head that averages what is the same for every word."""
     what = f"the value of head {head.name}"
     column = state.soft(form, 0, what)
+    if state.facts.boolean(column):
+        _hold_exact(found, state, what, form, 0)
+        fixed = tuple(map(int, state.facts.numbers(column))) if state.facts.constant(column) else None
+        found.counted[out] = CountMean(head.name, layer, out, head.mask, column, fixed)
+        return
     if not state.facts.constant(column):
         raise NotProved(COUNTS)
     values = state.facts.numbers(column)
@@ -318,6 +456,9 @@ def _unit(found: Structure, state: State, layer: int, unit: HiddenUnit) -> Fract
             raise NotProved(f"{what} reads a mean together with something else")
         found.marks.append((layer, what, unit.form[0][0], unit))
         return Fraction(1)
+    if any(_counts(found, state, coordinate) for coordinate, _ in unit.form):
+        found.units.append(_count_unit(found, state, layer, what, unit))
+        return Fraction(1)
     read = [(coordinate, weight) for coordinate, weight in unit.form if coordinate in state.attended]
     rest = tuple((coordinate, weight) for coordinate, weight in unit.form if coordinate not in state.attended)
     if not read:
@@ -342,6 +483,44 @@ def _unit(found: Structure, state: State, layer: int, unit: HiddenUnit) -> Fract
             demand = Demand(layer, what, Fraction(unit.bias), *exact, asked, int(total))
             found.demands.setdefault(demand, set()).add(site)
     return Fraction(1)
+
+
+def _counts(found: Structure, state: State, coordinate: int) -> bool:
+    """Whether a coordinate holds a count, a number that was looked up, or a function of the position."""
+    if coordinate in found.counted or isinstance(state.attended.get(coordinate), CountHead):
+        return True
+    if coordinate not in found.layout.encoded_by:
+        return False
+    values = (value for number in set(state.exact_of(coordinate, "a clip").soft) for value in state.diagrams.values(number))
+    return not all(isinstance(value, int | Fraction) for value in values)
+
+
+def _count_unit(found: Structure, state: State, layer: int, what: str, unit: HiddenUnit) -> CountUnit:
+    """A clip that reads such numbers, with what else it reads."""
+    form = _sorted(unit.form)
+    numbers = tuple(coordinate for coordinate, _ in form if _counts(found, state, coordinate))
+    others = tuple(coordinate for coordinate, _ in form if coordinate not in numbers)
+    if any(coordinate in state.attended for coordinate in others):
+        raise NotProved(f"{what} reads numbers and Booleans of heads together")
+    means: set[int] = set()
+    for coordinate in numbers:
+        if coordinate in found.reads:
+            means.update(found.reads[coordinate].means)
+        elif coordinate in found.counted and found.counted[coordinate].fixed is None:
+            means.add(coordinate)
+    for coordinate in others:
+        _size(found, state, coordinate, what)
+    columns = [state.exact_of(coordinate, what).soft for coordinate in others]
+    cases = []
+    for site in range(len(state.sites)):
+        joined = state.diagrams.join([column[site] for column in columns])
+        cases.append(frozenset(tuple(map(Fraction, case)) for case in state.diagrams.values(joined)))
+    told = tuple(sorted(means))
+    outs = frozenset(out for out, _ in unit.outs)
+    vectors = _vectors(found, state, told)
+    return CountUnit(
+        layer, what, form, Fraction(unit.bias), outs, numbers, told, vectors, others, tuple(cases)
+    )
 
 
 def _written(found: Structure, state: State, ffn: FeedForward, units: Sequence[tuple[HiddenUnit, Fraction]]) -> None:
