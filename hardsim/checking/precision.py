@@ -1,7 +1,7 @@
 """What a number format does to a network: up to which length every evaluation in it is right, and where one is wrong.
 
-A formula's network is held for all words of a length at once where its heads look for the nearest position
-(`formats.bounds`); any other word by word, on every word of the lengths that have few. Where that ends, words that make
+A formula's network is held for all words of a length at once, what it looks for (`formats.bounds`) and what it counts
+(`formats.counts`); any other word by word, on every word of the lengths that have few. Where that ends, words that make
 it hard are emulated, until one is wrong.
 """
 

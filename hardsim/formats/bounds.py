@@ -23,6 +23,8 @@ which is at most the computed S. So S is off by at most
 Terms are large from `LARGE` u on. That bounds the denominator of softmax, and in the same way the sum of weights that
 are read; each weight is rounded besides.
 
+What counts do is worked out case by case: see `counts`.
+
 Short of that (`Analytic`), for all lengths to some N at once: the computed logits are within delta of the exact ones,
 by (1 + u)^k times the sizes of what is multiplied, so that the weight of the wrong positions is at most e^(2 delta)
 times what the prover of every length allows.
@@ -65,7 +67,7 @@ WORK = 1.2e7
 """Positions, head by head, that are looked at for one format in lengths that are taken one by one: some minutes."""
 EACH = 500
 """Positions that cost as much as what is done once for a length."""
-COUNTED = 10
+COUNTED = 2
 """Logits of counts that cost as much as a position."""
 WINDOW = 12
 """Positions next to the winner that are taken one by one."""
@@ -242,7 +244,10 @@ class StructureBounds:
         except _Wrong as failure:
             place, demand = found[failure.coordinate][failure.site][1], failure.demand
             if failure.coordinate in self.structure.reads:
-                name, runs = self.structure.reads[failure.coordinate].name, counts.runs[failure.coordinate, failure.site]
+                name, runs = (
+                    self.structure.reads[failure.coordinate].name,
+                    counts.runs[failure.coordinate, failure.site],
+                )
             else:
                 head = next(head for head in self.structure.heads if head.out == failure.coordinate)
                 name, place, runs = head.name, place if head.rightmost else n - 1 - place, ()

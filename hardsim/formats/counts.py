@@ -31,7 +31,7 @@ from hardsim.writing.layout import nearest_float
 
 CELLS = 2**18
 """Logits that are worked out together."""
-MOST = 4e7
+MOST = 4e6
 """Logits of one head at one length that are worked out at most."""
 Integers = NDArray[np.int64]
 Runs: TypeAlias = tuple[tuple[str, int], ...]
@@ -73,7 +73,7 @@ def cases(i: Integers, sizes: Integers, vectors: Vectors) -> Cases:
     return Cases(i[numbers], found)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=2)
 def _means(form: NumberFormat, inner: NumberFormat, top: int) -> Floats:
     """By number of positions and how many of them have a Boolean, its mean, with sums from the left."""
     ones, found = np.zeros(top + 1), np.zeros((top + 1, top + 1))
@@ -159,7 +159,9 @@ class CountBounds:
         totals = np.cumsum(values)
         if mean.mask is Mask.FUTURE:
             return totals[where.i - 1]
-        return totals[-1] - (totals - values)[where.i - 1] if mean.mask is Mask.PAST else np.full_like(where.i, totals[-1])
+        return (
+            totals[-1] - (totals - values)[where.i - 1] if mean.mask is Mask.PAST else np.full_like(where.i, totals[-1])
+        )
 
     def _held(self, coordinate: int, where: Cases, means: Sequence[int]) -> tuple[Enclosures, Floats]:
         """What a coordinate is between in the format, and what it is over the real numbers."""
@@ -254,7 +256,10 @@ class CountBounds:
             here = mask[where.i - 1]
             if here.any():
                 ends = tuple(
-                    (float(low[here & (bits == bit)].min(initial=bit)), float(high[here & (bits == bit)].max(initial=bit)))
+                    (
+                        float(low[here & (bits == bit)].min(initial=bit)),
+                        float(high[here & (bits == bit)].max(initial=bit)),
+                    )
                     for bit in (False, True)
                 )
                 worst = int(np.argmax(np.where(here, off, -1.0)))

@@ -4,7 +4,7 @@ By induction over the layers. Booleans are exactly 0 and 1 in the format, as wit
 read them compute are sums of a few numbers that the format holds, exact in any order. A head looks for the nearest
 selected position; what it finds at a position is one of a few local types, as the prover of every length knows them
 (`proof.general`). Each clip that reads heads must then be 0 or 1, as it is where every head reads what it should.
-`bounds` holds that, length by length.
+Where heads count, every combination of counts is a case of its own. `bounds` and `counts` hold that, length by length.
 """
 
 from __future__ import annotations
@@ -210,8 +210,9 @@ class Structure:
         model = self.model
         found = set(range(len(model.coordinates)))
         for head in model.heads:
-            forms = (*(key for _, key in head.scores), *(form for _, form in head.values))
-            found -= {coordinate for form in forms for coordinate, _ in form}
+            elsewhere = (*(key for _, key in head.scores), *(form for _, form in head.values))
+            found -= {coordinate for form in elsewhere for coordinate, _ in form}
+        steps: list[tuple[list[int], list[Terms]]]
         steps = [([out for out, _ in head.values], [query for query, _ in head.scores]) for head in model.heads]
         steps += [([out for out, _ in unit.outs], [unit.form]) for layer in model.layers for unit in layer.ffn.units]
         left = len(found) + 1
@@ -279,7 +280,8 @@ def _sign(found: Structure, layer: int, task: HeadTask, specified: list[Any]) ->
 
 def _count_read(found: Structure, layer: int, task: HeadTask, kind: Literal["number", "bit", "sign"]) -> None:
     plan = task.plan
-    queries, keys = zip(*((_sorted(query), _sorted(key)) for query, key in plan.scores), strict=True)
+    queries = tuple(_sorted(query) for query, _ in plan.scores)
+    keys = tuple(_sorted(key) for _, key in plan.scores)
     out, value = plan.values[0]
     read = {coordinate for query in queries for coordinate, _ in query}
     for coordinate in read | {coordinate for form in (*keys, value) for coordinate, _ in form}:
@@ -491,7 +493,9 @@ def _counts(found: Structure, state: State, coordinate: int) -> bool:
         return True
     if coordinate not in found.layout.encoded_by:
         return False
-    values = (value for number in set(state.exact_of(coordinate, "a clip").soft) for value in state.diagrams.values(number))
+    values = (
+        value for number in set(state.exact_of(coordinate, "a clip").soft) for value in state.diagrams.values(number)
+    )
     return not all(isinstance(value, int | Fraction) for value in values)
 
 
@@ -518,9 +522,7 @@ def _count_unit(found: Structure, state: State, layer: int, what: str, unit: Hid
     told = tuple(sorted(means))
     outs = frozenset(out for out, _ in unit.outs)
     vectors = _vectors(found, state, told)
-    return CountUnit(
-        layer, what, form, Fraction(unit.bias), outs, numbers, told, vectors, others, tuple(cases)
-    )
+    return CountUnit(layer, what, form, Fraction(unit.bias), outs, numbers, told, vectors, others, tuple(cases))
 
 
 def _written(found: Structure, state: State, ffn: FeedForward, units: Sequence[tuple[HiddenUnit, Fraction]]) -> None:

@@ -127,4 +127,4 @@ def test_a_length_of_which_a_word_is_wrong_is_not_held() -> None:
     bounds.hold(158)
     with pytest.raises(NotEnclosed, match="the clip that writes 'S4' may be other than 1"):
         bounds.hold(159)
-    assert isinstance(structure_known(made_of("majority")), str)
+    assert isinstance(structure_known(made_of("parity_no_predicate")), str)
