@@ -1,0 +1,136 @@
+"""The table of number formats: what is committed is what the command finds and prints, and its words are wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.precision import (
+    FORMULAS,
+    MARK,
+    MAX_N,
+    RESULTS,
+    InFormat,
+    cases,
+    find,
+    read_found,
+    render,
+)
+from benchmarks.table import END
+from hardsim.checking.export import Export, export_of, folder_files
+from hardsim.checking.open import read_input
+from hardsim.checking.precision import ARITHS
+from hardsim.checking.subject import ModelOptions, Subject
+from hardsim.writing.running import encoded_word, torch_runner
+from tests.format_evaluation import Plainly
+
+ROOT = Path(__file__).resolve().parents[2]
+FOUND = read_found(RESULTS.read_text(encoding="utf-8"))
+WRONG = [one for one in FOUND if one.fails_at is not None]
+SHORT = [one for one in WRONG if len(one.word) <= 40]
+
+
+def named(one: InFormat) -> str:
+    return f"{one.formula} {one.regime} {one.arith}"
+
+
+def made_of(one: InFormat) -> Export:
+    return export_of(read_input(str(FORMULAS / one.formula)), ModelOptions(regime=one.regime), len(one.word) or 8)
+
+
+def answer(made: Export, word: Sequence[str]) -> float:
+    assert isinstance(made.target, Subject)
+    found = made.target.oracles([tuple(word)])
+    assert found is not None
+    return 1.0 if found[0] else 0.0
+
+
+def evaluated(one: InFormat, made: Export, accumulate: str | None = None) -> float:
+    """What an evaluation of its own says of a word that fails, at the position that is read."""
+    tokens = np.array([encoded_word(made.layout, one.word, np.dtype(np.float64))])
+    outputs = Plainly(made.layout, one.arith, accumulate).outputs(tokens)
+    return float(outputs[0, read_at(made), 0])
+
+
+def read_at(made: Export) -> int:
+    return {"first": 0, "last": -1}[made.layout.description["at"]]
+
+
+def test_the_page_shows_what_was_found() -> None:
+    text = (ROOT / "docs" / "precision.md").read_text(encoding="utf-8")
+    shown = text.partition(MARK)[2].partition(END)[0]
+    assert shown.strip() == render(FOUND).strip(), "run python -m benchmarks.precision --docs"
+
+
+def test_every_formula_has_a_row_in_every_regime_and_format() -> None:
+    assert [(one.formula, one.regime, one.arith) for one in FOUND] == [
+        (*case, arith) for case in cases() for arith in ARITHS
+    ]
+    for one in FOUND:
+        assert one.safe_to <= one.safe_in_order <= MAX_N
+        assert one.fails_at is None or one.safe_in_order < one.fails_at == len(one.word)
+        assert one.whole or one.closed or one.open
+
+
+def test_most_brackets_are_closed() -> None:
+    below = [one for one in FOUND if not one.whole]
+    assert 2 * sum(one.closed for one in below) >= len(below)
+
+
+@pytest.mark.sweep(every=8)
+@pytest.mark.parametrize("one", SHORT, ids=named)
+def test_a_word_that_fails_is_wrong(one: InFormat) -> None:
+    """By an evaluation that shares no code with what found it."""
+    made = made_of(one)
+    assert evaluated(one, made) != answer(made, one.word)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("one", [one for one in WRONG if len(one.word) > 40], ids=named)
+def test_a_long_word_that_fails_is_wrong(one: InFormat) -> None:
+    made = made_of(one)
+    assert evaluated(one, made) != answer(made, one.word)
+
+
+@pytest.mark.sweep(every=3)
+@pytest.mark.parametrize("formula", ["first.ltl", "tomita_1.ltl", "even_length.ltl"])
+def test_a_row_is_found_again(formula: str) -> None:
+    row = [one for one in FOUND if (one.formula, one.regime) == (formula, "causal-temperature")]
+    assert find(formula, "causal-temperature", ARITHS) == row
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("one", [one for one in WRONG if one.arith in ("float32", "bfloat16")], ids=named)
+def test_torch_is_wrong_on_a_word_that_fails(one: InFormat, tmp_path: Path) -> None:
+    """model.py on the CPU, which accumulates products of bfloat16 in float32: where that does not mend the word."""
+    pytest.importorskip("torch")
+    made = made_of(one)
+    right = answer(made, one.word)
+    accumulated = one.arith == "bfloat16"
+    if accumulated and evaluated(one, made, "float32") == right:
+        pytest.skip("sums in float32 mend it")
+    for file, data in folder_files(made, "torch").items():
+        (tmp_path / file).write_bytes(data)
+    found: Any = torch_runner(tmp_path, one.arith)(one.word)
+    assert found[read_at(made), 0] != right
+
+
+def test_a_table_of_few_rows() -> None:
+    about = ("x.ltl", "position")
+    found = [
+        InFormat(*about, "float32", 4096, "structure", 4096, None, (), None, None, None),
+        InFormat(*about, "bfloat16", 2, "structure", 3, 4, ("a",) * 4, 1, "S", None),
+        InFormat(*about, "float16", 2, "structure", 3, None, (), 1, "S", "length 4 is not proved for all words at "
+                 "once (the clip that writes 'S' may be other than 1); length 4 has more than 2 words (--exhaustive)"),
+        InFormat(*about, "float8_e4m3", 2, "words", 2, 7, ("a",) * 7, 1, "S", "at length 3 the enclosure of some word "
+                 "is too wide"),
+    ]  # fmt: skip
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in render(found).splitlines()]
+    assert ["x.ltl", "position", "4096+", "2/3", "2/3 ... ?", "2 ... 7"] in lines
+    assert "the bracket is closed in 1 (33 %)" in " ".join(render(found).split())
+    assert "the next length is not proved for all words at once" in " ".join(render(found).split())
