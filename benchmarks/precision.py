@@ -22,7 +22,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from textwrap import fill
 
-from benchmarks.table import BEGIN, grid, into_page
+from benchmarks.table import BEGIN, around, grid, into_page
 from hardsim.checking.export import export_of
 from hardsim.checking.open import read_input
 from hardsim.checking.precision import ARITHS, precision_of
@@ -170,6 +170,7 @@ def main() -> int:
     parser.add_argument("--go-on", action="store_true", help="find what is missing alone")
     parser.add_argument("--processes", type=int, default=1)
     given = parser.parse_args()
+    around(PAGE, MARK)  # a mark that is missing is missed before hours are spent
     kept = RESULTS.exists() and (given.docs or given.go_on)
     found = read_found(RESULTS.read_text(encoding="utf-8")) if kept else []
     if not given.docs:

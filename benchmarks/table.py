@@ -116,9 +116,19 @@ def into_page(path: Path, rendered: str, begin: str = BEGIN) -> None:
     Raises:
         ValueError: if the marks are not there.
     """
+    before, after = around(path, begin)
+    path.write_text(f"{before}{begin}\n\n{rendered}\n{END}{after}", encoding="utf-8")
+
+
+def around(path: Path, begin: str = BEGIN) -> tuple[str, str]:
+    """What stands before the first mark of a page, and after the second.
+
+    Raises:
+        ValueError: if the marks are not there.
+    """
     text = path.read_text(encoding="utf-8")
     before, found, rest = text.partition(begin)
     _, end, after = rest.partition(END)
     if not found or not end:
         raise ValueError(f"{path.name} has no lines {begin!r} and {END!r}")
-    path.write_text(f"{before}{begin}\n\n{rendered}\n{END}{after}", encoding="utf-8")
+    return before, after

@@ -290,6 +290,8 @@ def _count_read(found: Structure, layer: int, task: HeadTask, kind: Literal["num
         elif coordinate not in read:
             raise NotProved(COUNTS)
     means = tuple(sorted(place for place in read if place in found.counted and found.counted[place].fixed is None))
+    if not means:
+        raise NotProved(f"head {plan.name} looks up a count that is the same for every word")
     vectors = _vectors(found, task.state, means)
     one = CountRead(plan.name, layer, out, plan.mask, queries, keys, _sorted(value), means, vectors, kind)
     found.reads[out] = one
