@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.checking.export import Export, export_of
-from hardsim.checking.open import read_input
+from hardsim.checking.open import read_expression, read_input
 from hardsim.checking.precision import _counted, precision_of, structure_known
 from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.errors import HardsimError
@@ -166,6 +166,11 @@ def test_what_is_held_at_the_end_is_worked_out_at_the_end_alone() -> None:
 def test_counts_of_both_sides_are_not_known_together() -> None:
     made = export_of(read_input(str(FORMULAS / "parity_no_predicate.ltl")), ModelOptions(), 64)
     assert structure_known(made) == COUNTS
+
+
+def test_a_look_up_of_what_is_the_same_for_every_word_is_left_to_words() -> None:
+    made = export_of(read_expression("#L[first] + #L[a] = 2", "a b"), ModelOptions(), 64)
+    assert structure_known(made) == "head #L[first].read looks up a count that is the same for every word"
 
 
 def test_a_length_with_a_wrong_word_names_counts() -> None:
