@@ -33,6 +33,8 @@ CELLS = 2**18
 """Logits that are worked out together."""
 MOST = 4e6
 """Logits of one head at one length that are worked out at most."""
+MOST_CASES = 10**6
+"""Combinations of counts that are looked at together at most."""
 Integers = NDArray[np.int64]
 Runs: TypeAlias = tuple[tuple[str, int], ...]
 """Of how many of which symbols the positions that one sees consist, where that is known."""
@@ -55,7 +57,11 @@ class Cases:
 
 
 def cases(i: Integers, sizes: Integers, vectors: Vectors) -> Cases:
-    """All counts that may occur together at some positions, which see so many."""
+    """All counts that may occur together at some positions, which see so many.
+
+    Raises:
+        OverflowError: if there are more than can be looked at.
+    """
     width = len(next(iter(vectors), ()))
     numbers, found = np.arange(len(i)), np.zeros((len(i), 0), dtype=np.int64)
     for place in range(width):
@@ -66,6 +72,8 @@ def cases(i: Integers, sizes: Integers, vectors: Vectors) -> Cases:
             low = np.maximum(low, sizes[numbers] * min(sums) - known)
             high = np.minimum(high, sizes[numbers] * max(sums) - known)
         ways = np.maximum(high - low + 1, 0)
+        if ways.sum() > MOST_CASES:
+            raise OverflowError
         start = np.repeat(np.cumsum(ways) - ways, ways)
         column = np.repeat(low, ways) + np.arange(int(ways.sum())) - start
         found = np.column_stack([np.repeat(found, ways, axis=0), column])
@@ -127,11 +135,15 @@ class CountBounds:
     def _sizes(self, mask: Mask, i: Integers) -> Integers:
         return {Mask.FUTURE: i, Mask.PAST: self.n - i + 1, Mask.NONE: np.full_like(i, self.n)}[mask]
 
-    def _cases(self, outs: frozenset[int], means: Sequence[int], vectors: Vectors) -> Cases:
-        i = self._asking(outs)
-        if not means:
+    def _cases(self, asked: CountRead | CountUnit, vectors: Vectors) -> Cases:
+        i = self._asking(asked.outs)
+        if not asked.means:
             return Cases(i, np.zeros((len(i), 0), dtype=np.int64))
-        return cases(i, self._sizes(self.structure.counted[means[0]].mask, i), vectors)
+        try:
+            return cases(i, self._sizes(self.structure.counted[asked.means[0]].mask, i), vectors)
+        except OverflowError:
+            told = "there are too many combinations of counts to look at each"
+            raise CountsNotEnclosed(told, asked.layer, None, self.n // 2) from None
 
     # ---- what coordinates hold ----
 
@@ -173,7 +185,7 @@ class CountBounds:
             read = structure.reads[coordinate]
             counts = where.counts[:, means.index(read.means[0])]
             found = self._numbers(read)
-            slots = np.searchsorted(self._asking(frozenset([read.out])), where.i)
+            slots = np.searchsorted(self._asking(read.outs), where.i)
             exact = self._exactly(read.value)[np.maximum(counts, 1) - 1]
             return Enclosures(found.low[slots, counts], found.high[slots, counts]), exact
         column = self.columns[coordinate][where.i - 1]
@@ -188,8 +200,8 @@ class CountBounds:
     def _numbers(self, read: CountRead) -> Enclosures:
         """The numbers that a look-up of one count finds, by position that asks and count."""
         if read.like not in self._read:
-            where = self._cases(frozenset([read.out]), read.means, {(0,): None, (1,): None})
-            i = self._asking(frozenset([read.out]))
+            where = self._cases(read, {(0,): None, (1,): None})
+            i = self._asking(read.outs)
             found = self._reading(read, where)
             low, high = (np.full((len(i), self.n + 1), np.nan) for _ in range(2))
             place = np.searchsorted(i, where.i), where.counts[:, 0]
@@ -240,7 +252,7 @@ class CountBounds:
 
     def _ends(self, read: CountRead) -> dict[int, tuple[Any, int]]:
         """What a head reads where it should read 0, and where it should read 1, by class."""
-        where = self._cases(frozenset([read.out]), read.means, read.vectors)
+        where = self._cases(read, read.vectors)
         found = self._reading(read, where)
         if read.kind == "sign":
             query = sum((float(w) * self._held(place, where, read.means)[1] for place, w in read.queries[0]), 0.0)
@@ -270,7 +282,7 @@ class CountBounds:
     # ---- clips ----
 
     def _hold_unit(self, unit: CountUnit) -> None:
-        where = self._cases(unit.outs, unit.means, unit.vectors)
+        where = self._cases(unit, unit.vectors)
         held = {place: self._held(place, where, unit.means) for place in unit.numbers}
         for site, cases_here in enumerate(unit.cases):
             here = np.flatnonzero(self.masks[site][where.i - 1])

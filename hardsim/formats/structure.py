@@ -117,6 +117,11 @@ class CountRead:
     kind: Literal["number", "bit", "sign"]
 
     @property
+    def outs(self) -> frozenset[int]:
+        """The coordinate that it writes to."""
+        return frozenset([self.out])
+
+    @property
     def like(self) -> tuple[Any, ...]:
         """What it reads depends on that and on how many are counted, not on what."""
         number = {coordinate: -1 - place for place, coordinate in enumerate(self.means)}

@@ -98,6 +98,16 @@ def test_positions_keep_their_own_cases() -> None:
     ]
 
 
+def test_more_cases_than_can_be_looked_at_are_refused_before_they_are_made() -> None:
+    """Of three symbols at each of 4,096 positions: about 4096^3/6 pairs of counts."""
+    i = np.arange(1, 4097)
+    with pytest.raises(OverflowError):
+        cases(i, i, dict.fromkeys([(0, 0), (0, 1), (1, 0)]))
+    _, structure = opened("shuffle_dyck", "temperature")
+    with pytest.raises(NotEnclosed, match="too many"):
+        StructureBounds(structure, FORMATS["float32"], None, True).hold(1024)
+
+
 @pytest.mark.parametrize("name", list(FORMATS))
 def test_means_are_those_of_a_word(name: str) -> None:
     """Wherever the ones stand: 1/m from the left, as a word's softmax and sum have it."""
