@@ -158,9 +158,15 @@ def _cell(one: InFormat) -> str:
 
 
 def _why(one: InFormat) -> str:
-    """Why a bracket is open, without what differs from case to case."""
-    why = re.sub(r"length [\d,]+", "the next length", one.open or "")
-    return re.sub(r"\(.*?\); ", "; ", why) if one.safe_by == "structure" else why
+    """Why a bracket is open, without what differs from case to case: what is not known of all words at once, where
+    there are too many to take them one by one."""
+    found = re.search(r"is not proved for all words at once \((.*)\); ", one.open or "")
+    why = (one.open or "") if found is None else found.group(1)
+    why = re.sub(r"length [\d,]+", "the next length", why)
+    why = re.sub(
+        r"the clip that writes '.*' may be other than [01]", "what some clip reads is enclosed too widely", why
+    )
+    return re.sub(r"of head \S+", "of some head", why)
 
 
 def main() -> int:

@@ -133,4 +133,7 @@ def test_a_table_of_few_rows() -> None:
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in render(found).splitlines()]
     assert ["x.ltl", "position", "4096+", "2/3", "2/3 ... ?", "2 ... 7"] in lines
     assert "the bracket is closed in 1 (33 %)" in " ".join(render(found).split())
-    assert "the next length is not proved for all words at once" in " ".join(render(found).split())
+    assert (
+        "- 1 case: what some clip reads is enclosed too widely - 1 case: at the next length the enclosure"
+        in " ".join(render(found).split())
+    )
