@@ -96,7 +96,7 @@ def test_a_long_word_that_fails_is_wrong(one: InFormat) -> None:
     assert evaluated(one, made) != answer(made, one.word)
 
 
-@pytest.mark.sweep(every=3)
+@pytest.mark.slow
 @pytest.mark.parametrize("formula", ["first.ltl", "tomita_1.ltl", "even_length.ltl"])
 def test_a_row_is_found_again(formula: str) -> None:
     row = [one for one in FOUND if (one.formula, one.regime) == (formula, "causal-temperature")]
