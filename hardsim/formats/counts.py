@@ -170,10 +170,10 @@ class CountBounds:
             values[mask] = value
         totals = np.cumsum(values)
         if mean.mask is Mask.FUTURE:
-            return totals[where.i - 1]
-        return (
-            totals[-1] - (totals - values)[where.i - 1] if mean.mask is Mask.PAST else np.full_like(where.i, totals[-1])
-        )
+            found: Integers = totals[where.i - 1]
+        else:
+            found = totals[-1] - ((totals - values)[where.i - 1] if mean.mask is Mask.PAST else np.zeros_like(where.i))
+        return found
 
     def _held(self, coordinate: int, where: Cases, means: Sequence[int]) -> tuple[Enclosures, Floats]:
         """What a coordinate is between in the format, and what it is over the real numbers."""
@@ -199,15 +199,17 @@ class CountBounds:
 
     def _numbers(self, read: CountRead) -> Enclosures:
         """The numbers that a look-up of one count finds, by position that asks and count."""
-        if read.like not in self._read:
+        mean = self.structure.counted[read.means[0]]
+        key = read.like, mean.mask, read.outs <= self.structure.at_the_end  # where it asks, and what it sees
+        if key not in self._read:
             where = self._cases(read, {(0,): None, (1,): None})
             i = self._asking(read.outs)
             found = self._reading(read, where)
             low, high = (np.full((len(i), self.n + 1), np.nan) for _ in range(2))
             place = np.searchsorted(i, where.i), where.counts[:, 0]
             low[place], high[place] = found.low, found.high
-            self._read[read.like] = Enclosures(low, high)
-        return self._read[read.like]
+            self._read[key] = Enclosures(low, high)
+        return self._read[key]
 
     def _reading(self, read: CountRead, where: Cases) -> Enclosures:
         """What a head reads in some cases."""

@@ -170,6 +170,21 @@ def test_what_is_held_at_the_end_is_worked_out_at_the_end_alone() -> None:
         assert all((out in structure.at_the_end) == end for out in structure.reads)
 
 
+def test_look_ups_that_are_alike_may_matter_at_different_positions() -> None:
+    """One count is compared everywhere, the other one at the last position: their rows are not those of each other."""
+    for text in ("H(#L[a] <= 2) & #L[b] >= 2", "H(#L[b] <= 3) & #L[a] = 3"):
+        made = export_of(read_expression(text, "a b"), ModelOptions(), 64)
+        structure = structure_known(made)
+        assert isinstance(structure, Structure)
+        ends = [read.outs <= structure.at_the_end for read in structure.reads.values()]
+        assert sorted(ends) == [False, True]
+        safe, _ = safe_to(structure, FORMATS["bfloat16"], None, 12, in_order=True)
+        assert safe >= 6
+        for n in range(1, 7):
+            words = list(product("ab", repeat=n))
+            assert wrong_words(made, FromLeft(made.layout, "bfloat16", rng=Random(n)), words) == []
+
+
 # ---- what is not ----
 
 
