@@ -110,7 +110,19 @@ def find(formula: str, regime: str, ariths: Sequence[str]) -> list[InFormat]:
 
 def read_found(text: str) -> list[InFormat]:
     """What a file of results holds."""
-    return [InFormat(**(one | {"word": tuple(one["word"])})) for one in json.loads(text)]
+    return [
+        InFormat(**(one | {"word": tuple(symbol for symbol, many in one["word"] for _ in range(many))}))
+        for one in json.loads(text)
+    ]
+
+
+def written(found: Sequence[InFormat]) -> str:
+    """A file of results: an entry a line, words as runs of symbols."""
+    rows = [
+        json.dumps(asdict(one) | {"word": [(symbol, len(list(run))) for symbol, run in groupby(one.word)]})
+        for one in found
+    ]
+    return "[\n" + ",\n".join(rows) + "\n]\n"
 
 
 # ---- the page ----
@@ -192,7 +204,7 @@ def main() -> int:
                 for one in done.result():
                     print(one.formula, one.regime, one.arith, _cell(one), runs_of(one.word)[:SHOWN], flush=True)
                 found.sort(key=lambda one: (one.formula, PROVEN.index(one.regime), ARITHS.index(one.arith)))
-                RESULTS.write_text(json.dumps(list(map(asdict, found)), indent=0) + "\n", encoding="utf-8")
+                RESULTS.write_text(written(found), encoding="utf-8")
     into_page(PAGE, render(found), MARK)
     return 0
 

@@ -28,7 +28,8 @@ from hardsim.checking.result import InputKind, InputName, ModelFacts, Word
 from hardsim.checking.subject import Subject, own_predicates
 from hardsim.checking.words import count_words, drawn, enumerate_words, few, members, structured_words
 from hardsim.errors import HardsimError, InputError
-from hardsim.formats.bounds import NotEnclosed, StructureBounds, safe_to
+from hardsim.formats.bounds import StructureBounds, safe_to
+from hardsim.formats.lengths import NotEnclosed
 from hardsim.formats.numbers import DOUBLE, FORMATS, Floats, NumberFormat
 from hardsim.formats.passes import Emulated, Enclosed, FormatPass
 from hardsim.formats.structure import Structure, structure_of

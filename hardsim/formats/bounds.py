@@ -49,18 +49,17 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.formats.counts import CountBounds, CountsNotEnclosed, Runs
+from hardsim.formats.counts import CountBounds
 from hardsim.formats.functions import float_values
+from hardsim.formats.lengths import NotEnclosed, OfLength
 from hardsim.formats.numbers import Floats, NumberFormat
 from hardsim.formats.passes import SLACK, WIDE, Enclosed, Enclosures
 from hardsim.formats.structure import Demand, HeadFound, MeanFound, Structure
-from hardsim.lang.reals import Real
 from hardsim.network.columns import PredicateColumn
 from hardsim.network.model import Terms
 from hardsim.network.numbers import Mask
 from hardsim.proof.ratios import Ratio, lower, upper
 from hardsim.proof.result import NotProved
-from hardsim.proof.sites import SiteClass
 from hardsim.writing.layout import nearest_float
 
 WORK = 1.2e7
@@ -83,34 +82,10 @@ LARGE = 0.25
 """What makes a term of a sum large, in units of u."""
 
 
-class NotEnclosed(Exception):
-    """Some evaluation at a length may be wrong: why, in which layer and head, and about which positions."""
-
-    def __init__(
-        self,
-        reason: str,
-        layer: int | None = None,
-        head: str | None = None,
-        place: int | None = None,
-        runs: Runs = (),
-    ) -> None:
-        super().__init__(reason)
-        self.reason, self.layer, self.head, self.place, self.runs = reason, layer, head, place, runs
-
-
 Ends: TypeAlias = tuple[tuple[float, float], tuple[float, float]]
 """What a head reads where it should read 0, and where it should read 1: the least and the most."""
 Reads: TypeAlias = Mapping[int, Mapping[int, Ends]]
 """By coordinate, and by class of positions at which that is asked for, what a head reads."""
-
-
-def members(one: SiteClass, n: int) -> NDArray[np.bool_]:
-    """Which positions 1..n are in a class."""
-    i = np.arange(1, n + 1)
-    parity = np.full(n, True) if one.first else (i % 2 == 0) == one.even_i
-    whole = True if one.first and one.last else (n % 2 == 0) == one.even_n
-    found: NDArray[np.bool_] = ((i == 1) == one.first) & ((i == n) == one.last) & parity & whole
-    return found
 
 
 @dataclass(frozen=True)
@@ -189,10 +164,7 @@ class StructureBounds:
     """How many queries of a head differ at the length that was held last."""
     cells: int = 0
     """How many logits of counts were worked out at that length."""
-    _n: int = 0
-    _columns: dict[int, Floats] = field(default_factory=dict)
-    _exact: dict[int, Floats] = field(default_factory=dict)
-    """The same before they are rounded."""
+    _length: OfLength | None = None
     _likes: dict[str, Any] = field(default_factory=dict)
     _groups: dict[int, list[tuple[int, ...]]] = field(default_factory=dict)
 
@@ -230,15 +202,12 @@ class StructureBounds:
             for head in self.structure.heads:
                 known = _KNOWN.setdefault(self._alike(head), {})
                 if n not in known:
-                    known[n] = self._head(head, n)
+                    known[n] = self._head(head, self._of_length(n))
                 found[head.out] = known[n]
-            counts = CountBounds(
-                self.structure, self.arithmetic, n, self._exact, self._columns, self._scale, self._masks
-            )
-        try:
-            with np.errstate(all="ignore"):
-                found |= counts.hold()
+            counts = CountBounds(self.structure, self.arithmetic, self._of_length(n))
+            found |= counts.hold()
             self.cells = counts.logits
+        try:
             reads = {out: {site: ends for site, (ends, _) in one.items()} for out, one in found.items()}
             hold_demands(self.structure.demands, reads, self.form)
         except _Wrong as failure:
@@ -252,8 +221,6 @@ class StructureBounds:
                 head = next(head for head in self.structure.heads if head.out == failure.coordinate)
                 name, place, runs = head.name, place if head.rightmost else n - 1 - place, ()
             raise NotEnclosed(demand.told, demand.layer, name, place, runs) from None
-        except CountsNotEnclosed as failure:
-            raise NotEnclosed(failure.reason, failure.layer, failure.head, failure.place, failure.runs) from None
 
     def _alike(self, head: HeadFound) -> Any:
         """What decides what a head reads: heads that agree in it, of whatever formulas, read the same."""
@@ -283,71 +250,28 @@ class StructureBounds:
         Raises:
             NotEnclosed: naming one that may be wrong.
         """
-        self._prepare(n)
+        length = self._of_length(n)
         for layer, what, coordinate, unit in self.structure.marks:
             mean = next(one for one in self.structure.means if one.out == coordinate)
-            wrong = self._mark(mean, unit.form[0][1], unit.bias, n)
+            wrong = self._mark(mean, unit.form[0][1], unit.bias, length)
             if (wrong if every else wrong[-1:]).any():
                 told = f"the mean that marks a position (head {mean.name}) is off so far that {what} may be wrong"
                 raise NotEnclosed(told, layer, mean.name, int(np.argmax(wrong)))
 
-    def _prepare(self, n: int) -> None:
-        if n == self._n:
-            return
-        self._n, self._columns, self._exact = n, {}, {}
-        encodings = dict[int, list[Any]]()
-        for place, function in self.structure.model.encodings:
-            encodings.setdefault(place, []).append(function)
-        for place, functions in encodings.items():
-            if all(isinstance(function, PredicateColumn) for function in functions) and place not in self._read:
-                continue  # 0 and 1, which every format holds
-            found = float_values(functions[0], np.arange(1, n + 1), n) if len(functions) == 1 else None
-            if found is None:
-                exact = dict(self.structure.layout.encoded(n))[place]
-                found = np.array(list(map(nearest_float, exact)))
-            self._exact[place] = found
-        masks = [members(one, n) for one in self.structure.classes.classes]
-        for place, values in self.structure.static.items():
-            self._exact[place] = self._by_class(masks, values)
-        self._columns = {place: self.form.round(values) for place, values in self._exact.items()}
-        self._masks: list[NDArray[np.bool_]] = masks
-        self._scale = self._scales(n) if self.structure.model.heads else self.arithmetic.number(np.ones(n))
-        # What is beyond the format is never right: times 0 it is no number.
-        if not self._scale.known or not all(np.isfinite(column).all() for column in self._columns.values()):
-            raise NotEnclosed("a position encoding, or 1/temperature, is beyond the format")
+    def _of_length(self, n: int) -> OfLength:
+        if self._length is None or self._length.n != n:
+            self._length = OfLength.of(self.structure, self.arithmetic, n)
+        return self._length
 
-    @cached_property
-    def _read(self) -> frozenset[int]:
-        """What heads read that is the same for every word."""
-        forms = (form for head in self.structure.heads for form in (*head.queries, *head.keys))
-        counts = (form for one in self.structure.reads.values() for form in (*one.queries, *one.keys, one.value))
-        clips = (unit.form for unit in self.structure.units)
-        return frozenset(coordinate for form in (*forms, *counts, *clips) for coordinate, _ in form)
-
-    def _scales(self, n: int) -> Enclosures:
-        """1/temperature by position."""
-        scale, rounded = float_values(self.structure.model.temperature, np.arange(1, n + 1), n, inverse=True), True
-        if scale is None:
-            exact = self.structure.layout.scaled(n)[0]
-            scale, rounded = np.array(list(map(nearest_float, exact))), not any(isinstance(x, Real) for x in exact)
-        found = self.arithmetic.number(scale) if rounded else self.arithmetic.near(scale)
-        return Enclosures(np.broadcast_to(found.low, (n,)), np.broadcast_to(found.high, (n,)))
-
-    def _by_class(self, masks: Sequence[NDArray[np.bool_]], values: Sequence[Fraction]) -> Floats:
-        found = np.zeros(self._n)
-        for mask, value in zip(masks, values, strict=True):
-            found[mask] = float(value)
-        return found
-
-    def _dot(self, form: Terms, varying: Sequence[float] = (), place: int = 0) -> Enclosures:
+    def _dot(self, length: OfLength, form: Terms, varying: Sequence[float] = (), place: int = 0) -> Enclosures:
         """A form of what is the same for every word, plus a number for each local type: (types, positions). `place` is
         how many terms stand before that: sums from the left depend on it."""
-        n, types = self._n, max(1, len(varying))
-        columns = np.zeros((types, n, len(form) + 1))
+        types = max(1, len(varying))
+        columns = np.zeros((types, length.n, len(form) + 1))
         weights = np.ones((len(form) + 1, 1))
         for number, (coordinate, weight) in enumerate(form):
             number += number >= place
-            columns[:, :, number] = self._columns[coordinate]
+            columns[:, :, number] = length.columns[coordinate]
             weights[number, 0] = nearest_float(weight)
         columns[:, :, place] = np.array(varying)[:, None] if varying else 0.0
         found = self.arithmetic.matmul(Enclosures(columns, columns), self.arithmetic.number(weights))
@@ -355,33 +279,33 @@ class StructureBounds:
 
     # ---- heads ----
 
-    def _head(self, head: HeadFound, n: int) -> dict[int, tuple[Ends, int]]:
+    def _head(self, head: HeadFound, length: OfLength) -> dict[int, tuple[Ends, int]]:
         """By class of queries what a head reads where it should read 0, and where it should read 1; and the winner for
         which that is worst, from 0 on the side on which the last one wins."""
-        arithmetic = self.arithmetic
+        arithmetic, n = self.arithmetic, length.n
         keys = [
-            self._dot(form, [float(one.key[row]) for one in head.types], place)
+            self._dot(length, form, [float(one.key[row]) for one in head.types], place)
             for row, (form, place) in enumerate(zip(head.keys, head.places, strict=True))
         ]
         if any(self.form.round(np.array(float(part))) != part for one in head.types for part in one.key):
             raise NotEnclosed(f"the key of head {head.name} is no number of the format", head.layer, head.name)
-        queries = [self._dot(form) for form in head.queries]
-        there, side = self._there(head, n), slice(None, None, 1 if head.rightmost else -1)
+        queries = [self._dot(length, form) for form in head.queries]
+        there, side = self._there(head, length), slice(None, None, 1 if head.rightmost else -1)
         ends_here = head.mask is (Mask.FUTURE if head.rightmost else Mask.PAST)
         free = there[np.array([not one.selected for one in head.types])].any(axis=0)[side]
         rows = Enclosures(np.stack([k.low for k in keys], -2), np.stack([k.high for k in keys], -2))
         worst: dict[tuple[int, ...], _Worst] = {}
-        groups = list(self._rows(queries, n))
+        groups = list(self._rows(queries, length))
         self.queries = max(1, len(groups))
         for places in groups:
             i = int(places[-1])
             terms = [Enclosures(query.low[:, i : i + 1], query.high[:, i : i + 1]) for query in queries]
             stacked = Enclosures(np.stack([q.low for q in terms], -1), np.stack([q.high for q in terms], -1))
             scores = arithmetic.matmul(stacked, rows)
-            scale = arithmetic.rows(self._scale, slice(i, i + 1))
+            scale = arithmetic.rows(length.scale, slice(i, i + 1))
             logits = arithmetic.multiply(Enclosures(scores.low[:, 0], scores.high[:, 0]), scale)
             for sites in self._alike_at(head.out):
-                own = places[np.logical_or.reduce([self._masks[site][places] for site in sites])]
+                own = places[np.logical_or.reduce([length.masks[site][places] for site in sites])]
                 if len(own):
                     own = own if head.rightmost else n - 1 - own[::-1]
                     seen = _Seen.of(own, free, ends_here, ends_here or head.mask is Mask.NONE)
@@ -403,21 +327,21 @@ class StructureBounds:
             self._groups[coordinate] = found
         return self._groups[coordinate]
 
-    def _there(self, head: HeadFound, n: int) -> NDArray[np.bool_]:
+    def _there(self, head: HeadFound, length: OfLength) -> NDArray[np.bool_]:
         """Which local type can be at which position."""
-        found = np.zeros((len(head.types), n), dtype=np.bool_)
+        found = np.zeros((len(head.types), length.n), dtype=np.bool_)
         for number, one in enumerate(head.types):
             for place in one.classes:
-                found[number] |= self._masks[place]
+                found[number] |= length.masks[place]
         return found
 
-    def _rows(self, queries: Sequence[Enclosures], n: int) -> Iterator[NDArray[np.int64]]:
+    def _rows(self, queries: Sequence[Enclosures], length: OfLength) -> Iterator[NDArray[np.int64]]:
         """Positions with the same query, from 0; where longer words have the same, the last alone."""
         if self.structure.causal:
-            yield np.array([n - 1])
+            yield np.array([length.n - 1])
             return
         parts = [array[0] for query in queries for array in (query.low, query.high)]
-        parts += [self._scale.low, self._scale.high]
+        parts += [length.scale.low, length.scale.high]
         distinct, inverse = np.unique(np.stack(parts), axis=1, return_inverse=True)
         order = np.argsort(inverse.ravel(), kind="stable")
         yield from np.split(order, np.searchsorted(inverse.ravel()[order], np.arange(1, distinct.shape[1])))
@@ -608,9 +532,9 @@ class StructureBounds:
         corners = sums * share_low, sums * share_high
         return self.form.round(np.minimum(*corners) - off), self.form.round(np.maximum(*corners) + off)
 
-    def _mark(self, mean: MeanFound, weight: Any, bias: Any, n: int) -> NDArray[np.bool_]:
+    def _mark(self, mean: MeanFound, weight: Any, bias: Any, length: OfLength) -> NDArray[np.bool_]:
         """At which positions a clip of a mean that is the same for every word may be other than it should."""
-        values = self._by_class(self._masks, mean.values)
+        values, n = length.by_class(mean.values), length.n
         order = values[::-1] if mean.mask is Mask.PAST else values
         sums, sizes = np.cumsum(order), np.arange(1.0, n + 1)
         low, high = self._means_in_order(mean, n) if self.in_order else self._means_in_any_order(order, sums, sizes)

@@ -17,11 +17,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import product
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hardsim.formats.lengths import NotEnclosed, OfLength, Runs
 from hardsim.formats.numbers import Floats, NumberFormat
 from hardsim.formats.passes import SLACK, Enclosed, Enclosures
 from hardsim.formats.structure import CountMean, CountRead, CountUnit, Structure, Vectors
@@ -36,16 +37,6 @@ MOST = 4e6
 MOST_CASES = 10**6
 """Combinations of counts that are looked at together at most."""
 Integers = NDArray[np.int64]
-Runs: TypeAlias = tuple[tuple[str, int], ...]
-"""Of how many of which symbols the positions that one sees consist, where that is known."""
-
-
-class CountsNotEnclosed(Exception):
-    """A case that may be wrong: why, in which layer and head, for which count, and what the one that asks sees."""
-
-    def __init__(self, reason: str, layer: int, head: str | None, place: int, runs: Runs = ()) -> None:
-        super().__init__(reason)
-        self.reason, self.layer, self.head, self.place, self.runs = reason, layer, head, place, runs
 
 
 @dataclass(frozen=True)
@@ -95,17 +86,11 @@ def _means(form: NumberFormat, inner: NumberFormat, top: int) -> Floats:
 
 @dataclass
 class CountBounds:
-    """The counts of a structure at one length: `exact` and `columns` are position encodings and what is the same for
-    every word by coordinate, before and after they are rounded; `scale` is 1/temperature, `masks` say which positions
-    are in which class."""
+    """The counts of a structure at one length."""
 
     structure: Structure
     arithmetic: Enclosed
-    n: int
-    exact: Mapping[int, Floats]
-    columns: Mapping[int, Floats]
-    scale: Enclosures
-    masks: Sequence[NDArray[np.bool_]]
+    length: OfLength
     logits: int = 0
     """How many were worked out."""
     runs: dict[tuple[int, int], Runs] = field(default_factory=dict)
@@ -117,7 +102,7 @@ class CountBounds:
         by coordinate, and by class, the ends where they should read 0 and 1, and a count for which that is worst.
 
         Raises:
-            CountsNotEnclosed: saying what may be wrong.
+            NotEnclosed: saying what may be wrong.
         """
         for unit in self.structure.units:
             self._hold_unit(unit)
@@ -129,11 +114,11 @@ class CountBounds:
         """The positions at which something matters."""
         structure, last = self.structure, self.structure.model.reading == "last"
         if structure.causal or (outs <= structure.at_the_end and last):
-            return np.array([self.n])
-        return np.array([1]) if outs <= structure.at_the_end else np.arange(1, self.n + 1)
+            return np.array([self.length.n])
+        return np.array([1]) if outs <= structure.at_the_end else np.arange(1, self.length.n + 1)
 
     def _sizes(self, mask: Mask, i: Integers) -> Integers:
-        return {Mask.FUTURE: i, Mask.PAST: self.n - i + 1, Mask.NONE: np.full_like(i, self.n)}[mask]
+        return {Mask.FUTURE: i, Mask.PAST: self.length.n - i + 1, Mask.NONE: np.full_like(i, self.length.n)}[mask]
 
     def _cases(self, asked: CountRead | CountUnit, vectors: Vectors) -> Cases:
         i = self._asking(asked.outs)
@@ -143,7 +128,7 @@ class CountBounds:
             return cases(i, self._sizes(self.structure.counted[asked.means[0]].mask, i), vectors)
         except OverflowError:
             told = "there are too many combinations of counts to look at each"
-            raise CountsNotEnclosed(told, asked.layer, None, self.n // 2) from None
+            raise NotEnclosed(told, asked.layer, None, self.length.n // 2) from None
 
     # ---- what coordinates hold ----
 
@@ -152,7 +137,7 @@ class CountBounds:
         sizes, form, inner = self._sizes(mean.mask, i), self.arithmetic.form, self.arithmetic.accumulate
         exact = counts / sizes
         if self.arithmetic.in_order:
-            found = _means(form, inner or form, 2 ** max(6, (self.n - 1).bit_length()))[sizes, counts]
+            found = _means(form, inner or form, 2 ** max(6, (self.length.n - 1).bit_length()))[sizes, counts]
             return self.arithmetic.number(found), exact
         steps = np.maximum(counts - 1, 0) * (inner or form).unit
         # Ones add up exactly to 2^p; beyond that nothing is said.
@@ -165,8 +150,8 @@ class CountBounds:
     def _counts_of(self, mean: CountMean, where: Cases, means: Sequence[int]) -> Integers:
         if mean.fixed is None:
             return where.counts[:, means.index(mean.out)]
-        values = np.zeros(self.n, dtype=np.int64)
-        for mask, value in zip(self.masks, mean.fixed, strict=True):
+        values = np.zeros(self.length.n, dtype=np.int64)
+        for mask, value in zip(self.length.masks, mean.fixed, strict=True):
             values[mask] = value
         totals = np.cumsum(values)
         if mean.mask is Mask.FUTURE:
@@ -188,12 +173,12 @@ class CountBounds:
             slots = np.searchsorted(self._asking(read.outs), where.i)
             exact = self._exactly(read.value)[np.maximum(counts, 1) - 1]
             return Enclosures(found.low[slots, counts], found.high[slots, counts]), exact
-        column = self.columns[coordinate][where.i - 1]
-        return Enclosures(column, column), self.exact[coordinate][where.i - 1]
+        column = self.length.columns[coordinate][where.i - 1]
+        return Enclosures(column, column), self.length.exact[coordinate][where.i - 1]
 
     def _exactly(self, form: Terms) -> Floats:
         """A form of what is the same for every word, over the real numbers, by position."""
-        return sum((float(weight) * self.exact[place] for place, weight in form), np.zeros(self.n))
+        return sum((float(weight) * self.length.exact[place] for place, weight in form), np.zeros(self.length.n))
 
     # ---- heads ----
 
@@ -205,7 +190,7 @@ class CountBounds:
             where = self._cases(read, {(0,): None, (1,): None})
             i = self._asking(read.outs)
             found = self._reading(read, where)
-            low, high = (np.full((len(i), self.n + 1), np.nan) for _ in range(2))
+            low, high = (np.full((len(i), self.length.n + 1), np.nan) for _ in range(2))
             place = np.searchsorted(i, where.i), where.counts[:, 0]
             low[place], high[place] = found.low, found.high
             self._read[key] = Enclosures(low, high)
@@ -213,10 +198,10 @@ class CountBounds:
 
     def _reading(self, read: CountRead, where: Cases) -> Enclosures:
         """What a head reads in some cases."""
-        arithmetic, n = self.arithmetic, self.n
+        arithmetic, n = self.arithmetic, self.length.n
         self.logits += len(where.i) * n
         if len(where.i) * n > MOST:
-            raise CountsNotEnclosed("there are too many counts to look at each", read.layer, read.name, n // 2)
+            raise NotEnclosed("there are too many counts to look at each", read.layer, read.name, n // 2)
         # Counts that are next to each other find positions next to each other: what these do not see has no weight.
         order = np.lexsort((where.i, *where.counts.T))
         found = Enclosures(np.zeros(len(order)), np.zeros(len(order)))
@@ -229,7 +214,7 @@ class CountBounds:
             some = Cases(where.i[part], where.counts[part])
             queries = [self._form(query, some, read.means) for query in read.queries]
             stacked = Enclosures(np.stack([q.low for q in queries], -1), np.stack([q.high for q in queries], -1))
-            scale = Enclosures(self.scale.low[some.i - 1, None], self.scale.high[some.i - 1, None])
+            scale = Enclosures(self.length.scale.low[some.i - 1, None], self.length.scale.high[some.i - 1, None])
             logits = arithmetic.multiply(arithmetic.matmul(stacked, rows), scale)
             if read.mask is not Mask.NONE:
                 j = np.arange(1, n + 1)
@@ -258,15 +243,15 @@ class CountBounds:
         found = self._reading(read, where)
         if read.kind == "sign":
             query = sum((float(w) * self._held(place, where, read.means)[1] for place, w in read.queries[0]), 0.0)
-            if np.min(np.abs(query) * self.n, initial=1) < 1e-6:
-                raise CountsNotEnclosed("a number whose sign is tested may be 0", read.layer, read.name, 0)
+            if np.min(np.abs(query) * self.length.n, initial=1) < 1e-6:
+                raise NotEnclosed("a number whose sign is tested may be 0", read.layer, read.name, 0)
             bits = query > 0
         else:
             bits = self._exactly(read.value)[np.maximum(where.counts[:, 0], 1) - 1] == 1
         low, high = (np.where(np.isnan(end), way, end) for end, way in ((found.low, -np.inf), (found.high, np.inf)))
         off = np.maximum(np.abs(low - bits), np.abs(high - bits))
         result = {}
-        for site, mask in enumerate(self.masks):
+        for site, mask in enumerate(self.length.masks):
             here = mask[where.i - 1]
             if here.any():
                 ends = tuple(
@@ -287,7 +272,7 @@ class CountBounds:
         where = self._cases(unit, unit.vectors)
         held = {place: self._held(place, where, unit.means) for place in unit.numbers}
         for site, cases_here in enumerate(unit.cases):
-            here = np.flatnonzero(self.masks[site][where.i - 1])
+            here = np.flatnonzero(self.length.masks[site][where.i - 1])
             for case in cases_here if len(here) else ():
                 values = dict(zip(unit.others, map(float, case), strict=True))
                 self._hold_case(unit, where, here, held, values)
@@ -321,7 +306,7 @@ class CountBounds:
         place = int(where.counts[worst].max(initial=0))
         reader = next((self.structure.reads[one].name for one in unit.numbers if one in self.structure.reads), None)
         told = f"{unit.what} may be other than {int(exact[np.argmin(right)] > 0.5)}"
-        raise CountsNotEnclosed(told, unit.layer, reader, place, self._runs(unit, where, worst))
+        raise NotEnclosed(told, unit.layer, reader, place, self._runs(unit, where, worst))
 
     def _runs(self, asked: CountRead | CountUnit, where: Cases, number: int) -> Runs:
         """What a case can look like, if each symbol counts for one of what is counted, or for none."""

@@ -209,6 +209,14 @@ class Structure:
     """Whether what happens at a position is the same in all longer words."""
 
     @cached_property
+    def encoded(self) -> frozenset[int]:
+        """What heads, and clips of counts, read that is the same for every word."""
+        forms = (form for head in self.heads for form in (*head.queries, *head.keys))
+        counts = (form for one in self.reads.values() for form in (*one.queries, *one.keys, one.value))
+        clips = (unit.form for unit in self.units)
+        return frozenset(coordinate for form in (*forms, *counts, *clips) for coordinate, _ in form)
+
+    @cached_property
     def at_the_end(self) -> frozenset[int]:
         """Coordinates that matter at the position that is read alone: no head reads them elsewhere, nor what is
         computed from them."""

@@ -19,6 +19,7 @@ from benchmarks.precision import (
     find,
     read_found,
     render,
+    written,
 )
 from benchmarks.table import END
 from hardsim.checking.export import Export, export_of, folder_files
@@ -130,6 +131,7 @@ def test_a_table_of_few_rows() -> None:
         InFormat(*about, "float8_e4m3", 2, "words", 2, 7, ("a",) * 7, 1, "S", "at length 3 the enclosure of some word "
                  "is too wide"),
     ]  # fmt: skip
+    assert read_found(written(found)) == found
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in render(found).splitlines()]
     assert ["x.ltl", "position", "4096+", "2/3", "2/3 ... ?", "2 ... 7"] in lines
     assert "the bracket is closed in 1 (33 %)" in " ".join(render(found).split())

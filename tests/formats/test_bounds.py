@@ -26,15 +26,14 @@ from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.errors import HardsimError
 from hardsim.formats.bounds import (
     LARGE,
-    NotEnclosed,
     StructureBounds,
     _alternating,
     _of_levels,
     _Seen,
     _Terms,
     hold_to,
-    members,
 )
+from hardsim.formats.lengths import NotEnclosed, OfLength, members
 from hardsim.formats.numbers import FORMATS
 from hardsim.formats.passes import Emulated
 from hardsim.formats.structure import ExactSum, Structure
@@ -433,9 +432,9 @@ def test_keys_from_the_left_are_summed_in_the_order_of_the_coordinates(name: str
     head = next(head for head in found.heads if head.name.startswith("U"))
     assert head.places == (2,)  # after '1' and 'i/n'
     bounds, half = StructureBounds(found, FORMATS[name], None, True), nearest(np.arange(1, n + 1) / n, name) / 2
-    bounds._prepare(n)
+    length = OfLength.of(found, bounds.arithmetic, n)
     for place, others in ((2, nearest(1 - half, name) - 1), (1, -half)):
-        keys = bounds._dot(head.keys[0], [-1.0, 0.0], place)
+        keys = bounds._dot(length, head.keys[0], [-1.0, 0.0], place)
         assert (keys.low == keys.high).all()
         assert keys.low.tolist() == [others.tolist(), nearest(1 - half, name).tolist()]
 

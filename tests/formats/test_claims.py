@@ -118,7 +118,7 @@ def test_the_nearest_head_is_safe_up_to_the_first_tie(name: str, beta: str, safe
 
 def test_a_length_of_which_a_word_is_wrong_is_not_held() -> None:
     from hardsim.checking.precision import structure_known
-    from hardsim.formats.bounds import NotEnclosed
+    from hardsim.formats.lengths import NotEnclosed
     from hardsim.formats.structure import Structure
 
     known = structure_known(made_of("since"))

@@ -15,8 +15,9 @@ from hardsim.checking.open import read_expression, read_input
 from hardsim.checking.precision import _counted, precision_of, structure_known
 from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.errors import HardsimError
-from hardsim.formats.bounds import NotEnclosed, StructureBounds, safe_to
+from hardsim.formats.bounds import StructureBounds, safe_to
 from hardsim.formats.counts import _means, cases
+from hardsim.formats.lengths import NotEnclosed
 from hardsim.formats.numbers import FORMATS
 from hardsim.formats.structure import COUNTS, Structure
 from hardsim.writing.running import encoded_word
@@ -138,7 +139,7 @@ def test_no_word_is_wrong_at_lengths_that_are_held(name: str, regime: str, form:
         safe, _ = safe_to(structure, FORMATS[form], None, 24, in_order=in_order)
         for n in {1, 2, 3, safe // 2, safe - 1, safe}:
             if 1 <= n <= safe:
-                words = words_of(alphabet, n, rng, 24)
+                words = words_of(alphabet, n, rng, 12)
                 for kind in kinds:
                     assert wrong_words(made, kind(made.layout, form, rng=Random(n)), words) == []
 

@@ -1,0 +1,112 @@
+"""One length in a number format: what every word of it has, and how it is said that some word may be wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardsim.formats.functions import float_values
+from hardsim.formats.numbers import Floats
+from hardsim.formats.passes import Enclosed, Enclosures
+from hardsim.formats.structure import Structure
+from hardsim.lang.reals import Real
+from hardsim.network.columns import PredicateColumn
+from hardsim.proof.sites import SiteClass
+from hardsim.writing.layout import nearest_float
+
+Runs: TypeAlias = tuple[tuple[str, int], ...]
+"""Of how many of which symbols the positions that one sees consist, where that is known."""
+
+
+class NotEnclosed(Exception):
+    """Some evaluation at a length may be wrong: why, in which layer and head, and about which positions or count; and
+    what the position that asks sees."""
+
+    def __init__(
+        self,
+        reason: str,
+        layer: int | None = None,
+        head: str | None = None,
+        place: int | None = None,
+        runs: Runs = (),
+    ) -> None:
+        super().__init__(reason)
+        self.reason, self.layer, self.head, self.place, self.runs = reason, layer, head, place, runs
+
+
+def members(one: SiteClass, n: int) -> NDArray[np.bool_]:
+    """Which positions 1..n are in a class."""
+    i = np.arange(1, n + 1)
+    parity = np.full(n, True) if one.first else (i % 2 == 0) == one.even_i
+    whole = True if one.first and one.last else (n % 2 == 0) == one.even_n
+    found: NDArray[np.bool_] = ((i == 1) == one.first) & ((i == n) == one.last) & parity & whole
+    return found
+
+
+@dataclass(frozen=True)
+class OfLength:
+    """What is the same for every word of a length: which positions are in which class; by coordinate position
+    encodings and what comes of them, before and after they are rounded, by position; 1/temperature by position."""
+
+    n: int
+    masks: Sequence[NDArray[np.bool_]]
+    exact: Mapping[int, Floats]
+    columns: Mapping[int, Floats]
+    scale: Enclosures
+
+    @staticmethod
+    def of(structure: Structure, arithmetic: Enclosed, n: int) -> OfLength:
+        """A length of a structure.
+
+        Raises:
+            NotEnclosed: if something of it is beyond the format.
+        """
+        masks = [members(one, n) for one in structure.classes.classes]
+        exact = dict(_encodings(structure, n))
+        exact |= {place: _by_class(n, masks, values) for place, values in structure.static.items()}
+        columns = {place: arithmetic.form.round(values) for place, values in exact.items()}
+        scale = _scales(structure, arithmetic, n) if structure.model.heads else arithmetic.number(np.ones(n))
+        # What is beyond the format is never right: times 0 it is no number.
+        if not scale.known or not all(np.isfinite(column).all() for column in columns.values()):
+            raise NotEnclosed("a position encoding, or 1/temperature, is beyond the format")
+        return OfLength(n, masks, exact, columns, scale)
+
+    def by_class(self, values: Sequence[Fraction]) -> Floats:
+        """A number for each class of positions, by position."""
+        return _by_class(self.n, self.masks, values)
+
+
+def _by_class(n: int, masks: Sequence[NDArray[np.bool_]], values: Sequence[Fraction]) -> Floats:
+    found = np.zeros(n)
+    for mask, value in zip(masks, values, strict=True):
+        found[mask] = float(value)
+    return found
+
+
+def _encodings(structure: Structure, n: int) -> Iterator[tuple[int, Floats]]:
+    """Position encodings as float64 holds them, by coordinate."""
+    encodings = dict[int, list[Any]]()
+    for place, function in structure.model.encodings:
+        encodings.setdefault(place, []).append(function)
+    for place, functions in encodings.items():
+        if all(isinstance(function, PredicateColumn) for function in functions) and place not in structure.encoded:
+            continue  # 0 and 1, which every format holds
+        found = float_values(functions[0], np.arange(1, n + 1), n) if len(functions) == 1 else None
+        if found is None:
+            found = np.array(list(map(nearest_float, dict(structure.layout.encoded(n))[place])))
+        yield place, found
+
+
+def _scales(structure: Structure, arithmetic: Enclosed, n: int) -> Enclosures:
+    """1/temperature by position."""
+    scale, rounded = float_values(structure.model.temperature, np.arange(1, n + 1), n, inverse=True), True
+    if scale is None:
+        exact = structure.layout.scaled(n)[0]
+        scale, rounded = np.array(list(map(nearest_float, exact))), not any(isinstance(x, Real) for x in exact)
+    found = arithmetic.number(scale) if rounded else arithmetic.near(scale)
+    return Enclosures(np.broadcast_to(found.low, (n,)), np.broadcast_to(found.high, (n,)))
