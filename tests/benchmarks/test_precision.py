@@ -98,27 +98,51 @@ def test_a_long_word_that_fails_is_wrong(one: InFormat) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("formula", ["first.ltl", "tomita_1.ltl", "even_length.ltl"])
+@pytest.mark.parametrize("formula", ["first.ltl", "even_length.ltl", "majority.ltl"])
 def test_a_row_is_found_again(formula: str) -> None:
     row = [one for one in FOUND if (one.formula, one.regime) == (formula, "causal-temperature")]
     assert find(formula, "causal-temperature", ARITHS) == row
+
+
+def sums_from_the_left() -> Any:
+    """Within it torch multiplies and adds terms of products and sums one after another, each time rounded."""
+    torch = pytest.importorskip("torch")
+
+    class FromTheLeft(torch.overrides.TorchFunctionMode):  # type: ignore[misc, name-defined]  # torch may be missing
+        def __torch_function__(self, called: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if called in (torch.Tensor.matmul, torch.Tensor.__matmul__):
+                left, right = args
+                terms = [left[..., k : k + 1] * right[..., k : k + 1, :] for k in range(left.shape[-1])]
+            elif called is torch.Tensor.sum:
+                assert (args[1:], kwargs) == ((-1,), {"keepdim": True})
+                terms = [args[0][..., k : k + 1] for k in range(args[0].shape[-1])]
+            else:
+                return called(*args, **(kwargs or {}))
+            total = terms[0]
+            for term in terms[1:]:
+                total = total + term
+            return total
+
+    return FromTheLeft()
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("one", [one for one in WRONG if one.arith in ("float32", "bfloat16")], ids=named)
 def test_torch_is_wrong_on_a_word_that_fails(one: InFormat, tmp_path: Path) -> None:
-    """model.py on the CPU, which accumulates products of bfloat16 in float32: where that does not mend the word."""
+    """model.py on the CPU, with sums from the left; and as it is, with bfloat16 accumulated in float32, where that
+    does not mend the word."""
     pytest.importorskip("torch")
     made = made_of(one)
     right = answer(made, one.word)
-    accumulated = one.arith == "bfloat16"
-    if accumulated and evaluated(one, made, "float32") == right:
-        pytest.skip("sums in float32 mend it")
     for file, data in folder_files(made, "torch").items():
         (tmp_path / file).write_bytes(data)
-    found: Any = torch_runner(tmp_path, one.arith)(one.word)
+    run = torch_runner(tmp_path, one.arith)
+    with sums_from_the_left():
+        found: Any = run(one.word)
     assert found[read_at(made), 0] != right
+    if one.arith == "float32" or evaluated(one, made, "float32") != right:
+        assert run(one.word)[read_at(made), 0] != right
 
 
 def test_a_table_of_few_rows() -> None:
