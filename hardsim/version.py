@@ -8,4 +8,4 @@ DISTRIBUTION = "hardsim-transformers"
 
 def install_hint(extra: str) -> str:
     """What to type for an optional dependency that is missing."""
-    return f"Install it: pip install '{DISTRIBUTION}[{extra}]'"
+    return f"Install it, in the directory of hardsim's README: pip install '.[{extra}]'"

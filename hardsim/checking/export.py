@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -21,7 +21,7 @@ from hardsim.checking.open import Input, of_document
 from hardsim.checking.result import InputKind, InputName, ModelFacts, Word
 from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.checking.words import drawn
-from hardsim.errors import Undecided
+from hardsim.errors import HardsimError, Undecided
 from hardsim.network.model import LengthTable
 from hardsim.reading.network_json import network_json
 from hardsim.reading.tensors import CONFIGS, WHOLE
@@ -96,6 +96,21 @@ class Export:
     layout: ExportLayout
     alphabet: Sequence[str]
     """Of the words that it is run on."""
+    given: Input | None = None
+    """What it was compiled from, if it was."""
+    options: ModelOptions | None = None
+
+    def sharper(self, factor: int) -> tuple[Fraction, Export] | None:
+        """The same with an inverse-temperature constant so many times as large; None where there is no such constant,
+        or nothing is compiled with that one."""
+        budget = None if isinstance(self.target, Foreign) else self.target.sharpness
+        if budget is None or self.given is None or self.options is None or not self.given.regimes:
+            return None
+        beta = budget.beta * factor
+        try:
+            return beta, export_of(self.given, replace(self.options, beta=beta), 1)
+        except HardsimError:
+            return None
 
     @property
     def longest(self) -> int | None:
@@ -128,7 +143,8 @@ def export_of(given: Input, options: ModelOptions, max_n: int) -> Export:
     text = compiled_text(given.compile(options), False, max_n)
     subject = of_document(text.encode("utf-8", "surrogatepass"), given.name).made
     assert subject is not None
-    return Export(subject, json.loads(text), layout_of(subject), transformer_of(subject).alphabet)
+    alphabet = transformer_of(subject).alphabet
+    return Export(subject, json.loads(text), layout_of(subject), alphabet, given, options)
 
 
 def folder_files(made: Export, goal: Goal) -> dict[str, bytes]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain, groupby, islice, permutations, product
 from random import Random
 from typing import Annotated, Any
@@ -57,6 +57,8 @@ EACH = 50
 WORK, ENCLOSED, CLOSING = 8e7, 1e7, 1e8
 """Pairs of positions, head by head and word by word, that are emulated for one format at most; that are enclosed; and
 that are enclosed at the lengths before one that fails, if they are no more: some seconds each."""
+SHARPER = (2, 4)
+"""Times which inverse-temperature constants are tried where a length is wrong."""
 SHARE = 4
 """Which part of what is left of that goes to one length."""
 MOST_AFTER = 3
@@ -108,7 +110,8 @@ class FormatRow(Record):
     open: str | None
     """Why there is a gap between the last two; or, where there is none, between the first two."""
     mends: tuple[str, ...]
-    """What makes the length that fails, or is not known to be safe, safe."""
+    """What makes the length that fails, or is not known to be safe, safe with sums from the left; where words are held
+    one by one, what makes that word right."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -249,6 +252,8 @@ class _InFormat:
     report: Callable[[int], None] | None = None
     known: Sequence[Word] = ()
     """Words that are wrong in narrower formats."""
+    sharper: Callable[[int], tuple[Fraction, Structure] | None] = lambda _: None
+    """The network with an inverse-temperature constant so many times as large."""
     work: float = WORK
     reading: _Reading = field(init=False)
     doubtful: list[Word] = field(default_factory=list)
@@ -291,7 +296,7 @@ class _InFormat:
             head=None if safe == self.last else head,
             closed=closed,
             open=reason if not closed else f"sums in another order: {why}" if safe < in_order else None,
-            mends=() if safe == self.last else tuple(self._mends(safe + 1 if wrong is None else len(wrong[0]))),
+            mends=() if in_order == self.last else tuple(self._mends(in_order + 1, wrong and wrong[0])),
         )
 
     def _tokens(self, words: Sequence[Word]) -> NDArray[Any]:
@@ -315,7 +320,7 @@ class _InFormat:
             given = self.structure, self.form, self.accumulate, self.last, self.report
             self.held, failure = safe_to(*given, in_order, start)
             safe, by = max(known, self.held), "words" if self.held < known else "structure"
-        more, why = self._safe_by_words(safe, in_order, self.last, ENCLOSED)
+        more, why = self._safe_by_words(safe, in_order, self.last, ENCLOSED * max(1, self.exhaustive / 2**16))
         if more > safe:
             safe, by = more, "words"
         if isinstance(self.structure, str):
@@ -476,33 +481,38 @@ class _InFormat:
                     return layer, name
         return None, None
 
-    def _mends(self, n: int) -> Iterator[str]:
-        """What makes a length safe."""
-        structure = self.structure
-        if not isinstance(structure, Structure):
-            wider = [one for one in FORMATS.values() if one.digits > self.form.digits]
-            if wider:
-                yield f"a wider format, such as {wider[-1].name}"
-            return
-        if self._mended(structure, self.form, self.accumulate, n):
+    def _mends(self, n: int, word: Word | None) -> Iterator[str]:
+        """What makes a length safe with sums from the left, that of the word if there is one; of a network that is
+        held word by word, what makes that word right."""
+        n, structure = n if word is None else len(word), self.structure
+        if word is None and self._mended(n, None, structure, self.form, self.accumulate):
             return  # it is safe, and not known to be
-        if (
-            self.accumulate is None
-            and self.form.name != ACCUMULATE
-            and self._mended(structure, self.form, FORMATS[ACCUMULATE], n)
-        ):
-            yield f"--accumulate {ACCUMULATE}"
+        wide, told = FORMATS[ACCUMULATE], "" if isinstance(structure, Structure) else " for that word"
+        inner = self.accumulate
+        if inner is None and self.form is not wide and self._mended(n, word, structure, self.form, wide):
+            yield f"--accumulate {ACCUMULATE}{told}"
+        for sharper in map(self.sharper, SHARPER):
+            if sharper is not None and self._mended(n, word, sharper[1], self.form, inner):
+                yield f"--beta {sharper[0]}"
+                break
         for form in reversed(FORMATS.values()):
-            if form.digits > self.form.digits and self._mended(structure, form, self.accumulate, n):
-                yield form.name
+            if form.digits > self.form.digits and self._mended(n, word, structure, form, inner):
+                yield f"{form.name}{told}"
                 break
 
-    @staticmethod
-    def _mended(structure: Structure, form: NumberFormat, accumulate: NumberFormat | None, n: int) -> bool:
+    def _mended(
+        self, n: int, word: Word | None, structure: Structure | str, form: NumberFormat, accumulate: NumberFormat | None
+    ) -> bool:
+        if not isinstance(structure, Structure):
+            if word is None:
+                return False
+            emulated: FormatPass[Floats] = FormatPass(self.made.layout, Emulated(form, accumulate))
+            (row,) = emulated.outputs(self._tokens([word]))
+            return bool(self.reading.read(row, row) == self.reading.wanted([word])[0])
         try:
             if structure.causal:  # a length is held given that the shorter ones are
-                return safe_to(structure, form, accumulate, n)[0] == n
-            bounds = StructureBounds(structure, form, accumulate)
+                return safe_to(structure, form, accumulate, n, in_order=True)[0] == n
+            bounds = StructureBounds(structure, form, accumulate, True)
             bounds.hold_exact()
             bounds.hold(n)
         except NotEnclosed:
@@ -560,6 +570,13 @@ def structure_known(made: Export) -> Structure | str:
         return error.message if hasattr(error, "message") else str(error)
 
 
+def _sharper(made: Export, factor: int) -> tuple[Fraction, Structure] | None:
+    """A network with an inverse-temperature constant so many times as large, where that is known of all words."""
+    found = made.sharper(factor)
+    structure = None if found is None else structure_known(found[1])
+    return (found[0], structure) if found is not None and isinstance(structure, Structure) else None
+
+
 def ariths_of(request: Request) -> tuple[str, ...]:
     """The formats that are asked for.
 
@@ -590,13 +607,13 @@ def precision_of(
     rows: list[FormatRow] = []
     partial = False
     try:
-        structure = structure_known(made)
+        structure, sharper = structure_known(made), cache(lambda factor: _sharper(made, factor))
         for arith in sorted(ariths, key=ARITHS.index, reverse=True):
             told = None if report is None else _telling(report, arith, max_n)
             inner = None if wide is None or FORMATS[arith] is wide else wide
             wrong = [row.word for row in rows if row.word is not None]
             given = made, FORMATS[arith], inner, max_n, exhaustive, structure, seed, told, wrong
-            rows.insert(0, _InFormat(*given).row())
+            rows.insert(0, _InFormat(*given, sharper=sharper).row())
     except KeyboardInterrupt:
         partial = True
     assumptions = (*ASSUMPTIONS, ACCUMULATED) if accumulate else ASSUMPTIONS

@@ -363,7 +363,7 @@ network that others made, or a shipped name.
 With --to torch, -o names a folder, new or empty: model.safetensors holds the weights in float64, config.json what
 stands where, and model.py is a module of less than 200 lines that needs torch alone (`from model import load`).
 Encodings and temperature are functions of the length there, for words of any length. config.json has the exact
-rationals too: hardsim takes the folder in place of FILE, holds that the weights are those, and gives the same results.
+rationals too: hardsim takes the folder in place of FILE, holds that the weights are those, and has the same network.
 With --to safetensors there is no model.py.
 
 With --to onnx, -o names a file: one graph of opset 17, words in batches, of any length up to --max-n, for which it has
@@ -390,12 +390,13 @@ A proof over the real numbers says nothing of arithmetic that rounds. Here the n
 writes it, model.py, with every number and the result of every operation rounded to a format. For each format there is
 the length up to which every such evaluation, under the assumptions that are printed, answers every word as it should;
 the least length at which a word was found that is wrong when model.py is emulated, with that word; the head that fails
-first; and what holds at that length all the same: --accumulate float32, or a wider format.
+first; and what mends it: --accumulate float32 (which is what PyTorch does), a larger --beta, or a wider format. That
+length is safe with it if sums are from the left; of a network that is held word by word, that word is right.
 
 Formulas whose heads look for the nearest position are held for all words of a length at once. Other networks are held
-word by word, on every word of the lengths that have at most --exhaustive words; beyond, nothing is claimed, and words
-that make it hard are emulated up to --max-n. Of a network that others made, what is right is what it says in exact
-arithmetic.
+word by word, on every word of the lengths that have at most --exhaustive words, as long as that does not take too long
+(longer with a larger --exhaustive); beyond, nothing is claimed, and words that make it hard are emulated up to --max-n.
+Of a network that others made, what is right is what it says in exact arithmetic.
 
 With --arith one format is asked for alone: exit code 1 if a word is wrong, 3 if there is none and not all lengths are
 safe.

@@ -10,7 +10,7 @@ from hardsim.report.check import model_line
 from hardsim.report.numbers import NOTHING, count
 from hardsim.report.screen import Screen, columns
 
-FORMAT_COLUMNS = columns("<format", "safe\nup to", "in\norder", "fails\nat", "~fails first", "~what holds there")
+FORMAT_COLUMNS = columns("<format", "safe\nup to", "in\norder", "fails\nat", "~fails first", "~mended by")
 LONG, LONGEST = 60, 2000
 """Symbols from which a word is told in runs beside itself, and from which in runs alone, if these are few."""
 

@@ -120,7 +120,7 @@ class SoftTransformer(Parameters):
     def encode(self, *words: str | Sequence[str]) -> Tensor:
         """Words of one length, each a list of symbols or a text with blanks between them, with what stands before and
         after: (words, tokens) ids, or over sets of propositions (words, tokens, propositions) zeros and ones."""
-        listed = [word.split() if isinstance(word, str) else word for word in words]
+        listed = [re.findall(r"{.*?}|[^\s{}]+" if self.sets else r"\S+", w) if isinstance(w, str) else w for w in words]
         if not self.sets:
             rows = [[*self.before, *map(self.names.index, word), *self.after] for word in listed]
             return torch.tensor(rows, device=self.embedding.device)
@@ -154,9 +154,9 @@ class SoftTransformer(Parameters):
 
     def judged(self, word: str | Sequence[str]) -> Tensor:
         """The outputs where a word is judged, (positions, outputs); "decide" in config.json says what they mean."""
-        start, symbols = len(self.before), word.split() if isinstance(word, str) else word
-        places = {"first": [start], "last": [-1], "each": list(range(start, start + len(symbols)))}
-        return self(self.encode(symbols))[0, places[self.config["at"]]]
+        start, tokens = len(self.before), self.encode(word)
+        places = {"first": [start], "last": [-1], "each": list(range(start, tokens.shape[1] - len(self.after)))}
+        return self(tokens)[0, places[self.config["at"]]]
 
 
 def plus(x: Tensor, bias: Tensor | None) -> Tensor:

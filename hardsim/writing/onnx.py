@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from hardsim.errors import InputError, OutOfRange
 from hardsim.lang.reals import RealNumber
-from hardsim.version import __version__
+from hardsim.version import __version__, install_hint
 from hardsim.writing.layout import EMBEDDING, POSITIONS, UNEMBEDDING, UNEMBEDDING_BIAS, ExportLayout, nearest_float
 
 OPSET, IR_VERSION = 17, 8
@@ -44,7 +44,7 @@ def hold_onnx() -> None:
         import onnx  # noqa: F401  # asked for alone
     except ImportError:
         told = "--to onnx needs the library onnx, which is not installed"
-        raise InputError(told, "Install it: pip install 'hardsim-transformers[onnx]'") from None
+        raise InputError(told, install_hint("onnx")) from None
 
 
 def onnx_bytes(layout: ExportLayout, dtype: str, max_n: int, length: int | None) -> bytes:

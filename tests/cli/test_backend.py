@@ -203,9 +203,7 @@ def test_an_extra_that_is_missing_says_what_to_install(
     monkeypatch.setattr(execution, "find_spec", lambda name: None)
     for backend in ("dask", "ray"):
         extra = ("--scheduler", "tcp://127.0.0.1:1") if backend == "dask" else ()
-        hardsim("check", since, "--backend", backend, *extra).exits(2).says(
-            f"pip install 'hardsim-transformers[{backend}]'"
-        )
+        hardsim("check", since, "--backend", backend, *extra).exits(2).says(f"pip install '.[{backend}]'")
 
 
 @pytest.mark.slow

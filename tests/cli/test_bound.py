@@ -264,7 +264,7 @@ def test_a_plot_is_refused_before_anything_is_computed(
     hardsim("bound", model, "--plot", tmp_path / "no" / "plot.svg").refused("--plot")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     outcome = hardsim("bound", model, "--plot", tmp_path / "plot.svg")
-    outcome.refused("needs matplotlib, which is not installed", "pip install 'hardsim-transformers[plot]'")
+    outcome.refused("needs matplotlib, which is not installed", "pip install '.[plot]'")
     assert [path.name for path in tmp_path.iterdir()] == [model.name]
 
 

@@ -267,7 +267,7 @@ def test_a_table_that_has_no_room_for_words(hardsim: Cli, tmp_path: Path) -> Non
 def test_without_onnx(hardsim: Cli, untouched: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
     hardsim("export", "since.ltl", "--to", "onnx", "-o", "out").refused(
-        "--to onnx needs the library onnx, which is not installed", "pip install 'hardsim-transformers[onnx]'"
+        "--to onnx needs the library onnx, which is not installed", "pip install '.[onnx]'"
     )
 
 

@@ -186,3 +186,21 @@ def test_what_holds_for_sums_from_the_left_alone_is_not_called_safe(hardsim: Cli
     assert (found["fails_at"], found["closed"]) == (None, True)
     assert found["open"].startswith("sums in another order: ")
     hardsim("precision", *options).exits(3, "float8_e4m3: sums in another order: ")
+
+
+def test_a_larger_beta_mends_a_length(hardsim: Cli, since: Path) -> None:
+    """With beta 4 a word of 21 symbols is wrong; with 8 the first is one of 52, by emulation elsewhere."""
+    found = rows(hardsim, since, "--max-n", "40", "--arith", "bfloat16", code=1)["bfloat16"]
+    assert found["fails_at"] == 21
+    assert "--beta 8" in found["mends"]
+    assert rows(hardsim, since, "--max-n", "40", "--arith", "bfloat16", "--beta", "8")["bfloat16"]["fails_at"] is None
+
+
+def test_of_a_network_held_word_by_word_no_more_is_said_than_that_the_word_is_mended(hardsim: Cli) -> None:
+    """A wider format is named only if the word that is wrong is right in it: without a temperature none is."""
+    file = FORMULAS / "since.ltl"
+    for row in rows(hardsim, file, "--regime", "none", "--max-n", "4").values():
+        assert row["fails_at"] is not None
+        assert row["mends"] == []
+    found = rows(hardsim, FORMULAS / "networks" / "flipflop.spec", "--max-n", "3", "--arith", "bfloat16", code=1)
+    assert all(one.endswith(" for that word") for one in found["bfloat16"]["mends"])

@@ -16,7 +16,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from hardsim.checking.export import Export, exact_runner, folder_files, run_folder
+from hardsim.checking.export import Export, exact_runner, export_of, folder_files, run_folder
+from hardsim.checking.open import read_expression
+from hardsim.checking.subject import ModelOptions
 from hardsim.errors import Unsupported
 from hardsim.examples import formulas_directory
 from hardsim.lang.arith import parse_arith
@@ -293,3 +295,17 @@ def test_the_example_of_the_page(torch: Any, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-B", "-c", example], capture_output=True, text=True, check=True, cwd=folder)
     printed = [re.findall(r"\d[.]\d*(?:e-\d+)?", line.partition("]")[0]) for line in done.stdout.splitlines()]
     assert [[round(float(number)) for number in one] for one in printed] == [[1], [1, 0]]
+
+
+def test_sets_of_propositions_need_no_blanks_between_them(torch: Any, tmp_path: Path) -> None:
+    """As hardsim reads and prints words: one set after another, and blanks within one mean nothing."""
+    written_out = export_of(read_expression("F(q & !p)", None, props="p q"), ModelOptions(), 8)
+    model = load(put(folder_files(written_out, "torch"), tmp_path / "out"))
+    for texts, listed in (
+        (("{p}{q}", "{p} {q}", "p q"), ["{p}", "{q}"]),
+        (("{p,q}", "{p, q}", "{ p , q }"), ["{p,q}"]),
+        (("{}{q}{}", "{} {q} {}"), ["{}", "{q}", "{}"]),
+    ):
+        for text in texts:
+            assert model.encode(text).tolist() == model.encode(listed).tolist()
+    assert model.judged("{p}{q}").item() > 0.5 > model.judged("{p}{p,q}").item()
