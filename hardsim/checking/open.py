@@ -82,7 +82,7 @@ from hardsim.visible import visible_json
 
 FORMAT = "hardsim-model"
 SCHEMA_VERSION = 2
-PROGRAM, CRASP, REGEX = ".srasp", ".cr", ".re"
+PROGRAM, CRASP, REGEX, ONNX = ".srasp", ".cr", ".re", ".onnx"
 SUFFIXES = (".ltl", PROGRAM, CRASP, ".ahat.json", ".model.json", SPEC)
 """Of the files that a directory stands for: what can be checked, and so no regular expressions."""
 OTHER = (
@@ -438,6 +438,9 @@ def _read_data(
 ) -> Input:
     """The same of bytes that were read at a place, under the name that it was given."""
     sha256 = digest(data)
+    if place.endswith(ONNX):
+        told = f"{name}: an ONNX file, which `hardsim export` writes and nothing here reads"
+        raise InputError(told, "Name what it was made from, or the folder that --to torch or --to safetensors writes.")
     if place.endswith(CRASP):
         return _read_crasp(data, name, sha256, alphabet)
     if alphabet is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from fractions import Fraction
@@ -287,9 +287,12 @@ class Request:
         return f"{', '.join(named)}: for softmax; hard attention has no temperature" if named else None
 
 
-def unknown(what: str, given: str, known: Sequence[str], more: str = "") -> InputError:
-    """The error for a value that is none of a few."""
-    near = did_you_mean(given, known)
+def unknown(
+    what: str, given: str, known: Sequence[str], more: str = "", called: Mapping[str, str] | None = None
+) -> InputError:
+    """The error for a value that is none of a few, some of which may be `called` otherwise elsewhere."""
+    other = (called or {}).get(given.lower())
+    near = f"did you mean {other}?" if other is not None else did_you_mean(given, known)
     return InputError(f"unknown {what} {given!r}{near and f': {near}'}", f"The {what}s are: {', '.join(known)}{more}.")
 
 

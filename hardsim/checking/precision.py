@@ -24,7 +24,7 @@ from hardsim.checking.export import Export
 from hardsim.checking.exported import transformer_of
 from hardsim.checking.foreign import Foreign, NetworkEngine
 from hardsim.checking.options import Request, unknown
-from hardsim.checking.result import InputKind, InputName, ModelFacts, Word
+from hardsim.checking.result import FLOAT64, InputKind, InputName, ModelFacts, Word
 from hardsim.checking.subject import Subject, own_predicates
 from hardsim.checking.words import count_words, drawn, enumerate_words, few, members, structured_words
 from hardsim.errors import HardsimError, InputError
@@ -39,6 +39,14 @@ from hardsim.records import Natural, Positive, Record, one_of
 from hardsim.writing.running import encoded_word
 
 ARITHS = tuple(FORMATS)
+CALLED = {
+    **dict.fromkeys(("float", "fp32", "f32", "single"), "float32"),
+    **dict.fromkeys(("bf16",), "bfloat16"),
+    **dict.fromkeys(("fp16", "f16", "half"), "float16"),
+    **dict.fromkeys(("fp8", "float8", "f8", "e4m3", "float8_e4m3fn"), "float8_e4m3"),
+}
+"""What formats are called elsewhere."""
+WIDER = ("float64", "double", "fp64", "f64")
 ACCUMULATE = "float32"
 CELLS = 2**21
 """Pairs of positions of words that are run together."""
@@ -100,6 +108,8 @@ class FormatRow(Record):
     """What it should be answered."""
     found: str | None
     """What it is answered in the format."""
+    exactly: bool
+    """Whether the exact network answers that word wrongly, too, so that no format is to blame."""
     layer: Positive | None
     """The layer whose reading leaves that of the exact network first, from 1."""
     head: str | None
@@ -292,6 +302,7 @@ class _InFormat:
             word=None if wrong is None else wrong[0],
             wanted=None if wrong is None else _told(wrong[1]),
             found=None if wrong is None else _told(wrong[2]),
+            exactly=wrong is not None and self._exactly(wrong[0]),
             layer=None if safe == self.last else layer,
             head=None if safe == self.last else head,
             closed=closed,
@@ -481,6 +492,15 @@ class _InFormat:
                     return layer, name
         return None, None
 
+    def _exactly(self, word: Word) -> bool:
+        """Whether the exact network is wrong about a word. What programs and networks are held against is what the
+        exact network says."""
+        target = self.made.target
+        if isinstance(target, Foreign) or target.formula is None:
+            return False
+        (one,) = evaluate(target, [word], CheckOptions(engine=FLOAT64))
+        return one.decided and one.soft != one.hard
+
     def _mends(self, n: int, word: Word | None) -> Iterator[str]:
         """What makes a length safe with sums from the left, that of the word if there is one; of a network that is
         held word by word, what makes that word right."""
@@ -584,7 +604,10 @@ def ariths_of(request: Request) -> tuple[str, ...]:
         InputError: if there is none of that name, or sums are to be accumulated in another one than can be.
     """
     if request.arith is not None and request.arith not in ARITHS:
-        raise unknown("format", request.arith, ARITHS)
+        if request.arith.lower() in WIDER:
+            told = f"{request.arith} is no format that is asked about here: `hardsim check` runs it, with error bounds"
+            raise InputError(told, f"The formats are: {', '.join(ARITHS)}.")
+        raise unknown("format", request.arith, ARITHS, called=CALLED)
     if request.accumulate not in (None, ACCUMULATE):
         told = f"sums are accumulated in {ACCUMULATE} or in the format, not in {request.accumulate!r}"
         raise InputError(told, f"Write --accumulate {ACCUMULATE}, or leave it out.")

@@ -74,6 +74,9 @@ def _goal(request: Request) -> Goal:
 def _to_file(request: Request) -> None:
     """One ONNX file."""
     output, length = request.place, request.length
+    if length is not None and "max_n" in request.written:
+        told = f"--length {length} is the one length that the file is for, and --max-n that of a file for all up to it"
+        raise InputError(told, "Leave out one of them.")
     if not output or output == STDOUT:
         raise InputError("an ONNX file needs a name", "Add -o model.onnx.")
     hold_onnx()
@@ -107,7 +110,7 @@ def _to_folder(request: Request, goal: Goal) -> None:
     """A folder with weights and configuration, and for torch what runs them."""
     if request.place and request.place.endswith(".safetensors"):
         told = f"--to {goal} writes a folder, with {WHOLE} in it, and not one file"
-        raise InputError(told, f"Name a folder: -o {Path(request.place).stem}")
+        raise InputError(told, f"Name a folder: -o {Path(request.place).with_suffix('')}")
     if request.place == STDOUT:
         raise InputError(f"--to {goal} writes a folder, and not to standard output", "Name a directory: -o exported")
     target = free_directory(request.place, "the export", "exported")

@@ -37,13 +37,13 @@ def print_precision(screen: Screen, result: PrecisionResult, alphabet: Sequence[
 
 
 def _row(row: FormatRow, max_n: int) -> list[str | None]:
-    first = None if row.layer is None else f"layer {row.layer}" + (f", head {row.head}" if row.head else "")
+    first = f"layer {row.layer}" + (f", head {row.head}" if row.head else "")
     return [
         row.arith,
         count(row.safe_to) + ("+" if row.safe_to >= max_n else ""),
         count(row.safe_in_order) + ("+" if row.safe_in_order >= max_n else ""),
         NOTHING if row.fails_at is None else count(row.fails_at),
-        first,
+        None if row.layer is None or row.word is None else first,
         ", ".join(row.mends) or None,
     ]
 
@@ -54,6 +54,8 @@ def _print_word(screen: Screen, row: FormatRow, alphabet: Sequence[str]) -> None
     screen.raw()
     runs = f", {runs_of(row.word)}" if len(row.word) > LONG else ""
     told = f"wrong at length {count(len(row.word))}{runs}: {row.wanted} is right, and it says {row.found}"
+    if row.exactly:
+        told += "; the exact network is wrong there, too, as `hardsim check` shows"
     if len(row.word) > LONGEST and len(runs) <= LONG:
         screen.line((f"  {row.arith}", "bold"), f" is {told}")
         return

@@ -41,6 +41,7 @@ def untouched(since: Path, net: Path, tmp_path: Path) -> Iterator[None]:
     written(tmp_path / "full" / "file", "")
     (tmp_path / "empty").mkdir()
     written(tmp_path / "words.re", "alphabet: a b\n(ab)*a\n")
+    (tmp_path / "one.onnx").write_bytes(b"\x08\x08\x12\x07hardsim")
     before = contents(tmp_path)
     yield
     assert contents(tmp_path) == before
@@ -216,6 +217,9 @@ REFUSALS: list[tuple[list[str], list[str]]] = [
     (["since.ltl", "--to", "torch", "-o", "since.ltl/out"], ["cannot be written (Not a directory)"]),
     (["since.ltl", "--to", "torch", "-o", "-"], ["writes a folder, and not to standard output"]),
     (["since.ltl", "--to", "safetensors", "-o", "x.safetensors"], ["and not one file", "Name a folder: -o x"]),
+    (["since.ltl", "--to", "torch", "-o", "sub/x.safetensors"], ["Name a folder: -o sub/x"]),
+    (["since.ltl", "--to", "onnx", "-o", "out", "--length", "3", "--max-n", "9"], ["--length 3 is the one length"]),
+    (["one.onnx", "--to", "torch", "-o", "out"], ["one.onnx: an ONNX file", "the folder that --to torch or"]),
     (["since.ltl", "--to", "onnx"], ["an ONNX file needs a name", "Add -o model.onnx."]),
     (["since.ltl", "--to", "onnx", "-o", "-"], ["an ONNX file needs a name"]),
     (["since.ltl", "--to", "onnx", "-o", "full"], ["(it is a directory)", "Give -o a file in a directory that exists"]),
