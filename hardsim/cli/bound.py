@@ -21,6 +21,7 @@ from hardsim.cli.streams import note
 from hardsim.examples import formulas_directory
 from hardsim.files import Sink
 from hardsim.report.bound import (
+    gaps_counted,
     print_bound,
     print_bound_verdict,
     print_conclusions,
@@ -70,7 +71,8 @@ def _reports(current: Session, staff: Crews) -> None:
     if current.request.quiet:
         return
     if gap:
-        print_gaps(current.screen, current.found, len(current.errors))
+        print_gaps(current.screen, current.found)
+        current.counted = gaps_counted(current.found)
     elif len(current.found) > 1:
         print_summary(current.screen, current.found)
 

@@ -21,7 +21,7 @@ from hardsim.cli.session import Session, Telling, session
 from hardsim.cli.streams import note
 from hardsim.errors import InputError
 from hardsim.files import same_file
-from hardsim.report.check import Listing, print_check, print_list, print_summary, print_verdict
+from hardsim.report.check import Listing, print_check, print_list, print_unproved, print_verdict
 from hardsim.report.screen import Screen
 
 REQUIRED = {None: None, "proved": Verdict.PROVED, "certified": Verdict.CERTIFIED}
@@ -53,7 +53,7 @@ def command(request: Request) -> None:
         if len(current.found) > 1 and not request.quiet:
             if blocks:
                 print_list(current.screen, current.found)
-            print_summary(current.screen, current.found)
+            print_unproved(current.screen, current.found)
         pin(current, given)
         if kept is not None and not current.interrupted:
             kept.finish()

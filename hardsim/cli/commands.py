@@ -205,7 +205,7 @@ def _dispatch(arguments: list[str]) -> int:
         if lost.unread:
             return streams.CLOSED_PIPE
         say(f"error: standard output cannot be written ({lost}); send it somewhere else")
-        return streams.BAD_INPUT
+        return streams.worst([*lost.codes, streams.BAD_INPUT])
 
 
 def hold_completion() -> None:

@@ -31,12 +31,7 @@ def command(request: Request) -> None:
         if not request.files:
             raise InputError("nothing to read: give a file", "For example: hardsim fmt mine.ltl")
         check_source(request)
-        names: list[str] = []
-        for path in request.files or []:
-            with current.guard(path):
-                names += _files(path)
-        current.names = names
-        for name in names:
+        for name in current.expand(request.files, _files):
             if current.over:
                 break
             current.spare(name)

@@ -42,6 +42,7 @@ from hardsim.lang.words import shown_word
 from hardsim.report.numbers import plural
 from hardsim.report.outcome import Ending, Finished, Format, Outcome
 from hardsim.report.screen import Screen
+from hardsim.report.summary import RunSummary, counted
 from hardsim.report.told import Failure, InputRead, Note, NotRun
 from hardsim.run.float_trust import reasons
 
@@ -99,6 +100,10 @@ class Session:
         self.outcomes: list[Outcome] = []
         self.names: list[str] = [EXPRESSION] if request.expression is not None else list(request.files or [])
         """Of all inputs, in order."""
+        self.named = 0
+        """How many inputs there are, with those whose names stand for nothing; 0 until that is known."""
+        self.counted: str | None = None
+        """What the last line says of the results; None: how many there are of each verdict."""
         self.started = perf_counter()
         """When the work began whose outcome is next."""
         self.stopped = False
@@ -111,6 +116,8 @@ class Session:
         self.notes: list[Note] = []
         self.errors: list[Failure] = []
         self.interrupted = False
+        self.lost: LostOutput | None = None
+        """Why nothing more can be printed."""
 
     # ---- failures and remarks ----
 
@@ -207,12 +214,7 @@ class Session:
                 )
                 yield self._welcome(self._held(given, against))
             return
-        names: list[str] = []
-        for path in request.files or []:
-            with self.guard(path):
-                names += expand_paths([path])
-        self.names = names
-        for name in names:
+        for name in (names := self.expand(request.files or [], lambda path: expand_paths([path]))):
             if self.stopped:
                 break
             self.spare(name)
@@ -227,6 +229,15 @@ class Session:
                         beside=self._compared(name, names),
                     )
                 yield self._welcome(self._held(found, against))
+
+    def expand(self, paths: Sequence[str], files_of: Callable[[str], Sequence[str]]) -> list[str]:
+        """The names of all inputs, those of directories one by one; a path that stands for none is reported."""
+        names, before = list[str](), len(self.errors)
+        for path in paths:
+            with self.guard(path):
+                names += files_of(path)
+        self.names, self.named = names, len(names) + len(self.errors) - before
+        return names
 
     def _compared(self, name: str, names: Sequence[str]) -> Alphabet | None:
         """The alphabet of the one that a file is compared with, if it declares none of its own and that one does; with
@@ -364,20 +375,34 @@ class Session:
     def show(self, result: Any, shown: Telling) -> None:
         """Print a result, or its verdict alone, and keep it."""
         self.found.append(result)
-        (shown.brief if self.request.quiet else shown.full)(self.screen)
+        with self._printing():
+            (shown.brief if self.request.quiet else shown.full)(self.screen)
+
+    @contextmanager
+    def _printing(self) -> Iterator[None]:
+        """Note that standard output is lost, and go on until the exit code of what was found is known."""
+        try:
+            yield
+        except LostOutput as lost:
+            self.lost = lost
 
     def conclude(
         self, agreed: bool, undecided: bool, left: str = "", shown: Telling | None = None, weaker: str = ""
     ) -> None:
         """The exit code of one result; `left` says what an interruption left of it, if there was one, and `weaker` why
         its verdict is not the one that was required."""
-        self.screen.flush()
+        with self._printing():
+            self.screen.flush()
         code = streams.MISMATCH if not agreed else streams.UNDECIDED if undecided or weaker else streams.AGREED
         if code:
             self.codes.append(code)
         if left:
             self.interrupted = True
             say(f"interrupted: {left}")
+        if self.lost is not None:
+            if not agreed and shown is not None and not self.lost.unread:
+                say(f"{shown.input}: {_printed(shown.brief)}")  # nobody has seen it
+            raise self.lost
         if shown is None:
             return
         if weaker:
@@ -402,10 +427,10 @@ class Session:
         """Write what standard output is to be besides text, and the JSON document; leave with the exit code."""
         for reason in reasons():
             self.remark(None, None, reason)
-        worst = min(self.codes, key=streams.WORST_FIRST.index, default=streams.AGREED)
-        code = streams.INTERRUPTED if self.interrupted else worst
         settle_signals()
         missed = self._missed()
+        summary = self._summary(missed)
+        self._summarise(summary)
         if self.screen.enabled:
             self._slowest()
         self.screen.flush()
@@ -414,21 +439,60 @@ class Session:
             parts = inputs, found, notes, errors, tuple(missed)
             from hardsim.report.document import Document  # and with it the results of every command
 
-            self.sink.write(Document(self.command, self.seed, code, *parts, stopped=self.stopped).to_json())
+            document = Document(self.command, self.seed, self.code, *parts, stopped=self.stopped, counts=summary)
+            with self.guard(None):  # what was found keeps its exit code
+                self.sink.write(document.to_json())
         if self.request.format not in (TEXT, JSON):
             form = cast(Format, import_module(f"hardsim.report.{self.request.format}"))
-            Sink(STDOUT, "--format").write(form.render(self._finished(code, missed)))
-        raise typer.Exit(code)
+            Sink(STDOUT, "--format").write(form.render(self._finished(missed, summary)))
+        raise typer.Exit(self.code)
 
-    def _finished(self, code: int, missed: Sequence[NotRun]) -> Finished:
+    @property
+    def code(self) -> int:
+        """The exit code, as far as it is known."""
+        return streams.INTERRUPTED if self.interrupted else streams.worst(self.codes)
+
+    def _summary(self, missed: Sequence[NotRun]) -> RunSummary:
+        """What became of the inputs."""
+        read, answered = {one.name for one in self.inputs}, {getattr(one, "input", None) for one in self.found}
+        failed = [one for one in self.errors if one.input is not None and one.input != self.request.against]
+        refused = {one.input for one in failed if one.exit_code == streams.BAD_INPUT and one.input in read - answered}
+        left_out = {one.input for one in missed} - answered - {one.input for one in failed}
+        return RunSummary(
+            inputs=self.named or len(self.names),
+            results=len(self.found),
+            unread=sum(one.exit_code == streams.BAD_INPUT and one.input not in read for one in failed),
+            refused=len(refused),
+            undecided=sum(one.exit_code == streams.UNDECIDED for one in failed),
+            internal=sum(one.exit_code == streams.INTERNAL for one in failed),
+            not_run=len(left_out),
+        )
+
+    def _summarise(self, summary: RunSummary) -> None:
+        """Say what became of several inputs: below their verdicts; elsewhere only if some have no result, and on
+        standard error, since words and texts are printed to be used."""
+        if self.request.quiet or not self.screen.enabled or not (self.named or self.found):
+            return
+        verdicts = counted((one.verdict for one in self.outcomes), Verdict) if self.counted is None else self.counted
+        if not (summary.several or (self.counted is not None and self.found)):
+            return
+        if self.found and verdicts and self.command != "report":
+            self.screen.raw()
+            self.screen.line(summary.text(verdicts))
+        elif summary.missing:
+            self.screen.flush()
+            say(summary.text(""))
+
+    def _finished(self, missed: Sequence[NotRun], summary: RunSummary) -> Finished:
         """The run, as other programs are told of it."""
         outcomes, reason = list(self.outcomes), NOT_RUN[self.stopped]
         for one in missed:
-            left = code if self.interrupted else streams.AGREED
+            left = self.code if self.interrupted else streams.AGREED
             outcomes.append(Outcome(one.input, one.regime, Ending.SKIPPED, left, reason, 0.0, file=is_file(one.input)))
         told = [": ".join(filter(None, (one.input, one.regime, one.message))) for one in self.notes]
         remarks = ["interrupted: what was finished until then is here"] if self.interrupted else []
-        return Finished(self.command, code, outcomes, told, remarks)
+        told_of = summary.text(counted((one.verdict for one in outcomes), Verdict)) if summary.several else ""
+        return Finished(self.command, self.code, outcomes, told, remarks, told_of)
 
     def _missed(self) -> list[NotRun]:
         """The inputs without an outcome, where the run has ended before its end, and what it left of the others."""
@@ -465,9 +529,9 @@ def _json(request: Request) -> Sink | None:
 
 
 def _printed(brief: Print) -> str:
-    """What is printed, as text."""
+    """What is printed, as text whose lines do not fold: where they do is for its reader to say."""
     text = io.StringIO()
-    brief(Screen(text))
+    brief(Screen(text, folds=False))
     return text.getvalue().rstrip("\n")
 
 
@@ -481,12 +545,20 @@ def session(command: str, request: Request, seed: int | None = None, targets: Se
                 if other.same(one):
                     raise InputError(f"{one.option} and {other.option} both write {one.path}", "Name two files.")
             try:
-                with interruptible():
-                    yield current
-            except KeyboardInterrupt:
-                current.interrupted = True
-                say("interrupted: what was finished until now has been printed")
-            current.finish()
+                try:
+                    with interruptible():
+                        yield current
+                except KeyboardInterrupt:
+                    current.interrupted = True
+                    say("interrupted: what was finished until now has been printed")
+                except HardsimError as error:
+                    if not current.found:
+                        raise
+                    current.fail(None, error)  # and keep what was found
+                current.finish()
+            except LostOutput as lost:
+                lost.codes = current.codes
+                raise
 
 
 def check_source(request: Request, needed: bool = True) -> None:

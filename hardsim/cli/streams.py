@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from collections.abc import Sequence
 from contextlib import suppress
 from io import BufferedWriter, BytesIO, FileIO, TextIOWrapper
 from typing import Any
@@ -24,6 +25,11 @@ the first of 4, 1, 2, 3 that occurred.
 """
 
 
+def worst(codes: Sequence[int]) -> int:
+    """The exit code of several inputs."""
+    return min(codes, key=WORST_FIRST.index, default=AGREED)
+
+
 # ---- the streams ----
 
 
@@ -34,6 +40,8 @@ class LostOutput(Exception):
         super().__init__(cause.strerror)
         self.unread = isinstance(cause, ConnectionError)
         """Whether that is so because its reader has gone."""
+        self.codes: list[int] = []
+        """The exit codes of what had been found until then."""
 
 
 class _Results(FileIO):

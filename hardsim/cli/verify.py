@@ -57,8 +57,7 @@ def command(request: Request) -> None:
             if name is not None:
                 current.spare(name)
         meant = _meant(request)
-        current.names = list(request.certificates)
-        for name in request.certificates:
+        for name in current.expand(request.certificates, lambda path: [path]):
             if current.over:
                 break
             current.started = perf_counter()

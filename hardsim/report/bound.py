@@ -13,7 +13,7 @@ from hardsim.checking.result import Word, printed_lengths
 from hardsim.lang.words import written_word
 from hardsim.proof.result import HeadProof
 from hardsim.report.check import model_line, named, print_facts, print_reach, print_violation, titles, verdict_text
-from hardsim.report.numbers import NOTHING, count, plural, short, tried_text
+from hardsim.report.numbers import NOTHING, count, short, tried_text
 from hardsim.report.screen import Screen, columns
 
 LENGTH_COLUMNS = columns(
@@ -82,16 +82,17 @@ def head_row(n: int, head: BoundHead) -> list[str]:
     return [head.name, str(head.layer), head.kind or "", str(n), *numbers]
 
 
-def print_gaps(screen: Screen, results: Sequence[BoundResult], failed: int = 0) -> None:
-    """The short report: one row per result, if there is any, and how many inputs `failed` to give one."""
-    if not results:
-        return
-    screen.table(GAP_COLUMNS, [gap_row(result) for result in results])
-    screen.raw()
+def print_gaps(screen: Screen, results: Sequence[BoundResult]) -> None:
+    """The short report: one row per result, if there is any."""
+    if results:
+        screen.table(GAP_COLUMNS, [gap_row(result) for result in results])
+
+
+def gaps_counted(results: Sequence[BoundResult]) -> str:
+    """How many of the declared gaps hold."""
     false = sum(result.violation is not None for result in results)
     held = "every declared gap holds" if not false else f"{false} with a declared gap that does not hold"
-    left = f"; {plural(failed, 'input')} could not be worked on (see above)" if failed else ""
-    screen.line(f"{plural(len(results), 'result')}: {held} on the words tried{left}")
+    return f"{held} on the words tried"
 
 
 def gap_row(result: BoundResult) -> list[str]:

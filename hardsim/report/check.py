@@ -468,18 +468,16 @@ def print_list(screen: Screen, results: Sequence[CheckResult]) -> None:
         found.add(result, (), known=True)
 
 
-def print_summary(screen: Screen, results: Sequence[CheckResult]) -> None:
-    """How many results there are of each verdict, and why some are not proved."""
-    screen.raw()
-    tally = {verdict: sum(result.verdict is verdict for result in results) for verdict in Verdict}
-    parts = [f"{number} {verdict.value}" for verdict, number in tally.items() if number]
-    screen.line(f"{plural(len(results), 'result')}: {', '.join(parts)}")
+def print_unproved(screen: Screen, results: Sequence[CheckResult]) -> None:
+    """Say why results are certified and not proved; each reason once."""
     reasons: dict[str, list[str]] = {}
     for result in results:
         if result.verdict is Verdict.CERTIFIED and result.proof is not None:
             reasons.setdefault(result.proof.removeprefix(UNASKED), []).append(
                 named(basename(result.input), result.model.regime)
             )
+    if reasons:
+        screen.raw()
     for reason, names in reasons.items():
         screen.line(f"{len(names)} CERTIFIED and not PROVED: {reason}")
         screen.line(f"  {', '.join(names)}", hang=2)

@@ -20,6 +20,7 @@ from hardsim.records import Record, one_of
 from hardsim.report.automaton import AutomatonReport
 from hardsim.report.model import ModelReport
 from hardsim.report.network import NetworkReport
+from hardsim.report.summary import RunSummary
 from hardsim.report.told import Failure, InputRead, Note, NotRun
 from hardsim.version import __version__
 
@@ -98,3 +99,5 @@ class Document(Record):
     """What has no result since the run was interrupted or stopped."""
     stopped: bool = False
     """Whether --fail-fast ended the run at a failure."""
+    counts: RunSummary = field(default_factory=lambda: RunSummary(0, 0))
+    """How many inputs there were, and how many of them have no result."""

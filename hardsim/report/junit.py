@@ -22,7 +22,8 @@ def render(finished: Finished) -> str:
     counted["time"] = _seconds(sum(case.seconds for case in cases))
     root = Element("testsuites", {"name": "hardsim", **counted})
     suite = SubElement(root, "testsuite", {"name": f"hardsim {finished.command}", **counted})
-    facts = [("exit_code", str(finished.code)), *(("remark", remark) for remark in finished.remarks)]
+    facts = [("exit_code", str(finished.code))] + [("summary", finished.summary)] * bool(finished.summary)
+    facts += [("remark", remark) for remark in finished.remarks]
     _properties(suite, facts)
     for case in cases:
         _case(suite, finished.command, case)

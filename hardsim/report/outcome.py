@@ -77,6 +77,8 @@ class Finished:
     """The remarks, as on standard error."""
     remarks: Sequence[str]
     """What is to be said of the whole run: that it was interrupted, or stopped."""
+    summary: str = ""
+    """What became of several inputs, in a line."""
 
     def count(self, *endings: Ending) -> int:
         """How many outcomes ended so."""

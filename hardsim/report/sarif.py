@@ -44,7 +44,7 @@ def render(finished: Finished) -> str:
             }
         ],
         "columnKind": "unicodeCodePoints",
-        "properties": {"command": finished.command},
+        "properties": {"command": finished.command} | ({"summary": finished.summary} if finished.summary else {}),
         "results": [result(one, used) for one in found],
     }
     document = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}

@@ -86,10 +86,11 @@ def folded(text: str, width: int, hang: int) -> list[tuple[int, int]]:
 
 
 class Screen:
-    """Where results go. A disabled screen swallows everything (JSON has standard output to itself then)."""
+    """Where results go. A disabled screen swallows everything (JSON has standard output to itself then); one that does
+    not fold leaves every line whole."""
 
-    def __init__(self, stream: TextIO | None = None, enabled: bool = True) -> None:
-        self.stream, self.enabled = stream or sys.stdout, enabled
+    def __init__(self, stream: TextIO | None = None, enabled: bool = True, folds: bool = True) -> None:
+        self.stream, self.enabled, self.folds = stream or sys.stdout, enabled, folds
 
     @property
     def terminal(self) -> bool:
@@ -99,6 +100,8 @@ class Screen:
     @property
     def width(self) -> int:
         """Columns that lines and tables fold to."""
+        if not self.folds:
+            return sys.maxsize
         return max(self._rich().width, LEAST_WIDTH) if self.terminal else FILE_WIDTH
 
     def raw(self, text: str = "") -> None:

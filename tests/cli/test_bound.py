@@ -192,7 +192,7 @@ def test_gaps_of_what_cannot_be_read_hold_nowhere(hardsim: Any, tmp_path: Path, 
     missing = tmp_path / "nosuch.ltl"
     assert hardsim("bound", "--gap", missing).exits(2).out == ""
     outcome = hardsim("bound", "--gap", missing, model, "--max-n", "2").exits(2)
-    last = "1 result: every declared gap holds on the words tried; 1 input could not be worked on (see above)"
+    last = "1 result: every declared gap holds on the words tried; 1 file could not be read"
     assert outcome.told.endswith(last)
     assert hardsim("bound", "--gap", model, "--max-n", "2").exits(0).out.endswith("holds on the words tried\n")
 

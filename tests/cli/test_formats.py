@@ -18,7 +18,7 @@ from hardsim.errors import InvariantError
 from hardsim.report import github, junit, sarif
 from hardsim.report.outcome import Ending, Finished, Outcome
 from hardsim.visible import visible_lines
-from tests.cli.conftest import SINCE, Cli, interrupt, written
+from tests.cli.conftest import SINCE, Cli, interrupt, unfolded, written
 
 FORMATS = ("json", "junit", "github", "sarif")
 COMMAND_LINE = re.compile(r"::(?P<level>error|warning|notice) (?P<properties>[^\n]*?)::(?P<message>[^\n]*)")
@@ -184,6 +184,42 @@ def test_a_failure_comes_with_the_word_and_the_answers(hardsim: Cli, since: Path
     assert len(facts["word"]) == 2
     assert {facts["word"]} < set(said.splitlines())
     assert "oracle: reject; hard attention: reject; softmax: undecided" in said
+
+
+def messages(name: str, text: str) -> list[str]:
+    """What a report says of each outcome that did not pass."""
+    if name == "junit":
+        return [str(case[-1].text) for case in suite(text).findall("testcase") if case[-1].tag != "properties"]
+    if name == "github":
+        return [one["message"] for one in github_lines(text)]
+    return [one["message"]["text"] for one in sarif_results(text)]
+
+
+FOLDED = {
+    "check": ("--regime", "none", "--max-n", "3"),
+    "prove": ("--beta", "1", "--max-n", "5"),
+    "bound": ("--beta", "1/2", "--max-n", "3"),
+}
+"""Options with which each command refutes a formula, in sentences of more than 80 columns."""
+
+
+@pytest.mark.parametrize("columns", ["20", "80"])
+@pytest.mark.parametrize("command", FOLDED)
+@pytest.mark.parametrize("name", ["junit", "github", "sarif"])
+def test_lines_of_messages_do_not_fold(
+    hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch, name: str, command: str, columns: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    text = hardsim(command, since, *FOLDED[command], "--quiet").exits(1).out
+    (message,) = messages(name, hardsim(command, since, *FOLDED[command], "--format", name).exits(1).out)
+    # The same words in the same order; and a line of the text is a line of the message, or goes on in one.
+    assert unfolded(text) in unfolded(message)
+    hanging = [line for line in text.splitlines() if line.startswith("    ")]
+    assert len(message.splitlines()) == len(text.splitlines()) - len(hanging)
+    assert hanging or command == "bound"
+    sentences = message.splitlines()
+    for start in (line for line in text.splitlines() if not line.startswith("    ")):
+        assert any(start in sentence for sentence in sentences)
 
 
 @pytest.mark.parametrize("name", ["junit", "github", "sarif"])

@@ -90,7 +90,8 @@ def test_a_compiled_model_is_proved_from_its_file(hardsim: Any, since: Path, tmp
 def test_several_inputs_end_in_a_summary(hardsim: Any, since: Path, future: Path) -> None:
     outcome = hardsim("prove", since, future, "--max-n", "5", "--tables").exits(0, "local types in the worst case")
     rows = [line.split() for line in outcome.out.splitlines() if line.endswith(("0.23", "0.229", "0.495"))]
-    assert outcome.out.count("PROVED") == 4
+    assert outcome.out.count("PROVED") == 5
+    assert outcome.out.endswith("\n2 results: 2 PROVED\n")
     assert rows
 
 

@@ -40,7 +40,7 @@ from hardsim.report.check import (
     print_evaluations,
     print_list,
     print_oracle_words,
-    print_summary,
+    print_unproved,
     row_of,
     summary_row,
 )
@@ -230,9 +230,9 @@ def test_the_summary_counts_and_shows_extremes() -> None:
     assert summary_row(RESULT) == ["x[/b].ltl", "25", "0.0125", "0.125"]
     empty = replace(RESULT, lengths=(), verdict=Verdict.UNDECIDED)
     assert summary_row(empty)[1:] == ["0", "–", "–"]
-    assert printed(print_summary, [RESULT, empty, RESULT]).endswith("3 results: 2 OBSERVED, 1 UNDECIDED\n")
+    assert printed(print_unproved, [RESULT, empty, RESULT]) == ""
     unproved = [replace(MODEL, input=f"dir/{name}", proof="not asked: it is a model") for name in ("one", "two")]
-    text = printed(print_summary, [*unproved, replace(MODEL, proof="not proved"), RESULT])
+    text = printed(print_unproved, [*unproved, replace(MODEL, proof="not proved"), RESULT])
     assert "2 CERTIFIED and not PROVED: it is a model\n  one, two\n" in text
     assert "1 CERTIFIED and not PROVED: not proved\n  model.ahat.json\n" in text
 

@@ -1,0 +1,59 @@
+"""What became of the inputs of a run: the last line after several of them, and `counts` in the JSON document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hardsim.records import Record
+from hardsim.report.numbers import plural
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RunSummary(Record):
+    """How many inputs a run had, and how many of them have no result, by reason."""
+
+    inputs: int
+    """Inputs that were named; those of a directory count one by one."""
+    results: int
+    """Results, of which an input has one for each regime."""
+    unread: int = 0
+    """Inputs that could not be read."""
+    refused: int = 0
+    """Inputs that were read, and could not be worked on as was asked."""
+    undecided: int = 0
+    """Errors because of which there is no verdict."""
+    internal: int = 0
+    """Internal errors."""
+    not_run: int = 0
+    """Inputs that were not run since the run had ended before."""
+
+    @property
+    def several(self) -> bool:
+        """Whether there is anything to count."""
+        return max(self.inputs, self.results) > 1
+
+    @property
+    def missing(self) -> list[str]:
+        """What has no result, and why; empty if everything has one."""
+        reasons = {
+            "could not be read": self.unread,
+            "refused": self.refused,
+            "without a verdict": self.undecided,
+            "ended by an internal error": self.internal,
+            "not run": self.not_run,
+        }
+        return [f"{plural(number, 'file')} {reason}" for reason, number in reasons.items() if number]
+
+    def text(self, counted: str) -> str:
+        """The line: the results, `counted` by verdict, and what has none."""
+        results = plural(self.results, "result") if self.results else "no result"
+        return "; ".join([f"{results}: {counted}" if counted and self.results else results, *self.missing])
+
+
+def counted(verdicts: Iterable[str], order: Iterable[str]) -> str:
+    """How many results there are of each verdict, in an order; those that are not in it stand last."""
+    found = [verdict for verdict in verdicts if verdict]
+    known = [*order]
+    kinds = [*known, *dict.fromkeys(verdict for verdict in found if verdict not in known)]
+    return ", ".join(f"{number} {verdict}" for verdict in kinds if (number := found.count(verdict)))
