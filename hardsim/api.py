@@ -95,6 +95,7 @@ from hardsim.errors import (
 )
 from hardsim.examples import example_names, located
 from hardsim.files import STDOUT, Folder, Sink, refusing
+from hardsim.lang.foreign_files import naming
 from hardsim.lang.parse import parse_text
 from hardsim.lang.pretty import format_formula
 from hardsim.lang.valuations import MENTIONED, Alphabet, is_proposition, listed, written_set
@@ -1176,8 +1177,10 @@ def parse(
     given = _text(text, "parse takes the text of a formula file,")
     own = None if props is None else _alphabet(props, "propositions are")
     dialect = None if dialect is None else _text(dialect, "a dialect is text,")
-    file = parse_text(given, _text(name, "the name of what is parsed is text,"), props=own, dialect=dialect)
-    return _opened(of_formula(file, digest(given.encode("utf-8", "surrogatepass"))))
+    called, data = _text(name, "the name of what is parsed is text,"), given.encode("utf-8", "surrogatepass")
+    with naming(called, "", data):
+        file = parse_text(given, called, props=own, dialect=dialect)
+    return _opened(of_formula(file, digest(data)))
 
 
 def _opened(given: Input) -> Model:

@@ -91,6 +91,15 @@ def read_bytes(
     return data
 
 
+def read_head(path: Path | str, most: int) -> bytes:
+    """The first bytes of a file, for a guess at what it is; none if there is no such file or it cannot be read."""
+    with suppress(OSError, ValueError):
+        if stat.S_ISREG(os.stat(path).st_mode):
+            with open(path, "rb") as file:
+                return file.read(most)
+    return b""
+
+
 def _beside(path: Path | str) -> list[str]:
     """The paths of the first files in the directory of a path."""
     folder = os.path.dirname(path)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -23,13 +22,14 @@ from hardsim.compiling.from_ltl.lower import Method, lower
 from hardsim.compiling.from_srasp.compile import compile_program
 from hardsim.errors import Contradiction, HardsimError, InputError, InvariantError, SourceError, Unsupported
 from hardsim.examples import example_names, located
-from hardsim.files import LARGEST_TEXT, is_directory, names_in, read_bytes, same_file
+from hardsim.files import LARGEST_TEXT, is_directory, names_in, read_bytes, read_head, same_file
 from hardsim.lang import ast, parse
 from hardsim.lang.ast import FUTURE_NOTE, FormulaFile
 from hardsim.lang.crasp.formula import as_formula
 from hardsim.lang.crasp.oracle import CraspOracle
 from hardsim.lang.crasp.parse import parse_crasp
 from hardsim.lang.desugar import desugar
+from hardsim.lang.foreign_files import DECLARES, ENOUGH, foreign_error, naming
 from hardsim.lang.frontend import normalised
 from hardsim.lang.parallel import ParallelOracle
 from hardsim.lang.pretty import format_file, format_formula
@@ -77,12 +77,13 @@ from hardsim.reading.network_json import FORMAT as NETWORK
 from hardsim.reading.network_json import read_network_json
 from hardsim.reading.tensors import CONFIGS, WHOLE, Stored, is_network_folder, is_weights_name, parts_of, read_folder
 from hardsim.reading.writing import json_text
+from hardsim.sections import FORMAT as CERTIFICATE
 from hardsim.version import __version__
 from hardsim.visible import visible_json
 
 FORMAT = "hardsim-model"
 SCHEMA_VERSION = 2
-PROGRAM, CRASP, REGEX, ONNX = ".srasp", ".cr", ".re", ".onnx"
+PROGRAM, CRASP, REGEX = ".srasp", ".cr", ".re"
 SUFFIXES = (".ltl", PROGRAM, CRASP, ".ahat.json", ".model.json", SPEC)
 """Of the files that a directory stands for: what can be checked, and so no regular expressions."""
 OTHER = (
@@ -92,7 +93,9 @@ OTHER = (
 
 _DECLARING = (PROGRAM, ".json", SPEC)
 """The suffixes of files that never leave their alphabet to others."""
-_DECLARES = re.compile(r"^[^\S\n]*(?:alphabet|props)[^\S\n]*:", re.MULTILINE)
+
+_LOOKED_AT = 20
+"""Files of a directory without anything to check that are looked at."""
 
 CHANGED = "The file was changed after it was written. Compile the formula again, and report it if that is no better."
 
@@ -342,13 +345,14 @@ def read_input(
                 raise InputError(told, f"Leave out {option}.")
     if folder:
         return of_stored(read_folder(place), path)
-    data = read_bytes(place, None if place.endswith(".json") else LARGEST_TEXT, others=example_names)
-    if place.endswith(SPEC):
-        return _read_spec(data, place, path, alone)
-    if beside is not None and alphabet is None and not (place.endswith(_DECLARING) or _declared(data)):
-        found = _read_beside(data, place, path, beside, dialect)
-    else:
-        found = _read_data(data, place, path, props=props, alphabet=alphabet, dialect=dialect)
+    with naming(path, place):
+        data = read_bytes(place, None if place.endswith(".json") else LARGEST_TEXT, others=example_names)
+        if place.endswith(SPEC):
+            return _read_spec(data, place, path, alone)
+        if beside is not None and alphabet is None and not (place.endswith(_DECLARING) or _declared(data)):
+            found = _read_beside(data, place, path, beside, dialect)
+        else:
+            found = _read_data(data, place, path, props=props, alphabet=alphabet, dialect=dialect)
     own = Path(place).name
     if place == path or not os.path.lexists(own) or same_file(own, place):
         return found
@@ -369,9 +373,12 @@ def _read_spec(data: bytes, place: str, name: str, alone: bool) -> Input:
         if is_directory(path) or is_weights_name(path):
             found = of_stored(read_folder(path), path)
         elif path.endswith(".json"):
-            found = of_document(read_bytes(path), path)
+            with naming(path, path):
+                found = of_document(read_bytes(path), path)
         else:
-            raise given.wrong_network(f"{path} is no network", "a folder, a file of weights, or network JSON")
+            known = foreign_error(path, path, read_head(path, ENOUGH))
+            told, hint = (f"{path} is no network", "") if known is None else (known.message, known.hint)
+            raise given.wrong_network(told, "a folder, a file of weights, or network JSON", hint)
     except SourceError:
         raise
     except InputError as error:
@@ -424,7 +431,7 @@ def declares(path: str) -> bool:
 
 
 def _declared(data: bytes) -> bool:
-    return _DECLARES.search(normalised(data.decode("utf-8", "replace"))) is not None
+    return DECLARES.search(normalised(data.decode("utf-8", "replace"))) is not None
 
 
 def _read_data(
@@ -438,9 +445,6 @@ def _read_data(
 ) -> Input:
     """The same of bytes that were read at a place, under the name that it was given."""
     sha256 = digest(data)
-    if place.endswith(ONNX):
-        told = f"{name}: an ONNX file, which `hardsim export` writes and nothing here reads"
-        raise InputError(told, "Name what it was made from, or the folder that --to torch or --to safetensors writes.")
     if place.endswith(CRASP):
         return _read_crasp(data, name, sha256, alphabet)
     if alphabet is not None:
@@ -518,6 +522,12 @@ def of_document(data: bytes, name: str, sha256: str = "") -> Input:
     """
     sha256, document = sha256 or digest(data), read_json(data, name)
     formats = (FORMAT, AHAT, NETWORK)
+    found = document.value.get("format") if isinstance(document.value, dict) else None
+    if found == CERTIFICATE:
+        raise InputError(f"{name}: this is a certificate, not a model", f"Check it: hardsim verify {name}")
+    if found not in formats and not document.has("schema_version"):
+        told = f'{name}: this is JSON without "format": one of {", ".join(formats)}'
+        raise InputError(told, "docs/networks.md says what these three are, and how other networks are read.")
     kind = document.field("format").choice(dict(zip(formats, formats, strict=True)).__getitem__, ", ".join(formats))
     text = data.decode("utf-8-sig")
     if kind == NETWORK:
@@ -558,8 +568,10 @@ def read_expression(
 ) -> Input:
     """A formula given as text, with its alphabet or its propositions: a sequence, or one text separated by white space;
     the propositions may be MENTIONED, those that the formula mentions. It is read in a `dialect` if one is given."""
-    file = parse.parse_expression(text, alphabet, props=props, dialect=dialect)
-    return of_formula(file, digest(text.encode("utf-8", "surrogatepass")))
+    data = text.encode("utf-8", "surrogatepass")
+    with naming("<expression>", "", data):
+        file = parse.parse_expression(text, alphabet, props=props, dialect=dialect)
+    return of_formula(file, digest(data))
 
 
 def expand_paths(paths: Sequence[str]) -> list[str]:
@@ -580,10 +592,19 @@ def expand_paths(paths: Sequence[str]) -> list[str]:
             network = f"A network has {' or '.join(CONFIGS)} beside weights ({WHOLE}, say); one of the two is missing."
             raise InputError(
                 f"{path} has no *{', *'.join(SUFFIXES[:-1])} or *{SUFFIXES[-1]} file",
-                network if half else "Name the files one by one.",
+                network if half else _foreign_among(path, names) or "Name the files one by one.",
             )
         result.extend(found)
     return result
+
+
+def _foreign_among(folder: str, names: Iterable[str]) -> str:
+    """The first file of a folder that is in a format of another tool, and what to do about it; "" if there is none."""
+    for name in sorted(names)[:_LOOKED_AT]:
+        place = str(Path(folder, name))
+        if found := foreign_error(name, place, read_head(place, ENOUGH)):
+            return f"{found.message}. {found.hint}"
+    return ""
 
 
 def _read_crasp(data: bytes, path: str, sha256: str, alphabet: str | Sequence[str] | None) -> Input:

@@ -14,9 +14,10 @@ import numpy as np
 from hardsim.checking.foreign import Foreign
 from hardsim.checking.subject import Subject, digest
 from hardsim.errors import InputError, SourceError, Span
-from hardsim.files import LARGEST_TEXT, read_bytes
+from hardsim.files import LARGEST_TEXT, read_bytes, read_head
 from hardsim.lang.ast import SraspProgram
 from hardsim.lang.files import FileLine
+from hardsim.lang.foreign_files import ENOUGH, foreign_error
 from hardsim.lang.spec.layout import FORM, OUTPUT, SpecLayout, read_spec
 from hardsim.lang.spec.meaning import Question, hold_program
 from hardsim.lang.spec.oracle import Lines, NextSymbols
@@ -274,7 +275,9 @@ def read_specification(data: bytes, name: str, place: str) -> Specification:
         return found
     path = _beside(place, layout, line)
     if not path.endswith(_PROGRAM):
-        raise layout.error(line.body, "program: names no S-RASP program", f"a file that ends in {_PROGRAM}")
+        foreign = foreign_error(path, path, read_head(path, ENOUGH))
+        told = "program: names no S-RASP program" + (f". {foreign.message}" if foreign else "")
+        raise layout.error(line.body, told, f"a file that ends in {_PROGRAM}", foreign.hint if foreign else "")
     try:
         text = read_bytes(path, LARGEST_TEXT)
     except InputError as error:

@@ -16,6 +16,7 @@ from hardsim.errors import InputError
 from hardsim.examples import example_names, located
 from hardsim.files import LARGEST_TEXT, Draft, is_directory, names_in, read_bytes, target_of
 from hardsim.lang.canonical import FORMATTERS, canonical, encoded
+from hardsim.lang.foreign_files import naming
 from hardsim.lang.words import unprintable
 from hardsim.report.screen import Screen
 from hardsim.report.told import InputRead
@@ -58,7 +59,7 @@ def _format(current: Session, name: str) -> None:
     if request.write and place != name:
         hint = f"`hardsim examples {name} > {os.path.basename(place)}` makes one of what is shipped."
         raise InputError(f"{OPTION} writes into the file that is read, and there is no file {name}", hint)
-    with interruptible():
+    with interruptible(), naming(name, place):
         data = read_bytes(place, LARGEST_TEXT, others=example_names)
         found = canonical(data, place, name)
     hidden = unprintable(found.text.replace("\n", ""))

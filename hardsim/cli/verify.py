@@ -28,6 +28,7 @@ from hardsim.errors import InputError
 from hardsim.exact import hold
 from hardsim.files import read_bytes
 from hardsim.lang.ast import FormulaFile
+from hardsim.lang.foreign_files import naming
 from hardsim.report.check import print_headline
 from hardsim.report.screen import Screen
 from hardsim.sections import FORMAT, VERSIONS, printable
@@ -159,7 +160,8 @@ def check(path: str, meant: Meant) -> VerifyResult:
     Raises:
         InputError: if it is no certificate.
     """
-    document = read_certificate(read_bytes(path, LARGEST_FILE), path)
+    with naming(path, path):
+        document = read_certificate(read_bytes(path, LARGEST_FILE), path)
 
     of_program = "facts" in document
 

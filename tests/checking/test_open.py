@@ -260,7 +260,10 @@ def test_a_head_of_another_name_is_refused(tmp_path: Path) -> None:
         (b"{", ":1:2: not JSON"),
         (b"[" * 100_000, "not JSON that hardsim can read"),
         (b'{"format": "\xff"}', "not UTF-8 at byte 12"),
-        (b"[]", "expected an object, found []"),
+        (b"[]", 'this is JSON without "format": one of hardsim-model, '),
+        (b'{"format": "other", "layers": []}', 'this is JSON without "format": one of hardsim-model, '),
+        (b'{"format": "other", "schema_version": 1}', "expected one of hardsim-model, "),
+        (b'{"format": "hardsim-certificate"}', "this is a certificate, not a model\n  Check it: hardsim verify "),
     ],
 )
 def test_what_is_not_a_model_is_refused(tmp_path: Path, data: bytes, message: str) -> None:

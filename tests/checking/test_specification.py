@@ -373,7 +373,10 @@ def test_a_mistake_is_told_with_its_place(folder: Path, lines: str, told: str) -
     ("network", "told"),
     [
         ("p", "p: no weights are there\n  network: p\n           ^\n  Put model.safetensors "),
-        ("net/vocab.json", "net/vocab.json: at the top level: expected an object with the key 'format', "),
+        (
+            "net/vocab.json",
+            "net/vocab.json: by its name (*vocab.json) this is the vocabulary of a network\n  network: net/vocab.json",
+        ),
         ("pipe.json", "pipe.json: is a pipe, not a file\n  network: pipe.json\n           ^^^^^^^^^\n"),
         ("loop.json", "there is no loop.json\n  network: loop.json\n           ^^^^^^^^^\n"),
     ],

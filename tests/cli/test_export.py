@@ -219,7 +219,10 @@ REFUSALS: list[tuple[list[str], list[str]]] = [
     (["since.ltl", "--to", "safetensors", "-o", "x.safetensors"], ["and not one file", "Name a folder: -o x"]),
     (["since.ltl", "--to", "torch", "-o", "sub/x.safetensors"], ["Name a folder: -o sub/x"]),
     (["since.ltl", "--to", "onnx", "-o", "out", "--length", "3", "--max-n", "9"], ["--length 3 is the one length"]),
-    (["one.onnx", "--to", "torch", "-o", "out"], ["one.onnx: an ONNX file", "the folder that --to torch or"]),
+    (
+        ["one.onnx", "--to", "torch", "-o", "out"],
+        ["one.onnx: by its name (*.onnx) this is an ONNX file", "the folder that --to torch or"],
+    ),
     (["since.ltl", "--to", "onnx"], ["an ONNX file needs a name", "Add -o model.onnx."]),
     (["since.ltl", "--to", "onnx", "-o", "-"], ["an ONNX file needs a name"]),
     (["since.ltl", "--to", "onnx", "-o", "full"], ["(it is a directory)", "Give -o a file in a directory that exists"]),

@@ -158,7 +158,7 @@ def test_huge_files_are_refused_before_they_are_read(
         file.truncate(2**30)
 
     with monkeypatch.context() as patch:
-        patch.setattr(files, "open", Mock(side_effect=AssertionError("it is read")), raising=False)
+        patch.setattr(files, "open", Mock(side_effect=OSError("it is read")), raising=False)
         outcome = hardsim("verify" if "cert" in name else "show", path)
     outcome.refused(f"{path}: larger than {16 if 'cert' in name else 64 if 'json' in name else 4} MiB")
 

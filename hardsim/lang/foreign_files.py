@@ -1,0 +1,228 @@
+"""Files of other tools: which format a file is in that hardsim does not read.
+
+A reader that fails asks here before it reports its own error, because "missing alphabet" does not help somebody who
+brought an automaton. Nobody asks about a file that hardsim reads. Content decides first. The name of the file decides
+only if its content says nothing, and if no `alphabet:` or `props:` line shows that the text was written for hardsim.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+from hardsim.errors import InputError
+from hardsim.files import read_head
+from hardsim.lang.foreign_formats import FORMATS, LINES_OF_JSON, ForeignFormat
+
+ENOUGH = 2**20
+"""Bytes of a file that are looked at."""
+DECLARES = re.compile(r"^[^\S\n]*(?:alphabet|props)[^\S\n]*:", re.MULTILINE)
+"""The line of a text that was written for hardsim."""
+
+_OWN_SUFFIXES = (".ltl", ".srasp", ".cr", ".re", ".spec")
+_OWN_JSON = frozenset({"hardsim-model", "hardsim-ahat", "hardsim-network", "hardsim-certificate"})
+_COMMENTS = re.compile(
+    r"(?:\s+|//[^\n]*|#(?![!#]|\s*(?:define|include|states|initial|alphabet)\b)[^\n]*|--(?!-)[^\n]*|%[^\n]*|;[^\n]*"
+    r"|/\*.*?\*/|\(\*.*?\*\))*",
+    re.DOTALL,
+)
+_PROLOG = re.compile(r"(?:\s+|<\?.*?\?>|<!--.*?-->|<!\w[^>]*>)*<(?!!)", re.DOTALL)
+_KEY = re.compile(r'[\s,{]*("(?:[^"\\]|\\.)*")\s*:\s*')
+_NESTED = 2
+"""Levels of JSON below the first that are looked at."""
+_MEMBERS = 100
+"""Members of each object and array of JSON that are looked at."""
+
+
+@contextmanager
+def naming(name: str, place: str, data: bytes | None = None) -> Iterator[None]:
+    """Name what was brought instead of the error of its reader, if it is in a format of another tool.
+
+    Args:
+        name: what errors call the file.
+        place: its path.
+        data: what is in it, if it was read.
+
+    Raises:
+        InputError: that of the block, or the one that names the format.
+    """
+    try:
+        yield
+    except InputError as error:
+        found = foreign_error(name, place, read_head(place, ENOUGH) if data is None else data[:ENOUGH])
+        if found is None:
+            raise
+        raise found from error
+
+
+def foreign_error(name: str, place: str, data: bytes) -> InputError | None:
+    """The error for a file that is in a format of another tool; None if it is in none that is known."""
+    found = _by_content(place, data)
+    if found is not None:
+        return InputError(f"{name}: this is {found.title}", found.advice)
+    text = _text(data)
+    infix = None if place.lower().endswith(_OWN_SUFFIXES[1:]) or text is None else _infix(text)
+    if infix is not None:
+        told = f"{name}: this is LTL in prefix notation, as LBT and ltl2dstar have it"
+        shown = f"hardsim writes {infix}" if len(infix) <= _LONGEST else "hardsim writes operators between operands"
+        return InputError(told, f"{shown}. Spot converts such files: ltlfilt --lbt-input. See docs/languages.md.")
+    if not (data.strip() if text is None else text.strip()) or DECLARES.search(text or ""):
+        return None
+    suffix, found = _by_suffix(place)
+    return None if found is None else InputError(f"{name}: by its name (*{suffix}) this is {found.title}", found.advice)
+
+
+def _by_suffix(place: str) -> tuple[str, ForeignFormat | None]:
+    """The format that has the suffix of a path, with the suffix."""
+    for one in FORMATS:
+        for suffix in one.suffixes:
+            if place.lower().endswith(suffix):
+                return suffix, one
+    return "", None
+
+
+def _by_content(place: str, data: bytes) -> ForeignFormat | None:
+    """The format that the content shows."""
+    found = _first(one for one in FORMATS if one.magic and _compiled(one.magic).match(data))
+    text = None if found is not None else _text(data)
+    if text is None:
+        return found
+    if prolog := _PROLOG.match(text):
+        found = _first(one for one in FORMATS if one.root and _pattern(one.root).match(text, prolog.end()))
+    elif text.lstrip()[:1] in ("{", "["):
+        found = _json(text)
+    at = _COMMENTS.match(text)
+    start = 0 if at is None else at.end()
+    unsure = not (place.lower().endswith(_OWN_SUFFIXES) or DECLARES.search(text))
+    return found or _first(one for one in FORMATS if _fits(one, text, start, unsure))
+
+
+def _first(found: Iterable[ForeignFormat]) -> ForeignFormat | None:
+    return next(iter(found), None)
+
+
+def _fits(form: ForeignFormat, text: str, start: int, unsure: bool) -> bool:
+    """Whether a text is in a format. `unsure` allows signs that files of hardsim's own may have."""
+    if form.begins and _pattern(form.begins).match(text, start):
+        return True
+    if not unsure:
+        return False
+    if form.looks and _pattern(form.looks).search(text):
+        return True
+    lines = [line.strip() for line in text.splitlines()[:_MEMBERS] if line.strip()] if form.lines else []
+    kinds = [[_pattern(kind).fullmatch(line) is not None for kind in form.lines] for line in lines]
+    return bool(kinds) and all(map(any, kinds)) and any(kind[0] for kind in kinds)
+
+
+@cache
+def _pattern(text: str) -> re.Pattern[str]:
+    return re.compile(text, re.MULTILINE)
+
+
+@cache
+def _compiled(magic: bytes) -> re.Pattern[bytes]:
+    return re.compile(magic, re.DOTALL)
+
+
+def _text(data: bytes) -> str | None:
+    """The text that the bytes are, with `\\n` as line end; None if they are none."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        text = data.decode("utf-16", "replace")
+    elif b"\0" in data:
+        return None
+    else:
+        text = data.decode("utf-8-sig", "replace")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+# ---- JSON ----
+
+
+def _json(text: str) -> ForeignFormat | None:
+    """The format of JSON, of which the end may be missing; None for what hardsim reads, and for what is not known."""
+    try:
+        value, end = json.JSONDecoder().raw_decode(text, len(text) - len(text.lstrip()))
+    except (ValueError, RecursionError):
+        value, end = dict(_members(text)), len(text)
+    if isinstance(value, dict) and isinstance(value.get("format"), str) and value["format"] in _OWN_JSON:
+        return None
+    if text[end:].lstrip()[:1] in ("{", "["):
+        return LINES_OF_JSON
+    level = [value]
+    for _ in range(_NESTED + 1):
+        for one in level:
+            keys = [re.sub(r"[\s_-]", "", key).lower() for key in one] if isinstance(one, dict) else []
+            for form in FORMATS:
+                if form.keys and all(any(map(_pattern(kind).fullmatch, keys)) for kind in form.keys):
+                    return form
+        level = [inner for one in level for inner in _inside(one)]
+    return None
+
+
+def _inside(value: Any) -> list[Any]:
+    """The first values inside a value of JSON."""
+    found = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return list(found)[:_MEMBERS]
+
+
+def _members(text: str) -> Iterator[tuple[str, Any]]:
+    """The members of an object of which the end may be missing."""
+    decoder, at = json.JSONDecoder(), 0
+    while found := _KEY.match(text, at):
+        key: str | None = None
+        try:
+            key = json.loads(found[1])
+            value, at = decoder.raw_decode(text, found.end())
+        except (ValueError, RecursionError):
+            if key is not None:
+                yield key, None
+            return
+        yield str(key), value
+
+
+# ---- prefix notation ----
+
+_BINARY = {"&": "&", "|": "|", "^": "^", "i": "->", "e": "<->", "U": "U", "R": "R", "V": "R", "W": "W", "M": "M"}
+_UNARY = frozenset("!XFG")
+_CONSTANTS = {"t": "true", "f": "false"}
+_TOKEN = re.compile(r'"[^"\n]*"|[^\W\d]\w*|\S')
+_ATOM = re.compile(r'"[^"\n]*"|[^\W\d]\w*')
+_BESIDE = re.compile(r"^[^\W\d][\w-]*[^\S\n]*:[^\n]*$|//[^\n]*", re.MULTILINE)
+"""Header lines and comments."""
+_LONGEST = 100
+
+
+def _infix(text: str) -> str | None:
+    """The first formula of a text of which each line, or the whole, is LTL in prefix notation; None if it is not.
+
+    Some formula has an operator with two operands: without one, prefix notation is hardsim's own notation.
+    """
+    lines = [line for line in _BESIDE.sub("", text).splitlines() if line.strip()][:_MEMBERS]
+    for parts in (lines, [" ".join(lines)]):
+        tokens = [_TOKEN.findall(line) for line in parts]
+        found = [_converted(one) for one in tokens]
+        if found and None not in found and any(token in _BINARY for one in tokens for token in one):
+            return found[0]
+    return None
+
+
+def _converted(tokens: Sequence[str]) -> str | None:
+    """A formula in prefix notation with its operators between their operands; None if it is not one formula."""
+    stack: list[str] = []
+    for token in reversed(tokens):
+        operands = 2 if token in _BINARY else 1 if token in _UNARY else 0
+        if len(stack) < operands or not (operands or _ATOM.fullmatch(token)):
+            return None
+        parts = [stack.pop() for _ in range(operands)]
+        if operands == 2:
+            made = f"({parts[0]} {_BINARY[token]} {parts[1]})"
+        else:
+            made = f"{token} {parts[0]}" if operands else _CONSTANTS.get(token, token)
+        stack.append(made if len(made) <= 2 * _LONGEST else "...")
+    if len(stack) != 1:
+        return None
+    return stack[0].removeprefix("(").removesuffix(")") if tokens[0] in _BINARY else stack[0]
