@@ -12,6 +12,7 @@ from hardsim.lang import vocabulary
 from hardsim.lang.crasp.parse import SPELLINGS as CRASP
 from hardsim.lang.crasp.parse import CraspLayout
 from hardsim.lang.files import FormulaLayout, ProgramLayout
+from hardsim.lang.regex.notation import CHOICES
 from hardsim.lang.regex.parse import RegexLayout
 from hardsim.lang.vocabulary import FORMULAS, PAIRED, PROGRAMS, SINGLE, WORD, YIELDING, Spellings
 
@@ -44,7 +45,7 @@ SCOPES: Mapping[str, str] = {
     "WORD": NAME,
 }
 """The scope of each terminal: one that is added to the vocabulary needs a row."""
-SPEC_KEYS = ("alphabet", "source", "network", "tokens", "input", "at", "decide", "program")
+SPEC_KEYS = ("alphabet", "source", "network", "tokens", "input", "at", "decide", "program", *CHOICES)
 """Of `.spec` files; those whose values are formulas, terms or regular expressions are SPEC_FORMULAS."""
 SPEC_FORMULAS = ("assume", "next")
 SPEC_NAMED = ("output", "value")

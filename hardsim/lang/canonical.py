@@ -110,7 +110,7 @@ def _crasp_spaced(first: Spelt, second: Spelt, inside: str, blank: bool) -> bool
 
 def _regex_spelling(token: Lexeme, written: str) -> str:
     """A token of a regular expression. A quoted symbol that is no word, or is the key of a header line, keeps its
-    quotes, and one that would begin a comment has them."""
+    quotes, and one that would begin a comment has them. `{1,}` stays as it is: what `+` is depends on what follows."""
     match token.kind:
         case "SYMBOL" if WORD.fullmatch(token.value) and token.value not in RegexLayout.keys:
             return token.value
@@ -121,7 +121,7 @@ def _regex_spelling(token: Lexeme, written: str) -> str:
         case "REPEAT":
             least, most = token.value.split(",")
             bounds = f"{{{least}}}" if least == most else f"{{{token.value}}}"
-            return {"0,": "*", "1,": "+", "0,1": "?"}.get(token.value, bounds)
+            return "+" if written == "+" else {"0,": "*", "0,1": "?"}.get(token.value, bounds)
     return token.value
 
 

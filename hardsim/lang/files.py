@@ -17,6 +17,11 @@ REPEATED = frozenset({"accept", "reject", "map", "one-of", "at-most-one"})
 """Keys of which a file may have several lines."""
 _FOREIGN_COMMENT = re.compile(r"#(?!\s*[LR]?\s*\[|\w+\s*[-+*<>=!])|[%;]|/\*|\(\*")
 """How comments begin elsewhere, where no formula and no statement begins; a count does with `#[`."""
+REGEX_KEYS = {
+    key: f"{key}: belongs to regular expressions (.re files) and specifications (.spec files)"
+    for key in ("plus", "dot")
+}
+"""Hints for header keys that say how signs of regular expressions are read."""
 HEADER = re.compile(r"(?P<key>[^\W\d][\w-]*)[^\S\n]*:(?P<value>[^\n]*)")
 _DEFINITION = re.compile(r"(?P<key>let|pred)(?=\s|$)")
 _LET = re.compile(r"let\s*(?P<name>[^\s=]*)\s*(?P<equals>=(?!=))?")
@@ -147,7 +152,10 @@ class FormulaLayout(Layout):
     repeated keys and malformed definitions."""
 
     keys = HEADER_KEYS
-    hints: ClassVar = {key: f"{key}: belongs to programs (.srasp files)" for key in ("map", "pad", "output", "rel")}
+    hints: ClassVar = {
+        **{key: f"{key}: belongs to programs (.srasp files)" for key in ("map", "pad", "output", "rel")},
+        **REGEX_KEYS,
+    }
     definitions: list[FileLine] = field(default_factory=list)
     formula: Span | None = None
 
@@ -230,6 +238,7 @@ class ProgramLayout(Layout):
         "at": "at: belongs to formulas (.ltl files): a program accepts if its output is true at the last position",
         "dialect": "dialect: belongs to formulas (.ltl files), which have a next operator",
         "rel": "a relation is written rel NAME = { 'a' 'b', 'c' 'd' }",
+        **REGEX_KEYS,
     }
     declarations: list[Span] = field(default_factory=list)
     relations: list[FileLine] = field(default_factory=list)

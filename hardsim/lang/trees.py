@@ -59,10 +59,15 @@ def levels(root: Raw) -> Iterator[tuple[Raw, int]]:
         stack.extend((arg, above + (node.kind != "mod")) for arg in reversed(node.args))
 
 
+def mixed(node: Raw, outer: str, inner: str) -> Raw | None:
+    """The first operand of an operator that is made by another one, of the same kind, and has no brackets."""
+    inside = (arg for arg in node.args if (node.text, arg.kind, arg.text) == (outer, node.kind, inner))
+    return next((arg for arg in inside if arg.whole.start == arg.args[0].whole.start), None)
+
+
 def mixes_arrows(node: Raw) -> bool:
     """Whether a node is an equivalence between implications that have no brackets of their own."""
-    arrows = (arg for arg in node.args if (node.kind, node.text, arg.kind, arg.text) == ("arrow", "<->", "arrow", "->"))
-    return any(arg.whole.start == arg.args[0].whole.start for arg in arrows)
+    return node.kind == "arrow" and mixed(node, "<->", "->") is not None
 
 
 class _MisreadError(Exception):

@@ -111,6 +111,34 @@ def test_a_mistake_has_a_caret(hardsim: Cli, tmp_path: Path) -> None:
     hardsim("words", wrong).refused(f"{wrong}:2:5: error: two repetitions in a row", "  (ab**)\n      ^\n", "( ... *)*")
 
 
+@pytest.mark.parametrize("command", ["words", "show", ("eval", "ab"), ("equiv", "ab_plus"), "fmt"])
+@pytest.mark.parametrize("expression", ["(a+b)*", "a+ b", "(a|b)+a", "ba + ab", "a.b"])
+def test_a_sign_that_tools_read_in_two_ways_is_refused(
+    hardsim: Cli, tmp_path: Path, expression: str, command: str | tuple[str, ...]
+) -> None:
+    path = written(tmp_path / "two.re", f"alphabet: a b\n{expression}\n")
+    name, *others = [command] if isinstance(command, str) else command
+    operands = [others[0], path] if name == "equiv" else [path, *others]
+    choice = "dot: any or dot: concatenation" if "." in expression else "plus: union or plus: repeat"
+    outcome = hardsim(name, *operands).exits(2)
+    outcome.says(f"{path}:2:", "in programming", f"or choose in the header: {choice}")
+    assert outcome.out == ""
+    with pytest.raises(InputError, match=choice):
+        package.load(path)
+
+
+def test_the_header_chooses(hardsim: Cli, tmp_path: Path) -> None:
+    for header, words in (("plus: union", ["a", "aa", "ba"]), ("plus: repeat", ["a", "aba"])):
+        path = written(tmp_path / "chosen.re", f"alphabet: a b\n{header}\n(a+b)*a\n")
+        # Of 14 words to length 3 the union has all 7 that end in a.
+        found = ["".join(word) for word in package.load(path).words(max_n=3).accepted]
+        wanted = words if header.endswith("repeat") else [*words, "aaa", "aba", "baa", "bba"]
+        assert found == wanted
+        assert hardsim("words", path, "--max-n", "3").clean().out.split() == wanted
+        hardsim("fmt", path, "--write").exits(0)
+        assert [*package.load(path).words(max_n=3).accepted] == [tuple(word) for word in wanted]
+
+
 def test_it_is_opened_in_python(turns: Path) -> None:
     found = package.load(turns)
     assert (found.kind, found.title, found.alphabet, found.network) == ("re", "turns", ("a", "b"), None)
@@ -354,7 +382,7 @@ def test_an_expression_over_sets(hardsim: Cli, tmp_path: Path) -> None:
     hardsim("words", big, "--max-n", "3").refused("to length 3, and at most 100,000 are listed", "smaller --max-n.")
     hardsim("eval", big, "{}{p3,p1}{p1,p3}").clean("accept")
     hardsim("equiv", big, big).exits(0, "PROVED")
-    bare = written(tmp_path / "bare.re", "{p}+{p,q}\n")
+    bare = written(tmp_path / "bare.re", "({p}+){p,q}\n")
     assert hardsim("words", bare, "--max-n", "3", "--props", "auto").clean().out.split() == ["{p}{p,q}", "{p}{p}{p,q}"]
     hardsim("words", bare).refused("missing alphabet")
 

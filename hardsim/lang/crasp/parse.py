@@ -18,7 +18,7 @@ from hardsim.lang import ast
 from hardsim.lang.arith import WORD_OPERATORS
 from hardsim.lang.ast import FormulaFile, UserPredicate
 from hardsim.lang.deep import Walk, each
-from hardsim.lang.files import HEADER, FileLine, Layout
+from hardsim.lang.files import HEADER, REGEX_KEYS, FileLine, Layout
 from hardsim.lang.frontend import LINE_LEVELS, declared_alphabet, examples_of, source_of, tree_of_tokens
 from hardsim.lang.lexer import Lexeme, Scanner
 from hardsim.lang.parse import (
@@ -172,7 +172,7 @@ class CraspLayout(Layout):
     names, a name that is defined twice, and an import of what is not known."""
 
     keys = ("alphabet", "source", "accept", "reject")
-    hints: ClassVar = {"at": "a C-RASP program is read at the last position"}
+    hints: ClassVar = {"at": "a C-RASP program is read at the last position", **REGEX_KEYS}
     lines: list[FileLine] = field(default_factory=list)
     predicates: dict[str, UserPredicate] = field(default_factory=dict)
     places: dict[str, Span] = field(default_factory=dict)

@@ -1,7 +1,8 @@
 """Reading `.re` files: header lines and one expression.
 
 Loosest first: `|`, `&`, symbols side by side, then what repeats or complements one symbol, set or bracket. Where tools
-disagree brackets are required: `!a*` and `!ab`, and two repetitions in a row (which elsewhere may be a lazy one).
+disagree brackets are required: `!a*` and `!ab`, and two repetitions in a row (which elsewhere may be a lazy one). What
+`+` and `.` are between two operands is decided in `notation.py`.
 
 Where symbols are sets of propositions, `{p}` is exactly that set, and braces are a repetition only if they stand after
 an operand and have numbers in them.
@@ -21,7 +22,8 @@ from hardsim.lang.frontend import declared_alphabet, examples_of, source_of, tre
 from hardsim.lang.lexer import Cited, Lexeme, Scanner
 from hardsim.lang.regex.automaton import Automaton
 from hardsim.lang.regex.construct import MOST, automaton_of
-from hardsim.lang.trees import Raw, levels
+from hardsim.lang.regex.notation import CHOICES, ENDS_OPERAND, Notation, notation_of, resolved
+from hardsim.lang.trees import Raw, levels, mixed
 from hardsim.lang.valuations import MENTIONED, Alphabet, Valuations, is_sets, listed, propositions_of
 from hardsim.lang.vocabulary import brief, quoted, spelled, symbol_hint
 from hardsim.lang.words import check_propositions, has_long_symbols, read_set, segmented, written_word
@@ -35,21 +37,32 @@ _COUNTED = re.compile(r"[\s0-9,]*")
 _EMPTY = re.compile(r"\(\s*\)")
 _SET = re.compile(r"\[\s*(\^?)")
 _BOUNDS = re.compile(r"\{\s*([0-9]*)\s*(,?)\s*([0-9]*)\s*\}")
-_ENDS_OPERAND = frozenset({"SYMBOL", "ANY", "EMPTY", "RPAR", "RSQB"})
 _OPERAND = "a symbol, ., a set such as [ab], ! or an opening bracket"
 _AFTER = "a symbol, a repetition, |, & or the end"
 _FORM = "{m}, {m,} or {m,n}"
-_REPEATS = {"*": "0,", "+": "1,", "?": "0,1"}
+_REPEATS = {"*": "0,", "?": "0,1"}
+_EMPTY_WORD, _EMPTY_LANGUAGE = "the empty word is written ()", "the empty language is written !(.*)"
+_NAMED = re.compile(r"[@\\]?(?:(?P<word>eps(?:ilon)?|varepsilon|lambda|Lambda)|empty_?set|varnothing)\b")
+"""How the empty word and the empty language are spelled out elsewhere."""
+_NOTHING = {
+    **dict.fromkeys((*"εϵɛλΛ", "eps", "epsilon", "lambda"), _EMPTY_WORD),
+    **dict.fromkeys(("∅", "empty"), _EMPTY_LANGUAGE),
+}
+"""Symbols that are not symbols elsewhere."""
+_BRACKETS = frozenset({"LPAR", "RPAR", "RSQB", "SET", "EMPTY"})
 _LOOK_ALIKES = {
-    **dict.fromkeys("ε€λ", "the empty word is written ()"),
+    **_NOTHING,
+    **dict.fromkeys("€@1", _EMPTY_WORD),
+    **dict.fromkeys("#0", f"{_EMPTY_LANGUAGE}, and {_EMPTY_WORD}"),
     **dict.fromkeys("~¬", "the complement is written !( ... )"),
-    **dict.fromkeys("∪∨", "either of two is written |"),
+    **dict.fromkeys("∪∨U", "either of two is written |"),
     **dict.fromkeys("∩∧", "the intersection is written &"),
-    **dict.fromkeys("·⋅", "what follows each other stands side by side"),
-    **dict.fromkeys("^$", "an expression is about whole words: leave out ^ and $; around it .* stands for anything"),
-    "∅": "the empty language is written !(.*)",
+    **dict.fromkeys("·⋅∘;", "what follows each other stands side by side"),
+    "-": "what is in one and not in the other is written e & !(f)",
+    "^": "a power such as a^3 is written a{3}; an expression is about whole words: leave out ^ and $",
+    "$": "an expression is about whole words: leave out ^ and $; the empty word is written ()",
     "Σ": "any symbol is written .",
-    "\\": "there are no escapes: symbols that are signs here are quoted, as in '('",
+    "\\": f"there are no escapes: symbols that are signs here are quoted, as in '('; {_EMPTY_WORD}",
     "/": "the expression stands alone, without slashes around it",
     '"': "symbols are quoted as in 'a'",
     ",": "symbols are separated by blanks alone",
@@ -91,7 +104,7 @@ class RegexLayout(Layout):
     """The parts of a `.re` file; `expression` is None if missing. Raises SourceError for lines out of order and unknown
     or repeated keys."""
 
-    keys = ("alphabet", "props", "one-of", "at-most-one", "accept", "reject", "source")
+    keys = ("alphabet", "props", "one-of", "at-most-one", "accept", "reject", "source", *CHOICES)
     hints: ClassVar = {
         "at": "at: belongs to formulas (.ltl files): an expression is about whole words",
         **{key: f"{key}: belongs to programs (.srasp files)" for key in ("map", "pad", "output", "rel")},
@@ -148,7 +161,7 @@ def read_regex(
     examples = examples_of(layout, alphabet)
     if layout.expression is None:
         raise layout.error(layout.end, "missing expression", "an expression after the header, such as (ab)*")
-    tokens = regex_tokens(layout, layout.expression, alphabet)
+    tokens = regex_tokens(layout, layout.expression, alphabet, notation_of(layout))
     return RegexText(layout, alphabet, examples, tuple(tokens), read_expression(layout, tokens, layout.expression))
 
 
@@ -169,10 +182,7 @@ def parse_regex(
             listed, does = ("accept", "does not match") if example.accept else ("reject", "matches")
             told = f"the expression {does} '{written_word(example.word, alphabet)}', which is listed under '{listed}:'"
             raise layout.error(example.span, told, hint="correct the expression or the example")
-    notes = [
-        f"{sign} is {what}; the symbol is written {quoted(sign)}"
-        for sign, what in _mistakable(layout, read.tokens, alphabet).items()
-    ]
+    notes = _mistakable(layout, read.tokens, alphabet)
     notes += ["it matches no word (words are non-empty)"] * automaton.empty
     return RegexFile(alphabet, read.expression, automaton, layout, read.examples, tuple(notes))
 
@@ -192,12 +202,30 @@ def _mentioned(source: Source, region: Span) -> Valuations:
         raise SourceError(source, region, error.message, "", error.hint) from None
 
 
-def _mistakable(text: Cited, tokens: Sequence[Lexeme], alphabet: Alphabet) -> dict[str, str]:
-    """The symbols whose spelling stands for an operator in the expression, and what that is."""
+def _mistakable(text: Cited, tokens: Sequence[Lexeme], alphabet: Alphabet) -> list[str]:
+    """Notes on what is written as a symbol of the alphabet, or as some other notation has it, and is read otherwise."""
     signs = [token for token in tokens if token.kind in ("ANY", "OR", "AND", "NOT", "REPEAT")]
     used = {text.written(token.span): token.kind for token in signs}
     kinds = {"REPEAT": "a repetition after what it repeats"} if is_sets(alphabet) else {}
-    return {sign: kinds.get(kind, "an operator") for sign, kind in used.items() if sign in alphabet}
+    found = {sign: kinds.get(kind, "an operator") for sign, kind in used.items() if sign in alphabet}
+    named = {token.value for token in tokens if token.kind == "SYMBOL"}
+    brackets = "".join(text.written(token.span) for token in tokens if token.kind in _BRACKETS)
+    found |= {sign: "a bracket" for sign in dict.fromkeys(brackets) if sign in alphabet and sign not in named}
+    notes = [f"{sign} is {what}; the symbol is written {quoted(sign)}" for sign, what in found.items()]
+    if not is_sets(alphabet):
+        sets = {sign: numbers for sign in used if (numbers := _as_set(sign)) and set(numbers) <= {*alphabet}}
+        notes += [
+            f"{sign} repeats what stands before it; the set is written [{' '.join(numbers)}]"
+            for sign, numbers in sets.items()
+        ]
+    bare = dict.fromkeys(text.written(token.span) for token in tokens if token.kind == "SYMBOL")
+    notes += [f"{sign} is a symbol of the alphabet here; {hint}" for sign in bare if (hint := _NOTHING.get(sign))]
+    return notes
+
+
+def _as_set(braces: str) -> list[str]:
+    """The numbers in braces that a paper may mean as a set of symbols, as in {0,1}; none of {2,}."""
+    return re.findall("[0-9]+", braces) if re.fullmatch(r"\{\s*[0-9]+\s*(,\s*[0-9]+\s*)?\}", braces) else []
 
 
 # ---- tokens ----
@@ -211,6 +239,7 @@ class _RegexScanner(Scanner):
         **spelled("OR", "|"),
         **spelled("AND", "&"),
         **spelled("NOT", "!"),
+        **spelled("PLUS", "+"),
         **spelled("ANY", "."),
         **spelled("LPAR", "("),
         **spelled("RPAR", ")"),
@@ -218,9 +247,9 @@ class _RegexScanner(Scanner):
     }
     look_alikes: ClassVar = _LOOK_ALIKES
 
-    def __init__(self, source: Source, region: Span, symbols: Alphabet) -> None:
+    def __init__(self, source: Source, region: Span, symbols: Alphabet, notation: Notation) -> None:
         super().__init__(source, region, symbols)
-        self.alphabet, self.sets = symbols, is_sets(symbols)
+        self.alphabet, self.sets, self.notation = symbols, is_sets(symbols), notation
 
     def special(self) -> bool:
         char = self.text[self.at]
@@ -256,7 +285,8 @@ class _RegexScanner(Scanner):
 
     def _repeats(self) -> bool:
         """Whether braces here are a repetition, where symbols are sets."""
-        after = bool(self.tokens) and (self.tokens[-1].kind in _ENDS_OPERAND or self.tokens[-1].kind == "REPEAT")
+        before = self.tokens[-1].kind if self.tokens else ""
+        after = before in ENDS_OPERAND | {"REPEAT"} or (before == "PLUS" and self.notation.plus == "repeat")
         bounds = self.match(_BOUNDS)
         return after and bounds is not None and bool(bounds[1] or bounds[3]) and not in_set(self.tokens)
 
@@ -284,6 +314,8 @@ class _RegexScanner(Scanner):
         """Message, expectation and hint for what is no symbol."""
         parts = segmented(found, self.symbols) if len(found) > 1 and not self.sets else []
         hint = f"separate symbols by blanks: {' '.join(parts)}" if parts else _LOOK_ALIKES.get(found[0], "")
+        if named := self.match(_NAMED):
+            hint = _EMPTY_WORD if named["word"] else _EMPTY_LANGUAGE
         expected = f"symbols of the alphabet: {listed(self.alphabet, 20)}"
         if self.sets and not hint:
             alone = f"{{{found}}} is the set of {found} alone; " if found in propositions_of(self.alphabet) else ""
@@ -294,9 +326,9 @@ class _RegexScanner(Scanner):
         blank = self.tokens and self.tokens[-1].span.end < self.at
         if sign == "?" and self.tokens and self.tokens[-1].kind == "LPAR":
             raise self.wrong(self.at + 1, "? repeats nothing", _OPERAND, "a group is plain brackets, without ?")
-        if sign == "+" and blank:
-            hint = "either of two is written |; a repetition stands right after what it repeats"
-            raise self.wrong(self.at + 1, "a blank before +", _AFTER, symbol_hint(sign, self.symbols) or hint)
+        if sign == "?" and blank:
+            hint = "any symbol, which is ? in xfst, is written .; a repetition stands right after what it repeats"
+            raise self.wrong(self.at + 1, "a blank before ?", _AFTER, symbol_hint(sign, self.symbols) or hint)
         self.add("REPEAT", _REPEATS[sign], self.at + 1)
 
     def _bounds(self) -> None:
@@ -319,9 +351,10 @@ class _RegexScanner(Scanner):
         self.add("REPEAT", f"{least},{'' if most is None else most}", bounds.end())
 
 
-def regex_tokens(text: Cited, region: Span, symbols: Alphabet) -> list[Lexeme]:
-    """The tokens of an expression. Raises SourceError for what is neither a symbol of the alphabet nor a sign."""
-    return _RegexScanner(text.source, region, symbols).run()
+def regex_tokens(text: Cited, region: Span, symbols: Alphabet, notation: Notation) -> list[Lexeme]:
+    """The tokens of an expression. Raises SourceError for what is neither a symbol of the alphabet nor a sign, and for
+    a sign that the notation does not decide."""
+    return resolved(text, _RegexScanner(text.source, region, symbols, notation).run(), notation, symbols)
 
 
 # ---- the tree ----
@@ -331,6 +364,9 @@ def read_expression(text: Cited, tokens: Sequence[Lexeme], region: Span) -> Raw:
     """The tree of an expression. Raises SourceError for what does not fit, and where brackets are required."""
     tree = tree_of_tokens("re.lark", text, tokens, lambda index: _misfit(text, tokens, index, region))
     for node, _ in levels(tree):
+        if both := mixed(node, "|", "&"):
+            hint = "write (e & f) | g or e & (f | g)"
+            raise text.error(both.at, "& beside | needs brackets: tools disagree on which binds tighter", "", hint)
         for one in node.args[:-1] if node.kind == "sequence" else ():
             if one.kind == "not" and one.whole.start == one.at.start and one.args[0].whole == one.args[0].at:
                 inner = text.written(one.args[0].whole)
@@ -346,9 +382,7 @@ def _misfit(text: Cited, tokens: Sequence[Lexeme], index: int, region: Span) -> 
         end = before.span.end if before else region.start
         place, written = Span(end, end + 1), ""
         message = f"an operand is missing after {text.written(before.span)}" if before else "an operand is missing"
-        return text.error(
-            place, message, _OPERAND, "the empty word is written ()" if before and before.kind != "NOT" else ""
-        )
+        return text.error(place, message, _OPERAND, _EMPTY_WORD if before else "")
     token = tokens[index]
     place, written = token.span, text.written(token.span)
     if in_set(tokens[:index]):
@@ -359,8 +393,8 @@ def _misfit(text: Cited, tokens: Sequence[Lexeme], index: int, region: Span) -> 
     if token.kind == "REPEAT":
         return _misplaced_repeat(text, tokens, index)
     what = f"after {text.written(before.span)}" if before else "at the beginning"
-    ends = before is not None and (before.kind in _ENDS_OPERAND or before.kind == "REPEAT")
-    hint = "the empty word is written ()" if token.kind in ("OR", "AND", "RPAR") else ""
+    ends = before is not None and (before.kind in ENDS_OPERAND or before.kind == "REPEAT")
+    hint = _EMPTY_WORD if token.kind in ("OR", "AND", "RPAR") else ""
     if before is not None and (before.kind, token.kind) == ("NOT", "NOT"):
         hint = "write !(!( ... ))"
     if before is not None and before.kind == token.kind and token.kind in ("OR", "AND"):
@@ -382,7 +416,7 @@ def _misplaced_repeat(text: Cited, tokens: Sequence[Lexeme], index: int) -> Sour
     if before.kind == "REPEAT":
         hint = f"write ( ... {text.written(before.span)}){written}; there are no lazy or possessive repetitions"
         return text.error(place, "two repetitions in a row need brackets", _AFTER, hint)
-    if before.kind in _ENDS_OPERAND:
+    if before.kind in ENDS_OPERAND:
         hint = f"write !( ... {written}) or (! ...){written}"
         return text.error(place, f"! beside {written} needs brackets", _AFTER, hint)
     return text.error(place, f"{written} repeats nothing", _OPERAND)

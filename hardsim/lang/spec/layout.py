@@ -12,6 +12,7 @@ from typing import ClassVar
 from hardsim.errors import SourceError, Span, did_you_mean
 from hardsim.lang.files import HEADER, FileLine, Layout
 from hardsim.lang.frontend import source_of
+from hardsim.lang.regex.notation import CHOICES, notation_of
 from hardsim.lang.vocabulary import brief
 
 OUTPUT, VALUE = "output", "value"
@@ -41,7 +42,7 @@ class SpecLayout(Layout):
 
     keys = (
         "network", "alphabet", "tokens", "input", "at", "decide", "assume", "output NAME", "value NAME", "program",
-        "next", "source",
+        "next", "source", *CHOICES,
     )  # fmt: skip
     hints: ClassVar = _ELSEWHERE
     outputs: list[FileLine] = field(default_factory=list)
@@ -130,4 +131,9 @@ def read_spec(text: str | bytes, name: str) -> SpecLayout:
     elif not layout.outputs and not layout.values and layout.header("program") is None:
         expected = f"{FORM[OUTPUT]}, {FORM[VALUE]}, program: FILE.srasp or next: /EXPRESSION/"
         raise layout.error(layout.end, "nothing says what the outputs should be", expected)
+    notation_of(layout)
+    stray = next(filter(None, map(layout.header, CHOICES)), None)
+    if stray is not None and whole is None and not layout.value("assume").startswith("/"):
+        told = f"{stray.name}: is about regular expressions, and there is none here"
+        raise layout.error(stray.at, told, "next: /EXPRESSION/ or assume: /EXPRESSION/", "remove the line")
     return layout

@@ -11,6 +11,7 @@ from hardsim.lang.files import FileLine
 from hardsim.lang.parse import Scope, formula_in, scope_over, term_in
 from hardsim.lang.regex.automaton import Automaton
 from hardsim.lang.regex.construct import automaton_of
+from hardsim.lang.regex.notation import notation_of
 from hardsim.lang.regex.parse import read_expression, regex_tokens
 from hardsim.lang.spec.domain import extensions_of, first_in, prefixes_of
 from hardsim.lang.spec.layout import FORM, OUTPUT, VALUE, SpecLayout
@@ -92,7 +93,7 @@ class Question:
         return region
 
     def _automaton(self, region: Span) -> Automaton:
-        tokens = regex_tokens(self.layout, region, self.alphabet)
+        tokens = regex_tokens(self.layout, region, self.alphabet, notation_of(self.layout))
         return automaton_of(self.layout, read_expression(self.layout, tokens, region), self.alphabet)
 
     # ---- lines ----

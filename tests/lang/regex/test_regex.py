@@ -71,7 +71,7 @@ def test_intersection_and_complement_are_those_of_sets(one: str, other: str) -> 
     assert accepted(automaton(f"({one}) & ({other})")) == left & right
     assert accepted(automaton(f"!({one})")) == set(WORDS) - left
     assert accepted(automaton(f"!({one}) & !({other})")) == set(WORDS) - left - right
-    assert accepted(automaton(f"({one}) & ! ({other}) | c")) == left - right | {"c"}
+    assert accepted(automaton(f"(({one}) & ! ({other})) | c")) == left - right | {"c"}
 
 
 @given(patterns, patterns)
@@ -152,7 +152,7 @@ def test_a_rare_branch_is_sampled() -> None:
 
 def test_symbols_that_nobody_tells_apart_are_one_letter() -> None:
     alphabet = " ".join(f"s{k}" for k in range(5000))
-    made = automaton("s7 . [^ s8 s9 ]", alphabet)
+    made = automaton("s7 (.) [^ s8 s9 ]", alphabet)
     assert len(made.moves[0]) == 4
     assert made.count(3) == 5000 * 4998
     assert next(made.words(3)) == ("s7", "s0", "s0")
@@ -213,6 +213,15 @@ def test_notes() -> None:
     assert read("a & b").notes == ("it matches no word (words are non-empty)",)
     assert read("()").notes == ("it matches no word (words are non-empty)",)
     assert read("'.' a", ". a").notes == ()
+    assert read("(()|a)*", "( ) a").notes == (
+        "( is a bracket; the symbol is written '('",
+        ") is a bracket; the symbol is written ')'",
+    )
+    assert read("('(' ')'|a)*", "( ) a").notes == ()
+    assert read("1{0,1}", "0 1").notes == ("{0,1} repeats what stands before it; the set is written [0 1]",)
+    assert read("1{2}1{0,}", "0 1").notes == ()
+    assert read("aε", "a ε").notes == ("ε is a symbol of the alphabet here; the empty word is written ()",)
+    assert read("a'ε'", "a ε").notes == ()
 
 
 # ---- what is refused ----
@@ -249,7 +258,20 @@ def test_notes() -> None:
         ("[^]", "3", "a set without symbols", "any symbol is written ."),
         ("[a-c]", "3", "there are no ranges of symbols", "list all of its symbols"),
         ("[a*]", "3", "* in a set", "the symbol is written '*'"),
-        ("a +b", "3", "a blank before +", "either of two is written |"),
+        ("a + | b", "3", "a blank before +", "either of two is written |"),
+        ("a ?b", "3", "a blank before ?", "any symbol, which is ? in xfst, is written ."),
+        ("a & b | c", "3", "& beside | needs brackets", "write (e & f) | g or e & (f | g)"),
+        ("a | b & c", "7", "& beside | needs brackets", "write (e & f) | g or e & (f | g)"),
+        ("(a | !)", "7", ") cannot stand after !", "the empty word is written ()"),
+        ("a^3", "2", "'^' is not a symbol of the alphabet", "a power such as a^3 is written a{3}"),
+        ("a - b", "3", "'-' is not a symbol of the alphabet", "e & !(f)"),
+        ("a·b", "2", "is not a symbol of the alphabet", "stands side by side"),
+        ("(a|eps)b", "4", "'e' is not a symbol of the alphabet", "the empty word is written ()"),
+        ("@empty_set", "1", "'@' is not a symbol of the alphabet", "the empty language is written !(.*)"),
+        ("(a|1)b", "4", "'1' is not a symbol of the alphabet", "the empty word is written ()"),
+        ("0|a", "1", "'0' is not a symbol of the alphabet", "the empty language is written !(.*)"),
+        ("∅", "1", "is not a symbol of the alphabet", "the empty language is written !(.*)"),
+        ("a\\e", "2", "is not a symbol of the alphabet", "the empty word is written ()"),
         ("d", "1", "'d' is not a symbol of the alphabet", "symbols of the alphabet: a b c"),
         ("'d'", "1", "'d' is not a symbol of the alphabet", "symbols of the alphabet: a b c"),
         ("a'b", "2", "this quote is never closed", "a closing quote"),

@@ -63,7 +63,7 @@ def test_all_lines_may_be_indented_alike_and_end_in_any_way() -> None:
             "x.spec:1:1: error: unknown header key 'networks'\n"
             "  networks: net\n  ^^^^^^^^\n"
             "  expected: network: alphabet: tokens: input: at: decide: assume: output NAME: value NAME: program: next: "
-            "source:\n  did you mean network:?",
+            "source: plus: dot:\n  did you mean network:?",
         ),
         (
             "at = each\noutput x: a\n",
@@ -121,6 +121,15 @@ def test_all_lines_may_be_indented_alike_and_end_in_any_way() -> None:
             "  expected: output NAME: FORMULA, value NAME: TERM, program: FILE.srasp or next: /EXPRESSION/",
         ),
         (
+            "plus: or\nnext: /a/\n",
+            "x.spec:1:7: error: plus: cannot be 'or'\n  plus: or\n        ^^\n  expected: union or repeat",
+        ),
+        (
+            "output x: a\nplus: union\nassume: a\n",
+            "x.spec:2:1: error: plus: is about regular expressions, and there is none here\n  plus: union\n  ^^^^\n"
+            "  expected: next: /EXPRESSION/ or assume: /EXPRESSION/\n  remove the line",
+        ),
+        (
             "output x: a\nvalue y: 1\n",
             "x.spec:2:7: error: a line value beside a line output: outputs are numbers, or they are not\n"
             "  value y: 1\n        ^\n  expected: lines of one of the two kinds",
@@ -155,5 +164,5 @@ def test_next_stands_alone(line: str) -> None:
 
 
 def test_a_layout_knows_its_keys() -> None:
-    known = "network alphabet tokens input at decide assume output value program next source"
+    known = "network alphabet tokens input at decide assume output value program next source plus dot"
     assert {key.partition(" ")[0] for key in SpecLayout.keys} == set(known.split())

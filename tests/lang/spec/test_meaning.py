@@ -227,6 +227,29 @@ def test_next_at_one_place(at: str, end: int | None, shortest: int) -> None:
     assert found.shortest == shortest
 
 
+@pytest.mark.parametrize("line", ["next: /{}/\n", "assume: /{}/\noutput a: a\n"])
+def test_a_plus_in_an_expression_means_what_the_header_says(line: str) -> None:
+    """In every line with an expression, as in a file of its own."""
+    domains = []
+    for spelled, header in (
+        ("a+b", ""),
+        ("a+b", "plus: union\n"),
+        ("a|b", ""),
+        ("a+b", "plus: repeat\n"),
+        ("(a+)b", ""),
+    ):
+        text, outputs = header + line.format(spelled), TOKENS if line.startswith("next") else ("a", "b")
+        if spelled == "a+b" and not header:
+            with pytest.raises(SourceError, match="this \\+ is union in formal-language papers") as caught:
+                demands(text, "each", outputs=outputs)
+            assert caught.value.hint.endswith("plus: union or plus: repeat")
+            continue
+        found = demands(text, "each", outputs=outputs).domain
+        assert found is not None
+        domains.append({word for word in words_up_to(4) if found.accepts(word)})
+    assert domains[0] == domains[1] != domains[2] == domains[3]
+
+
 EXPRESSIONS = st.recursive(
     st.sampled_from(["a", "b", "()"]),
     lambda inner: st.one_of(
