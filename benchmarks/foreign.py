@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from benchmarks.dense import CELLS
 from benchmarks.results import Figure, Results, Target
 from benchmarks.timing import WrongAnswerError
-from hardsim.network.dense import Activation, Mlp, NetworkHead, NetworkLayer, Norm, ScoreScale
+from hardsim.network.dense import Activation, Mlp, NetworkHead, NetworkLayer, Norm, RootScale
 from hardsim.network.dense import Network as ForeignNetwork
 from hardsim.network.numbers import Mask
 from hardsim.run.dense_float import DenseFloat
@@ -62,7 +62,7 @@ class Shape:
 
         def head(name: str) -> NetworkHead:
             made = [array(d, k), array(d, k), array(d, k), array(k, d), array(k), array(k), array(k)]
-            return NetworkHead(name, Mask.FUTURE, ScoreScale(Fraction(1), k), *made)
+            return NetworkHead(name, Mask.FUTURE, RootScale(Fraction(1), k), *made)
 
         def layer(number: int) -> NetworkLayer:
             mlp = Mlp(Activation.GELU_NEW, array(d, 4 * d), array(4 * d, d), array(4 * d), array(d))

@@ -16,7 +16,7 @@ from hardsim.checking.foreign import Foreign
 from hardsim.checking.open import of_network
 from hardsim.checking.result import Word
 from hardsim.checking.specification import read_specification
-from hardsim.network.dense import Activation, Mlp, Network, NetworkHead, NetworkLayer, Readout, ScoreScale, Token
+from hardsim.network.dense import Activation, Mlp, Network, NetworkHead, NetworkLayer, Readout, RootScale, Token
 from hardsim.network.numbers import Mask
 
 Floats = NDArray[np.float64]
@@ -147,7 +147,7 @@ def _head(
     """A head that adds to one coordinate what it finds in another."""
     values, outs = np.zeros((d, 1)), np.zeros((1, d))
     values[source, 0] = outs[0, target] = 1.0
-    return NetworkHead(name, Mask.FUTURE, ScoreScale(), queries, keys, values, outs, np.array(bias))
+    return NetworkHead(name, Mask.FUTURE, RootScale(), queries, keys, values, outs, np.array(bias))
 
 
 def _mean(name: str, d: int, source: int, target: int) -> NetworkHead:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hardsim.network.dense import Activation, Dense, Mlp, Network, NetworkHead, NetworkLayer, Norm, ScoreScale
+from hardsim.network.dense import Activation, Dense, Mlp, Network, NetworkHead, NetworkLayer, Norm, RootScale
 from hardsim.network.numbers import Mask
 
 SEEN = (Mask.FUTURE, Mask.NONE, Mask.PAST)
@@ -44,6 +44,8 @@ class Maker:
 
     def __init__(self, shape: Shape, seed: int) -> None:
         self.shape, self.rng = shape, np.random.default_rng(seed)
+        scales = RootScale(), RootScale(Fraction(shape.d), shape.d), RootScale(Fraction(3, 2)), RootScale(Fraction(4))
+        self.embedding_scale = scales[seed % 4]
 
     def array(self, *size: int, spread: float = 1.0) -> Dense:
         """Random weights."""
@@ -73,7 +75,7 @@ class Maker:
         w_q, w_k = self.array(d, k, spread=d**-0.5), self.array(d, k, spread=d**-0.5)
         w_v, w_o = self.array(d, v, spread=d**-0.5), self.array(v, d, spread=v**-0.5)
         biases = self.bias(k), self.bias(k), self.bias(v)
-        scale = ScoreScale(Fraction(self.shape.cold), k)
+        scale = RootScale(Fraction(self.shape.cold), k)
         return NetworkHead(name, self.shape.mask, scale, w_q, w_k, w_v, w_o, *biases)
 
     def layer(self, number: int) -> NetworkLayer:
@@ -100,6 +102,7 @@ class Maker:
             unembedding=self.array(shape.d, shape.outputs),
             unembedding_bias=self.bias(shape.outputs),
             outputs=tuple(f"o{place}" for place in range(shape.outputs)),
+            embedding_scale=self.embedding_scale,
         )
 
 

@@ -13,7 +13,7 @@ from safetensors.numpy import save_file
 
 from hardsim.api import Model
 from hardsim.checking.open import of_network
-from hardsim.network.dense import Network, NetworkHead, NetworkLayer, Readout, ScoreScale, Token
+from hardsim.network.dense import Network, NetworkHead, NetworkLayer, Readout, RootScale, Token
 from hardsim.network.numbers import Mask
 
 AT_THE_END = Readout()
@@ -34,7 +34,7 @@ def mean_of_a(
     embedding[0, 0] = 1.0
     zero, value = np.zeros((2, 1)), np.array([[1.0], [0.0]])
     mask = more.pop("mask", Mask.FUTURE)
-    head = NetworkHead("mean", mask, ScoreScale(), zero, zero, value, np.array([[0.0, 1.0]]))
+    head = NetworkHead("mean", mask, RootScale(), zero, zero, value, np.array([[0.0, 1.0]]))
     return Network(
         tokens=tokens,
         embedding=embedding,

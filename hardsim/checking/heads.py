@@ -408,9 +408,10 @@ class Alike:
         if (size + m) * max(self.network.dimension * width, (size + m) * width, size * m) > MOST_PRODUCTS:
             return None
         encoding = self.network.encoding(n)
-        parts = [self.network.embedding[self.used], np.zeros((m, self.network.dimension))]
-        parts[1] = parts[1] if encoding is None else encoding
-        if any(isinstance(value, Real) for value in parts[1].ravel().tolist()):
+        zeros = np.zeros((m, self.network.dimension))
+        used = replace(self.network, embedding=self.network.embedding[self.used]).scaled_embedding
+        parts = [used, zeros if encoding is None else encoding]
+        if any(isinstance(value, Real) for part in parts for value in part.ravel().tolist()):
             return None
         asked = [product(part, head.w_q) for part in parts]
         bias = np.zeros((1, width)) if head.b_q is None else head.b_q[None, :]

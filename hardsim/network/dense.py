@@ -2,7 +2,7 @@
 
 With d coordinates in the residual stream, m positions (those of all tokens that are read, from 0), x in R^(m x d):
 
-    x = W_E[tokens] + W_P[positions]
+    x = c W_E[tokens] + W_P[positions]
     pre-norm, layer by layer:   x += attention(norm_1(x)), then x += mlp(norm_2(x))
     post-norm:                  x = norm_1(x + attention(x)), then x = norm_2(x + mlp(x))
     attention(y) = b_O + sum over heads of softmax(scale (y W_Q + b_Q)(y W_K + b_K)^T) (y W_V + b_V) W_O
@@ -10,23 +10,26 @@ With d coordinates in the residual stream, m positions (those of all tokens that
     outputs = norm_f(x) W_U + b_U
 
 Everything is the real function that the stored numbers define: an array of float64 holds these very dyadic rationals
-(of narrower formats too, which float64 holds exactly), an array of objects holds Fractions. `scale` is a real number,
-a rational divided by the square root of an integer.
+(of narrower formats too, which float64 holds exactly), an array of objects holds Fractions. `scale`, and the embedding
+scale c, are real numbers: a rational divided by the square root of an integer.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
+from math import isqrt
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardsim.errors import InputError, OutOfRange
+from hardsim.lang.reals import RealNumber, apply
 from hardsim.network.columns import PositionFunction, real_value
 from hardsim.network.numbers import Mask
 
@@ -77,14 +80,45 @@ class Norm:
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreScale:
-    """The real number `factor / sqrt(root)`."""
+class RootScale:
+    """The real number `factor / sqrt(root)`: what attention scores, or embeddings, are multiplied by."""
 
     factor: Fraction = Fraction(1)
     root: int = 1
 
     def __str__(self) -> str:
+        if self.factor == self.root != 1:
+            return f"sqrt({self.root})"
         return str(self.factor) if self.root == 1 else f"{self.factor}/sqrt({self.root})"
+
+    @property
+    def rational(self) -> Fraction | None:
+        """The number, if it is rational."""
+        root = isqrt(self.root)
+        return self.factor / root if root * root == self.root else None
+
+    @property
+    def real(self) -> RealNumber:
+        """The number itself, a Real if it is irrational."""
+        return self.factor / apply("sqrt", self.root)
+
+
+_SCALE = re.compile(
+    r"(?P<factor>[0-9]{1,300}(?:[.][0-9]{1,300}|/0*[1-9][0-9]{0,300})?)(?:/sqrt\((?P<below>[1-9][0-9]{0,30})\))?"
+    r"|sqrt\((?P<above>[1-9][0-9]{0,30})\)",
+    re.ASCII,
+)
+
+
+def parse_scale(text: str) -> RootScale | None:
+    """Parse a positive number `p`, `p/q` or `p.q`, such a number `/sqrt(k)`, or `sqrt(k)`; return None for any other
+    text."""
+    found = _SCALE.fullmatch(text)
+    if found is None:
+        return None
+    root = int(found["above"] or found["below"] or 1)
+    scale = RootScale(Fraction(root if found["above"] else found["factor"]), root)
+    return scale if scale.factor > 0 else None
 
 
 @dataclass(frozen=True)
@@ -95,7 +129,7 @@ class NetworkHead:
     name: str
     mask: Mask
     """NONE, FUTURE (key <= query) or PAST (key >= query): every query sees its own position."""
-    scale: ScoreScale
+    scale: RootScale
     w_q: Dense
     w_k: Dense
     w_v: Dense
@@ -205,11 +239,22 @@ class Network:
     unembedding_bias: Dense | None
     outputs: tuple[Token, ...]
     readout: Readout = Readout()
+    embedding_scale: RootScale = RootScale()
+    """What rows of the embedding are multiplied by before positions are added; the unembedding is not scaled."""
 
     @property
     def dimension(self) -> int:
         """d, the width of the residual stream."""
         return int(self.embedding.shape[1])
+
+    @property
+    def scaled_embedding(self) -> Dense:
+        """What tokens add, (V, d): the embedding times its scale, of objects that may be Reals if that is not 1."""
+        if self.embedding_scale == RootScale():
+            return self.embedding
+        factor, found = self.embedding_scale.real, np.empty(self.embedding.shape, dtype=object)
+        found.ravel()[:] = [Fraction(value) * factor for value in self.embedding.ravel().tolist()]
+        return found
 
     @property
     def heads(self) -> tuple[NetworkHead, ...]:

@@ -23,7 +23,7 @@ from hardsim.network.dense import (
     NetworkLayer,
     Norm,
     Readout,
-    ScoreScale,
+    RootScale,
     Token,
 )
 from hardsim.network.numbers import Mask
@@ -118,7 +118,7 @@ def read_gpt2(stored: Stored) -> Network:
     for layer in range(sizes.layers):
         name = f"{start}h.{layer}."
         factor = Fraction(1, layer + 1) if by_layer else Fraction(1)
-        scale = ScoreScale(factor, sizes.key if scaled else 1)
+        scale = RootScale(factor, sizes.key if scaled else 1)
         heads, b_o = _attention(weights, f"{name}attn.", layer, sizes, scale)
         mlp = _mlp(weights, f"{name}mlp.", activation, sizes)
         layers.append(NetworkLayer(heads, mlp, b_o, norm(f"h.{layer}.ln_1"), norm(f"h.{layer}.ln_2")))
@@ -160,7 +160,7 @@ def _norms(settings: Settings, weights: Tensors, start: str, sizes: _Sizes) -> C
 
 
 def _attention(
-    weights: Tensors, name: str, layer: int, sizes: _Sizes, scale: ScoreScale
+    weights: Tensors, name: str, layer: int, sizes: _Sizes, scale: RootScale
 ) -> tuple[tuple[NetworkHead, ...], Dense]:
     """The heads of a layer, and the bias that is added once for all of them."""
     width, key = sizes.width, sizes.key

@@ -7,7 +7,6 @@ an array of rows, or `{"shape": [rows, columns], "entries": [[row, column, numbe
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -25,9 +24,10 @@ from hardsim.network.dense import (
     NetworkLayer,
     Norm,
     Readout,
-    ScoreScale,
+    RootScale,
     Token,
     entries,
+    parse_scale,
 )
 from hardsim.network.numbers import Mask, Rational
 from hardsim.network.reader import Reader, exact_number
@@ -41,15 +41,12 @@ LARGEST = 2**24
 LARGEST_SUM = 2 * LARGEST
 """Entries of all matrices together that are written by their entries: a short file could ask for any memory."""
 KEYS = (
-    "format", "schema_version", "title", "tokens", "embedding", "positions", "layers", "final_norm", "unembedding",
-    "unembedding_bias", "outputs", "alphabet", "input", "at", "decide",
+    "format", "schema_version", "title", "tokens", "embedding", "embedding_scale", "positions", "layers", "final_norm",
+    "unembedding", "unembedding_bias", "outputs", "alphabet", "input", "at", "decide",
 )  # fmt: skip
 MASKS = {mask.value: mask for mask in (Mask.NONE, Mask.FUTURE, Mask.PAST)}
 KINDS: dict[str, Literal["layer", "rms"]] = {"layer": "layer", "rms": "rms"}
 PLACES = {"before": False, "after": True}
-_SCALE = re.compile(
-    r"([0-9]{1,300}(?:[.][0-9]{1,300}|/0*[1-9][0-9]{0,300})?)(?:/sqrt\(([1-9][0-9]{0,30})\))?", re.ASCII
-)
 
 
 def read_network_json(document: Reader) -> Network:
@@ -90,6 +87,9 @@ def read_network_json(document: Reader) -> Network:
         unembedding_bias=_vector(document, "unembedding_bias", size),
         outputs=outputs,
         readout=readout,
+        embedding_scale=_scale(document.field("embedding_scale"), "what embeddings are multiplied by")
+        if document.has("embedding_scale")
+        else RootScale(),
     )
 
 
@@ -206,7 +206,7 @@ def _head(data: Reader, name: str, width: int) -> NetworkHead:
     return NetworkHead(
         name=data.field("name").text() if data.has("name") else name,
         mask=data.field("mask").choice(MASKS.__getitem__, ", ".join(MASKS)),
-        scale=_scale(data.field("scale")),
+        scale=_scale(data.field("scale"), "what scores are multiplied by"),
         w_q=w_q,
         w_k=_matrix(data.field("w_k"), width, k),
         w_v=w_v,
@@ -229,14 +229,14 @@ def _hold_names(document: Reader) -> None:
             seen.add(name)
 
 
-def _scale(data: Reader) -> ScoreScale:
+def _scale(data: Reader, what: str) -> RootScale:
     """A positive number, or one divided by the square root of an integer."""
-    if isinstance(data.value, str) and (found := _SCALE.fullmatch(data.value)) and Fraction(found[1]) > 0:
-        return ScoreScale(Fraction(found[1]), int(found[2] or 1))
+    if isinstance(data.value, str) and (found := parse_scale(data.value)):
+        return found
     number = exact_number(data.value)
     if number is None or number <= 0:
-        raise data.error('what scores are multiplied by, a positive number such as 1, "3/2" or "1/sqrt(8)"')
-    return ScoreScale(Fraction(number))
+        raise data.error(f'{what}, a positive number such as 1, "3/2", "sqrt(8)" or "1/sqrt(8)"')
+    return RootScale(Fraction(number))
 
 
 def _mlp(data: Reader, width: int) -> Mlp:
@@ -324,6 +324,7 @@ def network_json(network: Network) -> dict[str, Any]:
         "schema_version": SCHEMA_VERSION,
         "tokens": list(network.tokens),
         "embedding": _written(network.embedding),
+        "embedding_scale": None if network.embedding_scale == RootScale() else str(network.embedding_scale),
         "positions": _positions_json(network),
         "layers": list(map(_layer_json, network.layers)),
         "final_norm": _norm_json(network.final),

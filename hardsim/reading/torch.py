@@ -30,7 +30,7 @@ from hardsim.network.dense import (
     NetworkLayer,
     Norm,
     Readout,
-    ScoreScale,
+    RootScale,
     Token,
 )
 from hardsim.network.numbers import Mask
@@ -181,7 +181,7 @@ def _layer(weights: Tensors, encoder: _Encoder, number: int) -> NetworkLayer:
         parts = [slice(third * width + head * key, third * width + (head + 1) * key) for third in range(3)]
         w_q, w_k, w_v = (joint[part].T for part in parts)
         b_q, b_k, b_v = (None if joint_bias is None else joint_bias[part] for part in parts)
-        scale, out = ScoreScale(Fraction(1), key), w_o[:, head * key : (head + 1) * key].T
+        scale, out = RootScale(Fraction(1), key), w_o[:, head * key : (head + 1) * key].T
         heads.append(NetworkHead(f"L{number}H{head}", encoder.mask, scale, w_q, w_k, w_v, out, b_q, b_k, b_v))
     w_in = weights.take(f"{start}linear1.weight", None, width)
     hidden = len(w_in)

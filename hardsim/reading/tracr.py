@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from hardsim.errors import InputError
-from hardsim.network.dense import Activation, Dense, Mlp, Network, NetworkHead, NetworkLayer, Readout, ScoreScale, Token
+from hardsim.network.dense import Activation, Dense, Mlp, Network, NetworkHead, NetworkLayer, Readout, RootScale, Token
 from hardsim.network.numbers import Mask
 from hardsim.reading.readout import hold_tokens, plain_names, stored_name
 from hardsim.reading.tensors import Settings, Stored, Tensors
@@ -160,7 +160,7 @@ def _layer(weights: Tensors, config: Settings, number: int, width: int) -> Netwo
             for name, pair in (("q", queries), ("k", keys), ("v", values))
             for kind, array in zip("wb", pair, strict=True)
         }
-        scale = ScoreScale(Fraction(1), size)
+        scale = RootScale(Fraction(1), size)
         heads.append(NetworkHead(f"L{number}H{head}", mask, scale, w_o=linear[part], **cut))
     mlp = Mlp(
         config.choice("activation", ACTIVATIONS),

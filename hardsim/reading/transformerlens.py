@@ -25,7 +25,7 @@ from hardsim.network.dense import (
     NetworkLayer,
     Norm,
     Readout,
-    ScoreScale,
+    RootScale,
 )
 from hardsim.network.numbers import Mask
 from hardsim.reading.tensors import Settings, Stored, Tensors, shown
@@ -218,7 +218,7 @@ def _norm(weights: Tensors, name: str, kind: NormType, names: _Names, epsilon: F
     )
 
 
-def _scale(settings: Settings, names: _Names, sizes: _Sizes, layer: int) -> ScoreScale:
+def _scale(settings: Settings, names: _Names, sizes: _Sizes, layer: int) -> RootScale:
     """What scores are multiplied by: the setting is what they are divided by."""
     stored, used = settings.number("attn_scale", Fraction(-1)), settings.truth("use_attn_scale", True)
     inverse = settings.truth("scale_attn_by_inverse_layer_idx", False)
@@ -229,12 +229,12 @@ def _scale(settings: Settings, names: _Names, sizes: _Sizes, layer: int) -> Scor
         raise settings.error("attn_scale", "a positive number, or -1 for sqrt(d_head),")
     # The library writes the rounded sqrt(d_head) into its configuration where nothing else was asked for.
     if stored == -1 or float(stored) == sqrt(sizes.key) or (names.native and not used):
-        return ScoreScale(factor, sizes.key if used or names.native else 1)
-    return ScoreScale(factor / stored if used else factor)
+        return RootScale(factor, sizes.key if used or names.native else 1)
+    return RootScale(factor / stored if used else factor)
 
 
 def _attention(
-    weights: Tensors, names: _Names, layer: int, sizes: _Sizes, mask: Mask, scale: ScoreScale
+    weights: Tensors, names: _Names, layer: int, sizes: _Sizes, mask: Mask, scale: RootScale
 ) -> tuple[tuple[NetworkHead, ...], Dense]:
     """The heads of a layer, and the bias that is added once for all of them."""
     name, heads, width, key = f"{names.layer.format(layer)}attn.", sizes.heads, sizes.width, sizes.key

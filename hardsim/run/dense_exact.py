@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias
 
 from hardsim.errors import Undecided
 from hardsim.lang.reals import RealNumber
-from hardsim.network.dense import Activation, Dense, Mlp, Network, NetworkHead, NetworkLayer, Norm
+from hardsim.network.dense import Activation, Dense, Mlp, Network, NetworkHead, NetworkLayer, Norm, RootScale
 from hardsim.network.numbers import Mask
 from hardsim.run.arithmetic import Arithmetic
 from hardsim.run.ball import BallArithmetic
@@ -83,8 +83,11 @@ class DenseForward:
     # ---- parts ----
 
     def _embedded(self, n: int, tokens: Sequence[int]) -> list[Row]:
-        rows = self._exact(self.network.embedding)
-        x = [rows[token] for token in tokens]
+        x = self._exact(self.network.embedding[list(tokens)])
+        scale = self.network.embedding_scale
+        if scale != RootScale():
+            factor = self._scale(scale)
+            x = [[factor * value for value in row] for row in x]
         encoding = self.network.encoding(n)
         if encoding is None:
             return x
@@ -114,7 +117,7 @@ class DenseForward:
 
     def _logits(self, head: NetworkHead, y: list[Row], places: Sequence[int]) -> list[Row]:
         """By query at the places, with None where a key is not seen."""
-        scale = self._number(head.scale.factor) / self.arithmetic.sqrt(self._number(head.scale.root))
+        scale = self._scale(head.scale)
         queries = self._linear([y[place] for place in places], head.w_q, head.b_q)
         keys = self._linear(y, head.w_k, head.b_k)
         scores = self.arithmetic.product(
@@ -184,6 +187,9 @@ class DenseForward:
     def _exact(self, array: Dense) -> list[Row]:
         """The rows of an array of weights."""
         return [[self._number(value) for value in row] for row in array.tolist()]
+
+    def _scale(self, scale: RootScale) -> Any:
+        return self._number(scale.factor) / self.arithmetic.sqrt(self._number(scale.root))
 
     def _number(self, value: float | RealNumber) -> Any:
         return self.arithmetic.number(Fraction(value) if isinstance(value, float) else value)

@@ -87,7 +87,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from hardsim.lang.reals import Real
-from hardsim.network.dense import Activation, Dense, Mlp, Network, NetworkHead, NetworkLayer, Norm, ScoreScale, entries
+from hardsim.network.dense import Activation, Dense, Mlp, Network, NetworkHead, NetworkLayer, Norm, RootScale, entries
 from hardsim.network.numbers import Mask
 from hardsim.run.enclosure import (
     ETA,
@@ -152,6 +152,25 @@ def enclosed(array: Dense) -> tuple[Floats, Floats | None]:
     values = [value if isinstance(value, Real) else Fraction(value) for value in array.ravel().tolist()]
     mid, rad = (part.reshape(array.shape) for part in floats(values))
     return mid, rad if rad.any() else None
+
+
+def scaled(array: Dense, scale: RootScale) -> tuple[Floats, Floats | None]:
+    """Return an array times a scale: the nearest float64 array up to `scale_of`, and radii; None if it is exact.
+
+    With w the true entry, |w - mid| <= rad, and c the true factor, |c - near| <= off near, the product c w is at most
+    off near (|mid| + rad) + near rad from near mid, whose rounding adds at most u |near mid| + ETA.
+    """
+    mid, rad = enclosed(array)
+    if scale == RootScale():
+        return mid, rad
+    near, off = scale_of(scale)
+    with np.errstate(all="ignore"):
+        found = mid * near
+        radii = U * np.abs(found) + off * near * np.abs(mid)
+        if rad is not None:
+            radii += (1 + off) * near * rad
+        radii = radii * GROW + ETA
+    return found, radii
 
 
 def slack(x: Floats, rad: Floats) -> Floats:
@@ -440,7 +459,7 @@ def activate(activation: Activation, given: Vectors, size: Floats) -> Vectors:
     return Vectors(y, length, given.each)
 
 
-def scale_of(scale: ScoreScale) -> tuple[float, float]:
+def scale_of(scale: RootScale) -> tuple[float, float]:
     """The nearest float to the real number and a bound of its relative error: infinite where float64 has no such number
     at full precision."""
     root = isqrt(scale.root)
@@ -751,7 +770,7 @@ class DenseFloat:
     def __init__(self, network: Network, fine: bool | None = None) -> None:
         self.network = network
         self.fine = is_sparse(network) if fine is None else fine
-        self._embedding, self._embedding_rad = enclosed(network.embedding)
+        self._embedding, self._embedding_rad = scaled(network.embedding, network.embedding_scale)
         with np.errstate(all="ignore"):
             self._layers = [FloatLayer(layer, network.dimension, self.fine) for layer in network.layers]
             self._final = None if network.final is None else FloatNorm(network.final)

@@ -11,7 +11,8 @@ With m rows (all tokens that are read), x in R^(m x d), and the array names of `
 
 `clip` is an f of its own: min(max(z, 0), cap) with a cap for each hidden unit, 1 for a clip and infinity for a relu.
 What depends on the length n and the position i is described by functions (see `function_json`): position encodings, and
-the scale of a head, which for a compiled network is 1/tau. Every number is rounded once, to float64.
+the scale of a head, which for a compiled network is 1/tau. The embedding
+is stored times its scale. Every number is rounded once, to float64.
 """
 
 from __future__ import annotations
@@ -258,7 +259,7 @@ def network_layout(network: Network) -> ExportLayout:
         OutOfRange: if a number is beyond float64.
     """
     arrays, layers, readout = dict[str, Array](), [], network.readout
-    _put(arrays, "", {EMBEDDING: network.embedding, UNEMBEDDING: network.unembedding})
+    _put(arrays, "", {EMBEDDING: network.scaled_embedding, UNEMBEDDING: network.unembedding})
     _put(arrays, "", {UNEMBEDDING_BIAS: network.unembedding_bias})
     table = isinstance(network.positions, np.ndarray)
     _put(arrays, "", {POSITIONS: network.positions if isinstance(network.positions, np.ndarray) else None})

@@ -38,7 +38,7 @@ from hardsim.checking.heads import (
     nearest,
 )
 from hardsim.errors import OutOfRange, Undecided
-from hardsim.network.dense import Network, NetworkHead, NetworkLayer, Norm, Readout, ScoreScale
+from hardsim.network.dense import Network, NetworkHead, NetworkLayer, Norm, Readout, RootScale
 from hardsim.network.numbers import Mask
 from hardsim.report.heads import pattern_text, share_text
 from hardsim.run.dense_float import DenseFloat
@@ -66,7 +66,7 @@ def head(matrix: Any, mask: Mask = Mask.FUTURE) -> NetworkHead:
     """A head with these logits, which adds nothing."""
     size = len(matrix)
     nothing = np.zeros((size, 1))
-    return NetworkHead("made", mask, ScoreScale(), matrix, np.eye(size), nothing, nothing.T)
+    return NetworkHead("made", mask, RootScale(), matrix, np.eye(size), nothing, nothing.T)
 
 
 def network(*layers: Sequence[NetworkHead], tokens: Sequence[str] = "ab", bos: bool = False, **more: Any) -> Network:

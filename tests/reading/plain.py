@@ -54,7 +54,9 @@ def attend(head: NetworkHead, y: Array) -> Array:
 def outputs(network: Network, ids: list[int]) -> Array:
     """The outputs (tokens, O) for token ids that are all that is read; positions must be a table."""
     assert isinstance(network.positions, np.ndarray)
-    x = floats(network.embedding)[ids] + floats(network.positions)[: len(ids)]  # type: ignore[index]  # a table, as held above
+    embedding, table = floats(network.embedding), floats(network.positions)
+    scale = float(network.embedding_scale.factor) / sqrt(network.embedding_scale.root)
+    x = scale * embedding[ids] + table[: len(ids)]  # type: ignore[index]  # both are arrays, as held above
     for layer in network.layers:
         attention = floats(layer.b_o) if layer.attends else None
         y = x if layer.post else normalise(layer.norm_1, x)

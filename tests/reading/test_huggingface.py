@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hardsim.errors import InputError
-from hardsim.network.dense import Activation, Network, Readout, ScoreScale
+from hardsim.network.dense import Activation, Network, Readout, RootScale
 from hardsim.network.numbers import Mask
 from hardsim.reading.folder import network_of
 from hardsim.reading.huggingface import read_gpt2
@@ -123,7 +123,7 @@ def test_a_language_model_is_judged_by_its_largest_output_at_each_position() -> 
     assert network.readout == Readout(at="each", decide="argmax")
     assert network.longest == 10
     assert [head.name for head in network.heads] == ["L0H0", "L0H1", "L1H0", "L1H1"]
-    assert {(head.mask, head.scale) for head in network.heads} == {(Mask.FUTURE, ScoreScale(Fraction(1), 3))}
+    assert {(head.mask, head.scale) for head in network.heads} == {(Mask.FUTURE, RootScale(Fraction(1), 3))}
     norm = network.layers[0].norm_1
     assert norm is not None
     assert norm.epsilon == Fraction(1, 100000)
@@ -137,14 +137,14 @@ def test_a_vocabulary_names_tokens_and_outputs() -> None:
 
 
 def test_scales_of_scores() -> None:
-    def scales(**settings: object) -> list[ScoreScale]:
+    def scales(**settings: object) -> list[RootScale]:
         return [head.scale for head in read_gpt2(configured(**settings)).heads[::2]]
 
-    assert scales(scale_attn_weights=False) == [ScoreScale(), ScoreScale()]
+    assert scales(scale_attn_weights=False) == [RootScale(), RootScale()]
     both = scales(scale_attn_by_inverse_layer_idx=True)
-    assert both == [ScoreScale(Fraction(1), 3), ScoreScale(Fraction(1, 2), 3)]
+    assert both == [RootScale(Fraction(1), 3), RootScale(Fraction(1, 2), 3)]
     half = scales(scale_attn_by_inverse_layer_idx=True, scale_attn_weights=False)
-    assert half == [ScoreScale(), ScoreScale(Fraction(1, 2))]
+    assert half == [RootScale(), RootScale(Fraction(1, 2))]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import pytest
 
 import hardsim
 from hardsim.errors import InputError
-from hardsim.network.dense import Activation, Network, Norm, Readout, ScoreScale
+from hardsim.network.dense import Activation, Network, Norm, Readout, RootScale
 from hardsim.network.numbers import Mask
 from hardsim.program.file import read_ahat, read_json
 from hardsim.reading.network_json import FORMAT, LARGEST, network_json, read_network_json
@@ -146,7 +146,7 @@ def test_every_key_is_read() -> None:
     assert network.positions.dtype == np.float64
     assert network.positions.tolist() == [[0, 1], [0.5, 0]]
     (layer,), (head,) = network.layers, network.heads
-    assert (head.name, head.mask, head.scale) == ("one", Mask.PAST, ScoreScale(Fraction(3, 10)))
+    assert (head.name, head.mask, head.scale) == ("one", Mask.PAST, RootScale(Fraction(3, 10)))
     assert [None if array is None else array.tolist() for array in head.arrays] == [
         [[1], [2]], [[0], [1]], [[1, 0], [0, 1]], [[1, 0], [0, 1]], [1], [2], [3, 4],
     ]  # fmt: skip
@@ -169,7 +169,7 @@ def test_what_is_left_out() -> None:
     network = read(MORE_A)
     assert network.readout == Readout(before=("<s>",))
     assert [head.name for head in network.heads] == ["L0H0"]
-    assert network.heads[0].scale == ScoreScale(Fraction(3), 2)
+    assert network.heads[0].scale == RootScale(Fraction(3), 2)
     assert network.outputs == ("0",)
     assert network.unembedding_bias is not None
     assert network.unembedding_bias.tolist() == [Fraction(-1, 10)]
@@ -288,7 +288,7 @@ def put(path: str, value: Any) -> Callable[[Document], None]:
         ("layers.0.depth", 1, r"at layers\[0\]: expected keys among"),
         ("layers.0.heads.0.more", 1, r"at layers\[0\].heads\[0\]: expected keys among"),
         ("layers.0.heads.0.mask", "strict-future", "expected one of none, future, past"),
-        ("layers.0.heads.0.scale", "sqrt(8)", "expected what scores are multiplied by"),
+        ("layers.0.heads.0.scale", "sqrt(-8)", "expected what scores are multiplied by"),
         ("layers.0.heads.0.scale", "1/sqrt(0)", "expected what scores are multiplied by"),
         ("layers.0.heads.0.scale", 0, "expected what scores are multiplied by"),
         ("layers.0.heads.0.scale", "0/sqrt(2)", "expected what scores are multiplied by"),

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import hardsim
 from hardsim.errors import InputError
-from hardsim.network.dense import Activation, Network, Norm, Readout, ScoreScale
+from hardsim.network.dense import Activation, Network, Norm, Readout, RootScale
 from hardsim.network.numbers import Mask
 from hardsim.reading.folder import network_of
 from hardsim.reading.tensors import Stored, read_folder
@@ -73,7 +73,7 @@ def test_norms_after_each_step() -> None:
     assert (network.dimension, network.longest, network.final) == (6, 10, None)
     assert [layer.post for layer in network.layers] == [True, True]
     assert [head.name for head in network.heads] == ["L0H0", "L0H1", "L1H0", "L1H1"]
-    assert {(head.mask, head.scale) for head in network.heads} == {(Mask.NONE, ScoreScale(Fraction(1), 3))}
+    assert {(head.mask, head.scale) for head in network.heads} == {(Mask.NONE, RootScale(Fraction(1), 3))}
     first = network.layers[0]
     assert first.mlp is not None
     assert first.norm_1 is not None

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hardsim.errors import InputError
-from hardsim.network.dense import Activation, Readout, ScoreScale
+from hardsim.network.dense import Activation, Readout, RootScale
 from hardsim.network.numbers import Mask
 from hardsim.reading.folder import network_of
 from hardsim.reading.tensors import Stored, json_object, read_folder
@@ -70,14 +70,14 @@ def test_what_is_left_at_its_default_may_be_missing() -> None:
 # ---- what is said of it ----
 
 
-def scales(found: Stored) -> list[ScoreScale]:
+def scales(found: Stored) -> list[RootScale]:
     """Of the first head of each layer."""
     network = read_transformerlens(found)
     return [layer.heads[0].scale for layer in network.layers]
 
 
 def test_scores_are_divided_by_what_the_configuration_says() -> None:
-    root, half = ScoreScale(Fraction(1), 2), ScoreScale(Fraction(2, 5))
+    root, half = RootScale(Fraction(1), 2), RootScale(Fraction(2, 5))
     written = json_object(f'{{"attn_scale": {sqrt(2)!r}}}'.encode(), "")["attn_scale"]
     for standard in (None, -1, Fraction(-1), written):
         assert scales(stored(attn_scale=standard)) == [root, root]
@@ -85,20 +85,20 @@ def test_scores_are_divided_by_what_the_configuration_says() -> None:
     for name in ("hooked", *NATIVE):
         assert scales(stored(name, attn_scale=Fraction(5, 2))) == [half, half]
         # Near sqrt(2), and not what the library writes for it: the file is taken at its word.
-        assert scales(stored(name, attn_scale=Fraction(141421, 100000)))[0] == ScoreScale(Fraction(100000, 141421))
+        assert scales(stored(name, attn_scale=Fraction(141421, 100000)))[0] == RootScale(Fraction(100000, 141421))
 
 
 def test_whether_scores_are_divided_depends_on_the_version() -> None:
     for scale in (-1, Fraction(5, 2)):
-        assert scales(stored(use_attn_scale=False, attn_scale=scale)) == [ScoreScale(), ScoreScale()]
+        assert scales(stored(use_attn_scale=False, attn_scale=scale)) == [RootScale(), RootScale()]
         for name in NATIVE:
-            assert scales(stored(name, use_attn_scale=False, attn_scale=scale))[0] == ScoreScale(Fraction(1), 2)
+            assert scales(stored(name, use_attn_scale=False, attn_scale=scale))[0] == RootScale(Fraction(1), 2)
 
 
 def test_scores_may_be_divided_by_the_number_of_the_layer() -> None:
     later = scales(stored(scale_attn_by_inverse_layer_idx=True))
-    assert later == [ScoreScale(Fraction(1), 2), ScoreScale(Fraction(1, 2), 2)]
-    assert scales(stored(scale_attn_by_inverse_layer_idx=True, attn_scale=4))[1] == ScoreScale(Fraction(1, 8))
+    assert later == [RootScale(Fraction(1), 2), RootScale(Fraction(1, 2), 2)]
+    assert scales(stored(scale_attn_by_inverse_layer_idx=True, attn_scale=4))[1] == RootScale(Fraction(1, 8))
     for name in NATIVE:  # there the library does not do what the setting says
         refused(stored(name, scale_attn_by_inverse_layer_idx=True), "scale_attn_by_inverse_layer_idx is true")
 

@@ -62,7 +62,8 @@ def attended(layer: NetworkLayer, y: Any) -> Any:
 
 def plain(network: Network, n: int, tokens: list[int]) -> Any:
     """All outputs in numpy's floats, by the definition in network/dense.py."""
-    x = floats(network.embedding)[tokens] + floats(network.encoding(n))
+    scale = float(network.embedding_scale.factor) / sqrt(network.embedding_scale.root)
+    x = scale * floats(network.embedding)[tokens] + floats(network.encoding(n))
     for layer in network.layers:
         if layer.attends:
             added = attended(layer, x if layer.post else normed(layer.norm_1, x))

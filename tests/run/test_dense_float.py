@@ -15,7 +15,7 @@ import pytest
 from flint import arb, ctx
 
 from benchmarks.foreign import SHAPES, PlainPass
-from hardsim.network.dense import Activation, Mlp, Network, NetworkHead, NetworkLayer, Norm, Readout, ScoreScale
+from hardsim.network.dense import Activation, Mlp, Network, NetworkHead, NetworkLayer, Norm, Readout, RootScale
 from hardsim.network.numbers import Mask
 from hardsim.run import dense_float
 from hardsim.run.ball import BallArithmetic
@@ -213,7 +213,7 @@ def trained(name: str) -> Network:
     def layer(at: str) -> NetworkLayer:
         weights = np.split(found[f"{at}.attn.c_attn.weight"], 3, axis=1)
         biases = np.split(found[f"{at}.attn.c_attn.bias"], 3)
-        scale, out = ScoreScale(Fraction(1), d), found[f"{at}.attn.c_proj.weight"]
+        scale, out = RootScale(Fraction(1), d), found[f"{at}.attn.c_proj.weight"]
         head = NetworkHead(at, Mask.FUTURE, scale, weights[0], weights[1], weights[2], out, *biases)
         names = ("c_fc.weight", "c_proj.weight", "c_fc.bias", "c_proj.bias")
         mlp = Mlp(Activation.GELU_NEW, *(found[f"{at}.mlp.{name}"] for name in names))
@@ -482,15 +482,15 @@ def test_the_largest_singular_value_is_bounded() -> None:
 
 
 def test_scales_are_real_numbers() -> None:
-    assert scale_of(ScoreScale(Fraction(3), 16)) == (0.75, 0.0)
-    assert scale_of(ScoreScale(Fraction(0))) == (0.0, 0.0)
-    for scale in (ScoreScale(Fraction(1), 3), ScoreScale(Fraction(1, 3)), ScoreScale(Fraction(10**300), 7)):
+    assert scale_of(RootScale(Fraction(3), 16)) == (0.75, 0.0)
+    assert scale_of(RootScale(Fraction(0))) == (0.0, 0.0)
+    for scale in (RootScale(Fraction(1), 3), RootScale(Fraction(1, 3)), RootScale(Fraction(10**300), 7)):
         near, share = scale_of(scale)
         with ctx.workprec(200):
             true = arb(scale.factor.numerator) / scale.factor.denominator / arb(scale.root).sqrt()
             assert 0 < abs(arb(near) / true - 1) <= share
-    assert scale_of(ScoreScale(Fraction(1, 10**320), 3))[1] == inf
-    assert scale_of(ScoreScale(Fraction(10**320), 3))[1] == inf
+    assert scale_of(RootScale(Fraction(1, 10**320), 3))[1] == inf
+    assert scale_of(RootScale(Fraction(10**320), 3))[1] == inf
 
 
 def test_sparse_networks_are_bounded_coordinate_by_coordinate() -> None:
