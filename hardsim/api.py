@@ -1141,8 +1141,9 @@ def from_torch(
     at: JudgedAt | None = None,
     decide: str | None = None,
     alphabet: str | Sequence[Any] | None = None,
+    embedding_scale: float | str = 1,
 ) -> Model:
-    """What `unembedding(encoder(embedding(ids) + positions))` computes.
+    """What `unembedding(encoder(embedding_scale * embedding(ids) + positions))` computes.
 
     Args:
         module: the encoder, an `nn.TransformerEncoder` of `nn.TransformerEncoderLayer` or one such layer, in evaluation
@@ -1153,14 +1154,17 @@ def from_torch(
         causal: whether it is run under the mask `generate_square_subsequent_mask` makes.
         tokens, outputs: names by id, as text or a sequence; ids otherwise.
         input, at, decide, alphabet: as `Model.read_as` has them.
+        embedding_scale: what the embedding is multiplied by: a positive number, or "sqrt(d)", the real number; 1 means
+            the embedding as it is given.
 
     Raises:
         hardsim.errors.InputError: naming what is missing or not understood.
     """
     with _in_python():
         stored = taken_from_torch(
-            module, embedding, unembedding, positions, causal, tokens, outputs, input, at, decide, alphabet
-        )
+            module, embedding, unembedding, positions, causal, tokens, outputs, input, at, decide, alphabet,
+            embedding_scale,
+        )  # fmt: skip
         return _opened(of_stored(stored, "<torch>"))
 
 

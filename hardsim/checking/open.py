@@ -72,10 +72,28 @@ from hardsim.program.file import (
 from hardsim.program.model import Program
 from hardsim.program.regimes import DEFAULT_REGIME, REGIMES, regime_named
 from hardsim.program.sharpness import Budget, choose
-from hardsim.reading.folder import described, names_tokens, network_of
+from hardsim.reading.folder import (
+    FORMAT_DEFAULT,
+    READOUT,
+    described,
+    names_tokens,
+    network_of,
+    readout_settings,
+    restated,
+    settings_of,
+)
 from hardsim.reading.network_json import FORMAT as NETWORK
 from hardsim.reading.network_json import read_network_json
-from hardsim.reading.tensors import CONFIGS, WHOLE, Stored, is_network_folder, is_weights_name, parts_of, read_folder
+from hardsim.reading.tensors import (
+    CONFIGS,
+    WHOLE,
+    Stored,
+    TakenSetting,
+    is_network_folder,
+    is_weights_name,
+    parts_of,
+    read_folder,
+)
 from hardsim.reading.writing import json_text
 from hardsim.sections import FORMAT as CERTIFICATE
 from hardsim.version import __version__
@@ -97,6 +115,8 @@ _DECLARING = (PROGRAM, ".json", SPEC)
 _LOOKED_AT = 20
 """Files of a directory without anything to check that are looked at."""
 
+THE_FILE = "the file"
+"""The source of a setting that network JSON states."""
 CHANGED = "The file was changed after it was written. Compile the formula again, and report it if that is no better."
 
 
@@ -136,6 +156,8 @@ class Input:
     """What it was read from, if that was a folder."""
     described: tuple[tuple[str, str], ...] = ()
     """What was read of it."""
+    settings: tuple[TakenSetting, ...] = ()
+    """The settings that decide what a network computes and how it reads words, with the source of each."""
     wants: Callable[[Word], Any] | None = None
     """A function that says what is wanted of it."""
     specification: Specification | None = None
@@ -390,7 +412,8 @@ def _read_spec(data: bytes, place: str, name: str, alone: bool) -> Input:
     bare = replace(found.foreign, name=name, sha256=sha256, title=title)
     foreign = given.deciding(bare)
     described = (*found.described, ("network", path))
-    found = replace(found, described=described, specification=given, bare=bare, foreign=foreign)
+    settings = restated(found.settings, foreign.network, given.stated, os.path.basename(name))
+    found = replace(found, described=described, specification=given, bare=bare, foreign=foreign, settings=settings)
     return replace(found, name=name, sha256=sha256, alphabet=foreign.alphabet, text=text, title=title)
 
 
@@ -479,7 +502,9 @@ def of_stored(stored: Stored, name: str) -> Input:
     if is_exported(stored):
         return _of_exported(stored, name)
     network, title = network_of(stored)
-    return of_network(network, name, stored.sha256, title, stored, tuple(described(stored, network, title)))
+    found = of_network(network, name, stored.sha256, title, stored, tuple(described(stored, network, title)))
+    remarked = (*stored.notes, *stored.settings.remarks)
+    return replace(found, remarked=remarked, settings=settings_of(stored, network, title))
 
 
 def _of_exported(stored: Stored, name: str) -> Input:
@@ -533,7 +558,11 @@ def of_document(data: bytes, name: str, sha256: str = "") -> Input:
     if kind == NETWORK:
         network = read_network_json(document)
         found = of_network(network, name, sha256, "network JSON", told=())
-        return replace(found, text=text, document=text)
+        sources = {key: THE_FILE for key in READOUT if document.has(key)}
+        scaled = THE_FILE if document.has("embedding_scale") else FORMAT_DEFAULT
+        scale = TakenSetting("embedding_scale", str(network.embedding_scale), scaled)
+        settings = (scale, *readout_settings(network, sources))
+        return replace(found, text=text, document=text, settings=settings)
     if kind == AHAT:
         made = _of_ahat(read_ahat(document), name, sha256)
         return Input(name, sha256, made.alphabet, "ahat", text, made.title, made=made, document=text)

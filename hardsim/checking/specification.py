@@ -111,6 +111,12 @@ class Specification:
             shortest=demands.shortest,
         )
 
+    @property
+    def stated(self) -> tuple[str, ...]:
+        """The settings of a readout that the file itself states."""
+        keys = [key for key in ("tokens", "alphabet", "input", "at", "decide") if self.layout.header(key) is not None]
+        return (*keys, *(("at", "decide") if self.layout.header("next") is not None else ()))
+
     def _named(self, foreign: Foreign) -> Network:
         """The network with the names of its tokens."""
         line, network = self.layout.header("tokens"), foreign.network

@@ -11,6 +11,7 @@ from hardsim.checking.options import Request
 from hardsim.checking.subject import Subject
 from hardsim.cli.session import Session, session
 from hardsim.cli.streams import note
+from hardsim.reading.folder import restated
 from hardsim.report.automaton import describe_automaton, print_automaton
 from hardsim.report.model import describe, print_model
 from hardsim.report.network import describe_network, print_network
@@ -40,6 +41,8 @@ def _show(current: Session, given: Input, subject: Subject) -> None:
 
 
 def _show_network(current: Session, given: Input, subject: Foreign) -> None:
-    report = describe_network(subject, given.described)
+    at = current.request.at
+    settings = given.settings if at is None else restated(given.settings, subject.network, ["at"], "--at")
+    report = describe_network(subject, given.described, settings)
     current.found.append(report)
     print_network(current.screen, report)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from hardsim.errors import InputError
-from hardsim.network.dense import Network
+from hardsim.lang.pretty import shortened
+from hardsim.network.dense import Network, RootScale
 from hardsim.reading import huggingface, torch, tracr, transformerlens
-from hardsim.reading.tensors import Stored, shown
+from hardsim.reading.readout import decide_text, input_text
+from hardsim.reading.tensors import TOKENIZER, VOCABULARY, Stored, TakenSetting, shown
 
 
 @dataclass(frozen=True)
@@ -23,16 +25,17 @@ class StoredFormat:
     """Whether something is stored in this way, right or wrong."""
     read: Callable[[Stored], Network]
     said: tuple[str, ...] = ()
-    """Settings that are said of what was read."""
+    """Settings that decide what is computed, beyond sizes."""
     ignored: tuple[str, ...] = ()
     """Settings that have no part in evaluation, and are said where they are not 0."""
     buffers: tuple[str, ...] = ()
     """How the names of buffers end that hold masks, which are verified."""
 
 
+TRACR = "Tracr"
 FORMATS: tuple[StoredFormat, ...] = (
-    StoredFormat("Tracr", tracr.is_tracr, tracr.read_tracr),
-    StoredFormat("PyTorch encoder", torch.is_torch, torch.read_torch),
+    StoredFormat(TRACR, tracr.is_tracr, tracr.read_tracr, tracr.SAID),
+    StoredFormat("PyTorch encoder", torch.is_torch, torch.read_torch, torch.SAID),
     StoredFormat(
         "Hugging Face GPT-2",
         lambda stored: stored.config.get("model_type") == huggingface.MODEL_TYPE,
@@ -66,6 +69,49 @@ def network_of(stored: Stored) -> tuple[Network, str]:
     raise InputError(f"{stored.name}: {stored.config_name}: {told}", f"What is read: {known}.")
 
 
+READOUT = ("tokens", "alphabet", "input", "at", "decide")
+"""Settings that decide how a word is read."""
+FORMAT_DEFAULT = "default of the format"
+MOST_NAMES = 20
+"""Characters of the names of tokens that a setting shows."""
+
+
+def readout_settings(network: Network, sources: Mapping[str, str]) -> tuple[TakenSetting, ...]:
+    """How a network reads words, setting by setting, with the source of each that is stated."""
+    readout = network.readout
+    values = {
+        "tokens": shortened(" ".join(map(str, network.tokens)), MOST_NAMES),
+        "alphabet": shortened(" ".join(network.symbols), MOST_NAMES),
+        "input": input_text(readout),
+        "at": readout.at,
+        "decide": decide_text(readout),
+    }
+    return tuple(TakenSetting(key, values[key], sources.get(key, FORMAT_DEFAULT)) for key in READOUT)
+
+
+def settings_of(stored: Stored, network: Network, title: str) -> tuple[TakenSetting, ...]:
+    """The settings that decide what a network computes and how it reads words, with the source of each: what its
+    reader took, in the order of the format."""
+    form = next(form for form in FORMATS if form.title == title)
+    taken = stored.settings.taken
+    own = dict.fromkeys((key for key in READOUT if stored.settings.has(key)), stored.config_name)
+    if title == TRACR:
+        own = dict.fromkeys(("tokens", "alphabet", "input", "decide"), stored.config_name)
+    named = [name for name in stored.files if name in (VOCABULARY, TOKENIZER)]
+    own |= {"tokens": " and ".join(named)} if stored.vocabulary is not None and named else {}
+    said = tuple(taken[key] for key in form.said if key in taken)
+    return said + readout_settings(network, own)
+
+
+def restated(
+    settings: Sequence[TakenSetting], network: Network, keys: Iterable[str], source: str
+) -> tuple[TakenSetting, ...]:
+    """The same settings where `source` states some of those of the readout anew."""
+    given, kept = set(keys), [one for one in settings if one.name not in READOUT]
+    sources = {one.name: one.source for one in settings} | dict.fromkeys(given, source)
+    return (*kept, *readout_settings(network, sources))
+
+
 def described(stored: Stored | None, network: Network, title: str) -> list[tuple[str, str]]:
     """What was read, as labels and texts, beyond what the network says of itself; None: it was no folder."""
     rows = [("format", title)] if stored is None else _stored(stored, network, title)
@@ -77,7 +123,9 @@ def described(stored: Stored | None, network: Network, title: str) -> list[tuple
         ("positions", _positions(network)),
         (
             "unembedding",
-            ("the embedding" if tied else "its own") + (", with a bias" if biased else ""),
+            ("the embedding" if tied else "its own")
+            + (", not scaled" if tied and network.embedding_scale != RootScale() else "")
+            + (", with a bias" if biased else ""),
         ),
     ]
 
@@ -95,7 +143,6 @@ def _stored(stored: Stored, network: Network, title: str) -> list[tuple[str, str
         ("files", ", ".join(stored.files)),
         ("tensors", f"{len(stored.tensors)}, all used ({dtypes})"),
         ("masks", f"{masks} buffers, verified" if masks else ""),
-        ("settings", _settings(stored, form.said)),
         ("no part in evaluation", _settings(stored, form.ignored)),
         ("vocabulary", _vocabulary(stored, network)),
     ]

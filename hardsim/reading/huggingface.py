@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
+from hardsim.errors import InputError
 from hardsim.network.dense import (
     Activation,
     Dense,
@@ -30,11 +31,32 @@ from hardsim.network.numbers import Mask
 from hardsim.reading.tensors import Settings, Stored, Tensors
 
 MODEL_TYPE = "gpt2"
+LIBRARY = "GPT2Config"
 SAID = (
-    "activation_function", "layer_norm_epsilon", "scale_attn_weights", "scale_attn_by_inverse_layer_idx",
-    "tie_word_embeddings",
+    "n_head", "activation_function", "layer_norm_epsilon", "scale_attn_weights", "scale_attn_by_inverse_layer_idx",
+    "architectures", "tie_word_embeddings", "problem_type", "pad_token_id",
 )  # fmt: skip
 """Settings that decide what is computed, beyond sizes."""
+BODY = "transformer."
+"""What names of the body's tensors begin with, where a head stands beside it."""
+BASE, LANGUAGE_MODEL = "GPT2Model", "GPT2LMHeadModel"
+TELLING = {
+    LANGUAGE_MODEL: "lm_head.weight",
+    "GPT2ForSequenceClassification": "score.weight",
+    "GPT2ForTokenClassification": "classifier.weight",
+}
+"""The heads that are read, by architecture, and a tensor that shows each."""
+OTHERS = {
+    BASE: "a base model without a head: it ends in hidden states, and has no outputs",
+    "GPT2PreTrainedModel": "which says nothing of its head",
+    "GPT2DoubleHeadsModel": "a model with two heads, which is not read",
+    "GPT2ForQuestionAnswering": "a model that marks answers in a text, which is not read",
+}
+"""Classes of transformers that are not read, and why."""
+HEADLESS = (
+    "Save the model with its head, such as GPT2LMHeadModel. If its outputs are those of a language model whose "
+    'unembedding is its embedding, state it: "architectures": ["GPT2LMHeadModel"] in config.json.'
+)
 ACTIVATIONS = {
     "gelu": Activation.GELU,
     "gelu_python": Activation.GELU,
@@ -94,8 +116,8 @@ class _Sizes:
 
 
 def read_gpt2(stored: Stored) -> Network:
-    """The network in a folder of `GPT2LMHeadModel`, `GPT2ForSequenceClassification`, `GPT2ForTokenClassification`, or
-    `GPT2Model` (whose unembedding is its embedding, as it is in the language model around it).
+    """The network in a folder of `GPT2LMHeadModel`, `GPT2ForSequenceClassification` or `GPT2ForTokenClassification`.
+    A `GPT2Model` has no outputs, and is refused.
 
     A language model is judged by the largest of its outputs at each position, a classifier of sequences at the last
     one; with one label, or with several that do not exclude each other, by whether an output is above 0.
@@ -104,9 +126,11 @@ def read_gpt2(stored: Stored) -> Network:
         InputError: if a tensor or a setting is missing, wrong or not understood.
     """
     settings, weights = stored.settings, stored.weights
+    settings.library = LIBRARY
     settings.choice("model_type", {MODEL_TYPE: MODEL_TYPE})
     sizes = _sizes(settings)
-    start = "transformer." if any(name.startswith("transformer.") for name in weights.names) else ""
+    start = BODY if any(name.startswith(BODY) for name in weights.names) else ""
+    head = _architecture(settings, weights, start)
     norm = _norms(settings, weights, start, sizes)
     activation = settings.choice("activation_function", ACTIVATIONS, "gelu_new")
     scaled, by_layer = (
@@ -125,7 +149,7 @@ def read_gpt2(stored: Stored) -> Network:
     embedding = weights.take(f"{start}wte.weight", sizes.vocabulary, sizes.width, why="vocab_size, n_embd")
     positions = weights.take(f"{start}wpe.weight", sizes.rows, sizes.width, why="n_positions, n_embd")
     tokens = stored.tokens(sizes.vocabulary)
-    unembedding, bias, outputs, readout = _head(settings, weights, embedding, tokens)
+    unembedding, bias, outputs, readout = _HEADS[head](settings, weights, embedding, tokens)
     final = norm("ln_f")
     weights.done()
     return Network(tokens, embedding, positions, tuple(layers), final, unembedding.T, bias, outputs, readout)
@@ -190,27 +214,42 @@ def _mlp(weights: Tensors, name: str, activation: Activation, sizes: _Sizes) -> 
     )
 
 
-def _head(
-    settings: Settings, weights: Tensors, embedding: Dense, tokens: tuple[Token, ...]
-) -> tuple[Dense, Dense | None, tuple[Token, ...], Readout]:
-    """The unembedding [outputs, d], its bias, what outputs are called, and how they are judged."""
-    built, width = str(settings.value("architectures")), embedding.shape[1]
-    tied, pad = settings.truth("tie_word_embeddings", True), settings.value("pad_token_id")
-    if weights.has("score.weight") or "SequenceClassification" in built:
-        found = weights.take("score.weight", None, width)
-        labels = _labels(settings, len(found))
-        several = len(labels) > 1 and settings.value("problem_type") != "multi_label_classification"
-        # The library judges the last token that is no padding, wherever that stands.
-        padded = isinstance(pad, int) and 0 <= pad < len(tokens)
-        alphabet = tuple(token for number, token in enumerate(tokens) if number != pad) if padded else None
-        padding = tokens[pad] if isinstance(pad, int) and padded else None
-        decide: Literal["argmax", "above"] = "argmax" if several else "above"
-        return found, None, labels, Readout(decide=decide, alphabet=alphabet, padding=padding)
-    if weights.has("classifier.weight") or "TokenClassification" in built:
-        found = weights.take("classifier.weight", None, width)
-        labels, bias = _labels(settings, len(found)), weights.take("classifier.bias", len(found))
-        return found, bias, labels, Readout(at="each", decide="argmax" if len(labels) > 1 else "above")
-    own = weights.maybe("lm_head.weight", *embedding.shape)
+def _architecture(settings: Settings, weights: Tensors, start: str) -> str:
+    """Which of HEADS the network has: as `architectures` states, else as its tensors show.
+
+    Raises:
+        InputError: if it has none (`GPT2Model`), or one that is not read.
+    """
+    key, stated = "architectures", settings.value("architectures")
+    names = stated if isinstance(stated, list) else [] if stated is None else [stated]
+    known = [str(name).removeprefix("TF").removeprefix("Flax") for name in names]
+    if len(set(known)) > 1:
+        raise settings.error(key, "one architecture")
+    name = known[0] if known else ""
+    if name in _HEADS:
+        settings.take(key, name)
+        return name
+    if name in OTHERS:
+        told = f"{settings.where}: {key} is {name}, {OTHERS[name]}"
+        raise InputError(told, HEADLESS if name == BASE else f"Read are {', '.join(_HEADS)}.")
+    found = next((head for head, tensor in TELLING.items() if weights.has(tensor)), None)
+    if found is None and start:
+        found = LANGUAGE_MODEL  # a head that is the embedding leaves no tensor, and the body has a name of its own
+    if found is None:
+        told = "no tensor of a head, and no architectures: this seems to be GPT2Model, " + OTHERS[BASE]
+        raise InputError(f"{settings.where}: {told}", HEADLESS)
+    settings.take(key, found, "the weights: the names of tensors")
+    if name:
+        settings.remarks.append(f"{key} is {name}, which is no class of transformers: read as {found}")
+    return found
+
+
+Head: TypeAlias = tuple[Dense, Dense | None, tuple[Token, ...], Readout]
+"""The unembedding [outputs, d], its bias, what outputs are called, and how they are judged."""
+
+
+def _language_model(settings: Settings, weights: Tensors, embedding: Dense, tokens: tuple[Token, ...]) -> Head:
+    tied, own = settings.truth("tie_word_embeddings", True), weights.maybe("lm_head.weight", *embedding.shape)
     if own is None and not tied:
         hint = "Save the whole language model, or state that its unembedding is its embedding."
         raise weights.error("lm_head.weight is missing, and tie_word_embeddings is false", hint)
@@ -218,6 +257,33 @@ def _head(
         hint = "Set tie_word_embeddings to false if the network has an unembedding of its own."
         raise weights.error("lm_head.weight is not wte.weight, and tie_word_embeddings says that it is", hint)
     return embedding if own is None else own, None, tokens, Readout(at="each", decide="argmax")
+
+
+def _sequences(settings: Settings, weights: Tensors, embedding: Dense, tokens: tuple[Token, ...]) -> Head:
+    found, pad = weights.take("score.weight", None, embedding.shape[1]), settings.value("pad_token_id")
+    labels, problem = _labels(settings, len(found)), settings.value("problem_type")
+    several = len(labels) > 1 and problem != "multi_label_classification"
+    settings.take("problem_type", "none" if problem is None else problem)
+    settings.take("pad_token_id", "none" if pad is None else pad)
+    # The library judges the last token that is no padding, wherever that stands.
+    padded = isinstance(pad, int) and 0 <= pad < len(tokens)
+    alphabet = tuple(token for number, token in enumerate(tokens) if number != pad) if padded else None
+    padding = tokens[pad] if isinstance(pad, int) and padded else None
+    decide: Literal["argmax", "above"] = "argmax" if several else "above"
+    return found, None, labels, Readout(decide=decide, alphabet=alphabet, padding=padding)
+
+
+def _each_token(settings: Settings, weights: Tensors, embedding: Dense, tokens: tuple[Token, ...]) -> Head:
+    found = weights.take("classifier.weight", None, embedding.shape[1])
+    labels, bias = _labels(settings, len(found)), weights.take("classifier.bias", len(found))
+    return found, bias, labels, Readout(at="each", decide="argmax" if len(labels) > 1 else "above")
+
+
+_HEADS: dict[str, Callable[[Settings, Tensors, Dense, tuple[Token, ...]], Head]] = {
+    LANGUAGE_MODEL: _language_model,
+    "GPT2ForSequenceClassification": _sequences,
+    "GPT2ForTokenClassification": _each_token,
+}
 
 
 def _labels(settings: Settings, count: int) -> tuple[Token, ...]:

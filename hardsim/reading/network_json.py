@@ -32,7 +32,7 @@ from hardsim.network.dense import (
 from hardsim.network.numbers import Mask, Rational
 from hardsim.network.reader import Reader, exact_number
 from hardsim.network.store import encoding_json, hold_encoding, read_encoding
-from hardsim.reading.readout import WORD, Wrong, hold_alphabet, hold_tokens, plain_names, readout_of
+from hardsim.reading.readout import Wrong, decide_text, hold_alphabet, hold_tokens, input_text, plain_names, readout_of
 
 FORMAT = "hardsim-network"
 SCHEMA_VERSION = 1
@@ -332,9 +332,9 @@ def network_json(network: Network) -> dict[str, Any]:
         "unembedding_bias": _written(network.unembedding_bias),
         "outputs": list(network.outputs),
         "alphabet": None if readout.alphabet is None else list(readout.alphabet),
-        "input": " ".join(map(str, (*readout.before, WORD, *readout.after))),
+        "input": input_text(readout),
         "at": readout.at,
-        "decide": _decide_json(readout),
+        "decide": decide_text(readout),
     }
     return _without_nulls(told)
 
@@ -394,9 +394,3 @@ def _layer_json(layer: NetworkLayer) -> dict[str, Any]:
             "norms": "after" if layer.post else "before",
         }
     )
-
-
-def _decide_json(readout: Readout) -> str:
-    if readout.decide == "argmax":
-        return "argmax" if readout.among is None else f"argmax of {' '.join(map(str, readout.among))}"
-    return f"above {readout.level}" if readout.decide == "above" else f"value within {readout.level}"

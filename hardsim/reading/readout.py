@@ -128,6 +128,18 @@ def reread(
     return replace(found, readout=readout)
 
 
+def input_text(readout: Readout) -> str:
+    """What is read of a word, as `input` states it."""
+    return " ".join(map(str, (*readout.before, WORD, *readout.after)))
+
+
+def decide_text(readout: Readout) -> str:
+    """How outputs decide, as `decide` states it."""
+    if readout.decide == "argmax":
+        return "argmax" if readout.among is None else f"argmax of {' '.join(map(str, readout.among))}"
+    return f"above {readout.level}" if readout.decide == "above" else f"value within {readout.level}"
+
+
 def plain_names(values: Sequence[str | int | Fraction], error: Wrong) -> list[Token]:
     """Names as Python has them: a decimal is a float.
 

@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from hashlib import sha256
 from io import BytesIO
 from typing import Any, TypeVar
@@ -25,8 +26,9 @@ from numpy.typing import NDArray
 
 from hardsim.errors import InputError, did_you_mean
 from hardsim.files import LARGEST_FILE, is_directory, names_in, read_bytes
-from hardsim.network.dense import Dense
+from hardsim.network.dense import Dense, RootScale, parse_scale
 from hardsim.reading.readout import hold_tokens
+from hardsim.reading.wrapping import state_dict_of, unwrapped
 
 T = TypeVar("T")
 
@@ -35,7 +37,7 @@ LARGEST_WEIGHTS = 2 * 2**30
 CONFIGS = "config.json", "meta.json"
 """Names of a configuration; the first that is there is read."""
 WHOLE, INDEX, PICKLE = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
-SAFE, PICKLED = (".safetensors",), (".pt", ".pth", ".bin")
+SAFE, PICKLED = (".safetensors",), (".pt", ".pth", ".bin", ".ckpt")
 """Endings of the names of weights."""
 VOCABULARY, TOKENIZER = "vocab.json", "tokenizer.json"
 SHOWN_DIGITS = 400
@@ -43,6 +45,8 @@ SHOWN_DIGITS = 400
 LARGEST_INTEGER = 2**53
 """The largest integer of a configuration: no size of a network is larger."""
 SAVE_AGAIN = "Save it again: the file was cut short, or it is something else."
+DEFAULT_EPSILON = Fraction(1, 100_000)
+"""What LayerNorm adds to a variance where nothing else is stated, in all of these libraries."""
 NARROW = "bfloat16", "float8_e4m3fn", "float8_e5m2"
 """Dtypes of real numbers that numpy lacks."""
 OTHERS = "Weights and configuration are of different networks."
@@ -66,11 +70,13 @@ class Stored:
     """Of all files that were read, in hexadecimal digits."""
     files: tuple[str, ...] = ()
     """Their names, inside the folder."""
+    notes: tuple[str, ...] = ()
+    """What was done to the names of tensors before a reader sees them."""
 
-    @property
+    @cached_property
     def settings(self) -> Settings:
-        """The configuration, to be taken setting by setting."""
-        return Settings(self.config, f"{self.name}: {self.config_name}")
+        """The configuration, to be taken setting by setting. It is one object: it knows what its reader took."""
+        return Settings(self.config, f"{self.name}: {self.config_name}", self.config_name)
 
     @property
     def weights(self) -> Tensors:
@@ -138,9 +144,12 @@ def read_folder(path: str) -> Stored:
         hint = "A state dict does not say what network it belongs to: put the configuration beside it."
         raise InputError(f"{path}: neither {' nor '.join(CONFIGS)} beside {weights}", hint)
     config = digest.read_json(config_name)
-    tensors = _read_weights(digest, weights)
-    vocabulary = _vocabulary(digest, names)
-    return Stored(path, tensors, config, config_name, vocabulary, digest.hexdigest(), tuple(digest.names))
+    tensors, notes = _read_weights(digest, weights)
+    found = unwrapped(tensors, (value for value in config.values() if isinstance(value, str)), path)
+    tensors = {found.names[name]: array for name, array in tensors.items()}
+    vocabulary, told = _vocabulary(digest, names), tuple(f"{weights}: {note}" for note in (*notes, *found.notes))
+    files = tuple(digest.names)
+    return Stored(path, tensors, config, config_name, vocabulary, digest.hexdigest(), files, told)
 
 
 def _weights_of(path: str, names: set[str]) -> str:
@@ -237,14 +246,15 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 # ---- weights ----
 
 
-def _read_weights(digest: _Digest, name: str) -> dict[str, NDArray[Any]]:
+def _read_weights(digest: _Digest, name: str) -> tuple[dict[str, NDArray[Any]], tuple[str, ...]]:
+    """The tensors by name, and notes."""
     if name == INDEX:
-        return _read_parts(digest)
-    read = _safetensors if name.lower().endswith(SAFE) else _state_dict
-    tensors = read(digest.read_weights(name), digest.path(name))
+        return _read_parts(digest), ()
+    data, where = digest.read_weights(name), digest.path(name)
+    tensors, notes = (_safetensors(data, where), ()) if name.lower().endswith(SAFE) else _state_dict(data, where)
     if not tensors:
-        raise InputError(f"{digest.path(name)}: holds no tensors", SAVE_AGAIN)
-    return tensors
+        raise InputError(f"{where}: holds no tensors", SAVE_AGAIN)
+    return tensors, notes
 
 
 def _read_parts(digest: _Digest) -> dict[str, NDArray[Any]]:
@@ -297,7 +307,7 @@ def _safetensors(data: bytes, where: str) -> dict[str, NDArray[Any]]:
     return tensors
 
 
-def _state_dict(data: bytes, where: str) -> dict[str, NDArray[Any]]:
+def _state_dict(data: bytes, where: str) -> tuple[dict[str, NDArray[Any]], tuple[str, ...]]:
     try:
         import torch
     except ImportError:
@@ -313,10 +323,11 @@ def _state_dict(data: bytes, where: str) -> dict[str, NDArray[Any]]:
         raise InputError(f"{where}: not a file of tensors alone ({reason})", save) from None
     if not isinstance(found, Mapping):
         raise InputError(f"{where}: holds {type(found).__name__}, not a state dict", save)
+    found, notes = state_dict_of(found, torch.Tensor, where)
     for name, value in found.items():
         if not isinstance(name, str) or not isinstance(value, torch.Tensor):
             raise InputError(f"{where}: {name!r} is no tensor, so that this is no state dict", save)
-    return {name: _from_torch(value, name, where) for name, value in found.items()}
+    return {name: _from_torch(value, name, where) for name, value in found.items()}, notes
 
 
 def _from_torch(tensor: Any, name: str, where: str) -> NDArray[Any]:
@@ -506,15 +517,49 @@ def _shape(sizes: tuple[int | None, ...]) -> str:
     return f"[{', '.join('any' if size is None else str(size) for size in sizes)}]"
 
 
+@dataclass(frozen=True, slots=True)
+class TakenSetting:
+    """A setting that a reader took."""
+
+    name: str
+    value: str
+    """As it is printed."""
+    source: str
+    """Where it comes from: a file, the default of a library, the weights, or an option."""
+
+
 @dataclass
 class Settings:
     """Settings by name, each of which must be understood. null means that a setting is absent; one without a default
-    must be there."""
+    must be there. What was taken is remembered with its source, for `show`."""
 
     values: Mapping[str, Any]
     where: str
     """What errors call the configuration."""
+    source: str = CONFIGS[0]
+    """The file that states them."""
+    library: str = "hardsim"
+    """Whose defaults stand for settings that are absent."""
+    examples: Mapping[str, str] = field(default_factory=dict)
+    """A hint for each setting that must be stated: what to write."""
     used: set[str] = field(default_factory=set)
+    taken: dict[str, TakenSetting] = field(default_factory=dict)
+    """What the reader took, by name."""
+    remarks: list[str] = field(default_factory=list)
+    """What the reader remarks on, to be printed as notes."""
+
+    def part(self, key: str) -> Settings:
+        """An object inside the configuration, whose settings are remembered here."""
+        found = self.value(key)
+        if not isinstance(found, dict):
+            raise self.error(key, "an object")
+        return Settings(found, f"{self.where}: {key}", self.source, self.library, taken=self.taken)
+
+    def take(self, key: str, value: Any, source: str | None = None) -> None:
+        """Remember a setting: by default its source is the file, or the library where the file is silent."""
+        written = value if isinstance(value, str) else shown(value)
+        told = self.source if self.has(key) else f"default of {self.library}"
+        self.taken[key] = TakenSetting(key, written, source or told)
 
     def has(self, key: str) -> bool:
         """Whether a setting is there, and not null."""
@@ -533,7 +578,7 @@ class Settings:
         """A number, exactly as it is written."""
         return Fraction(self._get(key, default, "a number", lambda value: _is_integer(value) or _is(value, Fraction)))
 
-    def epsilon(self, key: str, default: Fraction = Fraction(1, 100000)) -> Fraction:
+    def epsilon(self, key: str, default: Fraction = DEFAULT_EPSILON) -> Fraction:
         """What a norm adds to its variance: all of the libraries take 0.00001 if nothing is said."""
         found = self.number(key, default)
         if found < 0:
@@ -554,10 +599,29 @@ class Settings:
         Raises:
             InputError: for any other, and for a value that is no text.
         """
-        found = self.text(key, default)
+        expected = f"one of {', '.join(map(shown, options))}"
+        found = self._get(key, default, expected, lambda value: isinstance(value, str))
         if found not in options:
             raise self._unread(key, found, options)
         return options[found]
+
+    def scale(self, key: str, width: int) -> RootScale:
+        """A positive number, exactly as it is written, or text such as "sqrt(d)", where d is the width.
+
+        Raises:
+            InputError: if it is missing, or anything else.
+        """
+        expected = 'a positive number or "sqrt(d)"'
+        found = self.value(key)
+        text = found.replace(" ", "").replace("(d)", f"({width})") if isinstance(found, str) else ""
+        scale = parse_scale(text)
+        if (_is_integer(found) or _is(found, Fraction)) and found > 0:
+            scale = RootScale(Fraction(found))
+        if scale is None:
+            raise self.error(key, expected)
+        exact = str(scale if scale.rational is None else scale.rational)
+        self.take(key, f"{found} = {exact}" if text and found != exact else found)
+        return scale
 
     def value(self, key: str) -> Any:
         """Anything, None if it is absent."""
@@ -593,7 +657,7 @@ class Settings:
 
     def error(self, key: str, expected: str) -> InputError:
         """The error for a setting that is not what it must be."""
-        hint = "Correct the configuration, or save the network again."
+        hint = self.examples.get(key, "Correct the configuration, or save the network again.")
         if key not in self.values:
             return InputError(f"{self.where}: {key} is missing: {expected} is needed", hint)
         return InputError(f"{self.where}: {key} is {shown(self.values[key])}: {expected} is needed", hint)
@@ -608,6 +672,7 @@ class Settings:
         found = default if found is None else found
         if found is None or not right(found):
             raise self.error(key, expected)
+        self.take(key, found)
         return found
 
 

@@ -2,9 +2,10 @@
 
 Source: torch 2, `nn/modules/transformer.py` and `activation.py`: weights of `nn.Linear` (y = x W^T + b, W of shape
 [out, in]), queries, keys and values one below the other in `in_proj_weight`, scores divided by sqrt(d / heads), norms
-before each step (`norm_first`) or after it. A state dict lacks the heads, the activation, the order of norms and the
-mask: `config.json` with `model_type: torch-encoder` states them, and what stands around the encoder. torch is not
-imported: modules are read by their attributes.
+before each step (`norm_first`) or after it. A state dict lacks the heads, the activation, the order of norms, the mask
+and the scale of the embedding: `config.json` with `model_type: torch-encoder` states them, and what stands around the
+encoder. A setting without a statement is refused, unless the weights show it or PyTorch's constructors have one default
+(the epsilon of LayerNorm). torch is not imported: modules are read by their attributes.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from hardsim.network.dense import (
 )
 from hardsim.network.numbers import Mask
 from hardsim.reading.readout import Wrong, hold_alphabet, hold_tokens, plain_names, readout_of, stored_name
-from hardsim.reading.tensors import Settings, Stored, Tensors
+from hardsim.reading.tensors import DEFAULT_EPSILON, Settings, Stored, Tensors
 
 MODEL_TYPE = "torch-encoder"
 NAME = "<torch>"
@@ -48,6 +49,28 @@ ACTIVATIONS = {
     "swish": Activation.SILU,
 }
 NORMS: dict[str, Literal["layer", "rms"]] = {"layer": "layer", "rms": "rms"}
+NO_NORM = "none"
+NO_POSITIONS = "none"
+LIBRARY = "PyTorch"
+SAID = (
+    "embedding_scale", "nhead", "causal", "activation", "norm_first", "norm", "layer_norm_eps", "final_norm",
+    "final_norm_eps", "positions",
+)  # fmt: skip
+"""Settings that decide what is computed, beyond sizes."""
+ADVICE = {
+    "embedding_scale": 'Write "embedding_scale": 1 where the model takes the embedding as it is, "sqrt(d)" where it '
+    "multiplies it by math.sqrt(d), as PyTorch's tutorial on nn.Transformer does, or the number.",
+    "nhead": 'Write the number of heads of each layer, such as "nhead": 4.',
+    "causal": 'Write "causal": true where the encoder runs under a causal mask, else "causal": false.',
+    "activation": 'Write the activation of the layers, such as "activation": "relu", PyTorch\'s default.',
+    "norm_first": 'Write "norm_first": false where norms stand after the sums, PyTorch\'s default, else true.',
+    "norm": 'Norms without a bias are of either kind: write "norm": "layer" or "norm": "rms".',
+    "layer_norm_eps": "RMSNorm has no default that all formats share: write its eps, such as "
+    '"layer_norm_eps": 0.000001.',
+    "final_norm": 'Write "final_norm": "layer" or "rms", or "final_norm": "none" where no norm follows the last layer.',
+    "final_norm_eps": 'Write the eps of the norm at the end, such as "final_norm_eps": 0.00001.',
+}
+"""What to write for each setting that must be stated."""
 TRAINING = "dropout", "batch_first", "enable_nested_tensor", "mask_check", "dtype", "torch_dtype", "torch_version"
 """Settings that have no part in what an encoder computes when it is not trained."""
 FIRST = "self_attn.in_proj_weight"
@@ -88,10 +111,12 @@ def read_torch(stored: Stored) -> Network:
         InputError: if a tensor or a setting is missing, wrong or not understood.
     """
     settings, weights = stored.settings, stored.weights
+    settings.library, settings.examples = LIBRARY, ADVICE
     settings.neutral("model_type", MODEL_TYPE)
     settings.harmless(*TRAINING)
     start = _start(settings, weights)
     encoder = _encoder(settings, weights, start)
+    scale = settings.scale("embedding_scale", encoder.width)
     why = "the width of the encoder"
     embedding = weights.take(settings.text("embedding", "embedding.weight"), None, encoder.width, why=why)
     layers = tuple(_layer(weights, encoder, number) for number in range(len(encoder.starts)))
@@ -104,7 +129,7 @@ def read_torch(stored: Stored) -> Network:
     outputs, readout = _readout(settings, tokens, len(unembedding))
     settings.done()
     weights.done()
-    return Network(tokens, embedding, positions, layers, final, unembedding.T, bias, outputs, readout)
+    return Network(tokens, embedding, positions, layers, final, unembedding.T, bias, outputs, readout, scale)
 
 
 def _start(settings: Settings, weights: Tensors) -> str:
@@ -137,12 +162,12 @@ def _encoder(settings: Settings, weights: Tensors, start: str) -> _Encoder:
     settings.neutral("num_layers", len(starts))
     hidden = weights.shape(f"{starts[0]}linear1.weight")
     settings.neutral("dim_feedforward", *hidden[:1])
-    epsilon = settings.epsilon("layer_norm_eps")
     optional: set[str] = set()
     for group in (BIASES, NORM_WEIGHTS, NORM_BIASES):
         # Modules have all of them or none, so that one that is missing was lost.
         if any(weights.has(place + name) for place in starts for name in group):
             optional.update(group)
+    norm = _kind(settings, "norm", NORM_BIASES[0] in optional)
     return _Encoder(
         starts,
         width,
@@ -150,10 +175,26 @@ def _encoder(settings: Settings, weights: Tensors, start: str) -> _Encoder:
         Mask.FUTURE if settings.truth("causal") else Mask.NONE,
         settings.choice("activation", ACTIVATIONS),
         settings.truth("norm_first"),
-        epsilon,
-        settings.choice("norm", NORMS, "layer"),
+        _epsilon(settings, "layer_norm_eps", norm),
+        norm,
         frozenset(optional),
     )
+
+
+def _kind(settings: Settings, key: str, biased: bool) -> Literal["layer", "rms"]:
+    """The kind of a norm, which must be stated where no bias shows that it is LayerNorm."""
+    if biased and not settings.has(key):
+        settings.take(key, "layer", "the weights: norms have biases")
+        return "layer"
+    return settings.choice(key, NORMS)
+
+
+def _epsilon(settings: Settings, key: str, norm: Literal["layer", "rms"]) -> Fraction:
+    """The epsilon of a norm: that of RMSNorm depends on the number format where none was given, so it is stated."""
+    found = settings.epsilon(key) if norm == "layer" else settings.number(key)
+    if found < 0:
+        raise settings.error(key, "a number that is at least 0")
+    return found
 
 
 def _layers(weights: Tensors, start: str) -> tuple[str, ...]:
@@ -196,23 +237,45 @@ def _layer(weights: Tensors, encoder: _Encoder, number: int) -> NetworkLayer:
 
 
 def _final(settings: Settings, weights: Tensors, start: str, encoder: _Encoder) -> Norm | None:
-    """The norm at the end: as it is said; else one like the others, if it has a weight."""
-    name = f"{start}norm"
-    said = settings.value("final_norm")
-    epsilon = settings.epsilon("final_norm_eps", encoder.epsilon)
-    if said is None and not weights.has(f"{name}.weight"):
+    """The norm at the end: as it is stated, else as its tensors show; it is missing where norms have tensors and it has
+    none."""
+    name, key = f"{start}norm", "final_norm"
+    stored, said = weights.has(f"{name}.weight"), settings.value(key)
+    if said is None and not stored and NORM_WEIGHTS[0] in encoder.optional:
+        settings.take(key, NO_NORM, f"the weights: there is no tensor {name}.weight")
+        said = NO_NORM
+    elif said == NO_NORM:
+        settings.take(key, NO_NORM)
+    if said == NO_NORM:
         settings.neutral("final_norm_eps")
         return None
-    kind = encoder.norm if said is None else settings.choice("final_norm", NORMS)
-    width = encoder.width
+    if said is None and not stored:
+        raise settings.error(key, '"layer", "rms" or "none"')
+    kind = _kind(settings, key, weights.has(f"{name}.bias"))
+    if encoder.epsilon != DEFAULT_EPSILON and not settings.has("final_norm_eps"):
+        # nn.Transformer hands its eps on to the norm at the end, nn.TransformerEncoder does not.
+        raise settings.error("final_norm_eps", "a number that is at least 0")
+    epsilon, width = _epsilon(settings, "final_norm_eps", kind), encoder.width
     return Norm(kind, epsilon, weights.maybe(f"{name}.weight", width), weights.maybe(f"{name}.bias", width))
 
 
 def _positions(settings: Settings, weights: Tensors, width: int) -> Dense | tuple[()]:
     """The table of positions, which may have axes of length 1; () if there is none."""
-    names = "positions.weight", "positions"
-    name = settings.text("positions", next((name for name in names if weights.has(name)), ""))
-    if not name:
+    names, key = ("positions.weight", "positions"), "positions"
+    found = next((name for name in names if weights.has(name)), None)
+    if settings.has(key):
+        name = settings.text(key)
+    elif found is not None:
+        name = found
+        settings.take(key, name, "the weights: a tensor of that name")
+    else:
+        name = NO_POSITIONS
+        settings.take(key, name, f"the weights: there is no tensor {names[0]}")
+        settings.remarks.append(
+            f"no table of positions is stored, and {settings.source} states none: read without positions. Write "
+            f'"{key}": "{NO_POSITIONS}" if that is right; sines and cosines that are computed must be stored as a table'
+        )
+    if name == NO_POSITIONS and not weights.has(name):
         return ()
     sizes = weights.shape(name)
     rows = [size for size in sizes[:-1] if size != 1] or [1]
@@ -281,6 +344,7 @@ def from_torch(
     at: str | None = None,
     decide: str | None = None,
     alphabet: str | Sequence[Any] | None = None,
+    embedding_scale: Any = 1,
 ) -> Stored:
     """What a folder would store of an encoder.
 
@@ -296,6 +360,8 @@ def from_torch(
         at: where outputs are judged, last, first or each; None: last for one output, else each.
         decide: what they decide, such as `above 0` or `argmax`; None: these, for one output and for several.
         alphabet: tokens that words are made of; None: all but those of `input`.
+        embedding_scale: a positive number that rows of the embedding are multiplied by before positions are added, or
+            "sqrt(d)", the real number; 1: the embedding as it is given.
 
     Raises:
         InputError: naming what is missing or not understood.
@@ -307,6 +373,9 @@ def from_torch(
     if not isinstance(causal, bool):
         raise InputError(f"causal is {causal!r}", "Give True or False; other masks are not read.")
     config = {"model_type": MODEL_TYPE, **_stated(module), "causal": causal}
+    config["embedding_scale"] = _written_scale(embedding_scale)
+    if positions is None:
+        config["positions"] = NO_POSITIONS
     tensors = {f"encoder.{name}": array for name, array in _state(module, "the encoder")}
     for value, name in ((embedding, "embedding"), (positions, "positions"), (unembedding, "unembedding")):
         if value is not None:
@@ -322,6 +391,16 @@ def from_torch(
     for name, array in sorted(tensors.items()):
         digest.update(f"{name} {array.dtype} {array.shape} ".encode() + array.tobytes())
     return Stored(NAME, tensors, config, sha256=digest.hexdigest())
+
+
+def _written_scale(value: Any) -> Any:
+    """An embedding scale as a configuration has it."""
+    found = value.item() if isinstance(value, np.generic) else value
+    if isinstance(found, float) and np.isfinite(found):
+        return Fraction(repr(found))
+    if isinstance(found, str | int | Fraction) and not isinstance(found, bool):
+        return found
+    raise InputError(f"embedding_scale is {value!r}", 'Give a positive number, or "sqrt(d)".')
 
 
 def _is(module: Any, *kinds: str) -> bool:
@@ -364,8 +443,8 @@ def _stated(module: Any) -> dict[str, Any]:
         _only(dict(module.named_children()), {"layers", "norm"}, "the encoder")
         if module.norm is not None:
             kind, epsilon = _norm_settings(module.norm, "norm", module.layers[0].self_attn.embed_dim)
-            settings |= {"final_norm": kind, "final_norm_eps": epsilon}
-    return settings
+            return settings | {"final_norm": kind, "final_norm_eps": epsilon}
+    return settings | {"final_norm": NO_NORM}
 
 
 def _written(value: Any) -> str:

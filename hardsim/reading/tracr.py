@@ -22,6 +22,9 @@ from hardsim.reading.readout import hold_tokens, plain_names, stored_name
 from hardsim.reading.tensors import Settings, Stored, Tensors
 
 CONFIG = "meta.json"
+LIBRARY = "TransformerConfig"
+SAID = ("num_heads", "key_size", "causal", "activation", "layer_norm", "bos", "output_label")
+"""Settings that decide what is computed, beyond sizes."""
 CATEGORICAL, NUMERICAL = "CategoricalEncoder", "NumericalEncoder"
 WITHIN = Fraction(1, 200)
 """How far a number may be off where nobody says otherwise: Tracr's own tests allow a relative error of 0.005."""
@@ -48,16 +51,18 @@ def read_tracr(stored: Stored) -> Network:
         InputError: if a tensor or a setting is missing, wrong or not understood.
     """
     settings, weights = stored.settings, stored.weights
+    settings.library = LIBRARY
     settings.harmless(*UNUSED)
     tokens, bos = _tokens(settings)
     embedding = weights.take("token_embed/embeddings", len(tokens), None, why="a row for each token of the encoder")
     width = embedding.shape[1]
     positions = weights.take("pos_embed/embeddings", None, width)
-    config = _part(settings, "config")
+    config = settings.part("config")
     layers = tuple(_layer(weights, config, number, width) for number in range(config.integer("num_layers", least=0)))
     outputs, unembedding, numerical = _output(settings, width)
     alphabet = _alphabet(settings, tokens, bos)
     config.neutral("layer_norm", False)
+    config.take("layer_norm", False)
     config.harmless("dropout_rate")
     for part in (config, settings):
         part.done()
@@ -70,14 +75,6 @@ def read_tracr(stored: Stored) -> Network:
         alphabet=alphabet,
     )
     return Network(tokens, embedding, positions, layers, None, unembedding, None, outputs, readout)
-
-
-def _part(settings: Settings, key: str) -> Settings:
-    """An object inside the configuration."""
-    found = settings.value(key)
-    if not isinstance(found, dict):
-        raise settings.error(key, "an object")
-    return Settings(found, f"{settings.where}: {key}")
 
 
 def _map(encoder: Settings) -> tuple[Token, ...]:
@@ -99,7 +96,8 @@ def _map(encoder: Settings) -> tuple[Token, ...]:
 
 def _tokens(settings: Settings) -> tuple[tuple[Token, ...], Token | None]:
     """The vocabulary, and the beginning of sequence if there is one."""
-    encoder, bos = _part(settings, "input_encoder"), settings.value("bos")
+    encoder, bos = settings.part("input_encoder"), settings.value("bos")
+    settings.take("bos", "none" if bos is None else bos)
     encoder.neutral("class", CATEGORICAL)
     tokens = _map(encoder)
     encoder.done()
@@ -126,7 +124,7 @@ def _output(settings: Settings, width: int) -> tuple[tuple[Token, ...], Dense, b
     labels = settings.value("residual_labels")
     if not isinstance(labels, list) or len(labels) != width or len(set(map(str, labels))) != width:
         raise settings.error("residual_labels", f"a name for each of the {width} coordinates of token_embed/embeddings")
-    label, encoder = settings.text("output_label"), _part(settings, "output_encoder")
+    label, encoder = settings.text("output_label"), settings.part("output_encoder")
     numerical = encoder.choice("class", {CATEGORICAL: False, NUMERICAL: True})
     if numerical:
         encoder.neutral("map", [])

@@ -49,9 +49,10 @@ NORMS: dict[str, NormType] = {
 }
 NATIVE_ARCHITECTURE = "TransformerLensNative"
 """What version 4 calls the architecture of networks of its own."""
+LIBRARY = "HookedTransformerConfig"
 SAID = (
-    "act_fn", "normalization_type", "eps", "attention_dir", "use_attn_scale", "attn_scale",
-    "scale_attn_by_inverse_layer_idx", "attn_only", "final_rms",
+    "n_heads", "act_fn", "normalization_type", "eps", "attention_dir", "positional_embedding_type", "use_attn_scale",
+    "attn_scale", "scale_attn_by_inverse_layer_idx", "attn_only", "final_rms",
 )  # fmt: skip
 """Settings that decide what is computed, beyond sizes."""
 HARMLESS = (
@@ -136,6 +137,7 @@ def read_transformerlens(stored: Stored) -> Network:
         InputError: if a tensor or a setting is missing, wrong or not understood.
     """
     settings, weights = stored.settings, stored.weights
+    settings.library = LIBRARY
     names = _names(weights)
     sizes = _sizes(settings)
     settings.choice("positional_embedding_type", {"standard": None}, "standard")
@@ -203,6 +205,7 @@ def _sizes(settings: Settings) -> _Sizes:
 def _norm_type(settings: Settings) -> NormType | None:
     """The norms of layers: null means none, and "LN" is meant where nothing is said."""
     if "normalization_type" in settings.values and settings.value("normalization_type") is None:
+        settings.take("normalization_type", "null", settings.source)
         return None
     return settings.choice("normalization_type", NORMS, "LN")
 

@@ -27,6 +27,7 @@ from hardsim.checking.result import (
 )
 from hardsim.lang.words import shown_word
 from hardsim.network.dense import NetworkHead, NetworkLayer, Norm
+from hardsim.reading.tensors import TakenSetting
 from hardsim.records import Natural, Positive, Record, one_of, short
 from hardsim.report.numbers import NOTHING, tried_text
 from hardsim.report.screen import Screen, columns
@@ -34,6 +35,7 @@ from hardsim.visible import visible
 
 JUDGED_COLUMNS = columns("n", "words\njudged", "mismatches", "undecided", "least\nmargin", "=a word with it")
 OUTPUT_COLUMNS = columns("position", "<token", "<says", "<wanted", "~outputs")
+SETTING_COLUMNS = columns("<setting", "<value", "~from")
 MOST_OUTPUTS = 8
 """Outputs of a place that a table shows."""
 OUTPUT_DIGITS = 6
@@ -144,6 +146,18 @@ class NetworkFact(Record):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class NetworkSetting(Record):
+    """A setting that decides what a network computes or how it reads words, and that its weights need not show."""
+
+    name: str
+    """Its name."""
+    value: str
+    """Its value."""
+    source: str
+    """Where the value comes from: a file, an option, the weights, or the default of a library or format."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class NetworkLayerReport(Record):
     """One layer, in words."""
 
@@ -180,13 +194,17 @@ class NetworkReport(Record):
     """What is read of a word, and how outputs decide."""
     facts: tuple[NetworkFact, ...]
     """What was read."""
+    settings: tuple[NetworkSetting, ...]
+    """The settings that the weights need not show, with their sources."""
     final_norm: str | None
     """The norm before the unembedding; null: there is none."""
     layers: tuple[NetworkLayerReport, ...]
     """Layer by layer."""
 
 
-def describe_network(subject: Foreign, described: Sequence[tuple[str, str]]) -> NetworkReport:
+def describe_network(
+    subject: Foreign, described: Sequence[tuple[str, str]], settings: Sequence[TakenSetting] = ()
+) -> NetworkReport:
     """The report on a network that was read."""
     network = subject.network
     return NetworkReport(
@@ -201,6 +219,7 @@ def describe_network(subject: Foreign, described: Sequence[tuple[str, str]]) -> 
         longest=network.longest,
         reads=reads(subject),
         facts=tuple(NetworkFact(*pair) for pair in described),
+        settings=tuple(NetworkSetting(one.name, one.value, one.source) for one in settings),
         final_norm=None if network.final is None else norm_text(network.final),
         layers=tuple(_layer(number, layer) for number, layer in enumerate(network.layers, start=1)),
     )
@@ -259,6 +278,9 @@ def print_network(screen: Screen, report: NetworkReport) -> None:
         *((fact.what, fact.read) for fact in report.facts),
     ]
     screen.head(report.input, lines, width=12)
+    if report.settings:
+        screen.raw()
+        screen.table(SETTING_COLUMNS, [(one.name, one.value, one.source) for one in report.settings])
     for layer in report.layers:
         screen.raw()
         screen.line((f"layer {layer.layer}", "bold"), f": {plural(len(layer.heads), 'head')}")

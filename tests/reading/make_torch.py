@@ -22,7 +22,7 @@ def write(name: str, module: Any, config: dict[str, Any], run: Any) -> None:
     folder = fresh(name)
     state = {key: value.contiguous() for key, value in module.state_dict().items()}
     save_file(state, folder / "model.safetensors")
-    text = json.dumps({"model_type": "torch-encoder", "nhead": HEADS} | config, indent=1)
+    text = json.dumps({"model_type": "torch-encoder", "nhead": HEADS, "embedding_scale": 1} | config, indent=1)
     (folder / "config.json").write_text(text + "\n", encoding="utf-8")
     module.float()
     write_outputs(folder, run)
@@ -79,7 +79,8 @@ def pre() -> None:
         return (x @ parts["embedding"].weight.T)[0]
 
     config = {"activation": "gelu", "norm_first": True, "causal": True, "layer_norm_eps": 1e-3, "final_norm_eps": 1e-5}
-    write("torch-pre", parts, config | {"unembedding": "embedding.weight"}, run)
+    stated = {"norm": "layer", "final_norm": "layer", "positions": "none", "unembedding": "embedding.weight"}
+    write("torch-pre", parts, config | stated, run)
 
 
 def single() -> None:
@@ -124,7 +125,7 @@ def bare() -> None:
     write(
         "torch-bare",
         parts,
-        config | {"final_norm": "rms", "final_norm_eps": 0.25},
+        config | {"positions": "none", "final_norm": "rms", "final_norm_eps": 0.25},
         lambda ids: parts["unembedding"](encoder(parts["embedding"](ids)))[0],
     )
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from hardsim.errors import InputError
-from hardsim.reading.folder import FORMATS, described, network_of
+from hardsim.reading.folder import FORMATS, described, network_of, restated, settings_of
 from hardsim.reading.tensors import Stored, read_folder
 from tests.mistakes import raised
 from tests.reading.folders import DATA
@@ -39,8 +39,6 @@ def test_what_was_read_is_said() -> None:
         "format": "Hugging Face GPT-2 (GPT2LMHeadModel)",
         "files": "config.json, model.safetensors",
         "tensors": "28, all used (28 float32)",
-        "settings": 'activation_function "gelu_new", layer_norm_epsilon 1e-05, scale_attn_weights true, '
-        "scale_attn_by_inverse_layer_idx false, tie_word_embeddings true",
         "no part in evaluation": "attn_pdrop 0.1, embd_pdrop 0.1, resid_pdrop 0.1",
         "vocabulary": "token ids",
         "score scale": "1/sqrt(3)",
@@ -56,13 +54,66 @@ def test_other_parts_are_said() -> None:
     assert rms["masks"] == "4 buffers, verified"
     assert rms["score scale"] == "2/5"
     assert rms["unembedding"] == "its own, with a bias"
-    assert 'normalization_type "RMS", eps 1e-05, attention_dir "bidirectional"' in rms["settings"]
     assert "no part in evaluation" not in rms
     assert "masks" not in said("bridge")
     assert said("gpt2-bfloat16")["tensors"] == "28, all used (28 bfloat16)"
     assert said("gpt2-bfloat16")["score scale"] == "1/sqrt(3); 1/2/sqrt(3)"
     assert said("gpt2", architectures=None)["format"] == "Hugging Face GPT-2"
     assert "resid_pdrop" not in said("gpt2", resid_pdrop=0)["no part in evaluation"]
+
+
+def sources(name: str, **changes: object) -> dict[str, tuple[str, str]]:
+    """Value and source of each setting."""
+    stored = read_folder(str(DATA / name))
+    stored = replace(stored, config=stored.config | changes)
+    network, title = network_of(stored)
+    return {one.name: (one.value, one.source) for one in settings_of(stored, network, title)}
+
+
+def test_settings_have_a_source() -> None:
+    found = sources("gpt2", scale_attn_weights=None)
+    assert found["activation_function"] == ("gelu_new", "config.json")
+    assert found["layer_norm_epsilon"] == ("1e-05", "config.json")
+    assert found["scale_attn_weights"] == ("true", "default of GPT2Config")
+    assert found["tie_word_embeddings"] == ("true", "config.json")
+    assert found["architectures"] == ("GPT2LMHeadModel", "config.json")
+    assert found["decide"] == ("argmax", "default of the format")
+    assert sources("gpt2", architectures=None)["architectures"] == (
+        "GPT2LMHeadModel",
+        "the weights: the names of tensors",
+    )
+    encoder = sources("torch-layer", embedding_scale="sqrt(d)")
+    assert encoder["embedding_scale"] == ("sqrt(d) = sqrt(6)", "config.json")
+    assert sources("torch-layer", embedding_scale="sqrt(9)")["embedding_scale"][0] == "sqrt(9) = 3"
+    assert encoder["layer_norm_eps"] == ("1e-05", "default of PyTorch")
+    assert encoder["norm"] == ("layer", "the weights: norms have biases")
+    assert encoder["final_norm"] == ("none", "the weights: there is no tensor body.norm.weight")
+    assert encoder["input"] == ("<s> *", "config.json")
+    assert encoder["at"] == ("last", "default of the format")
+    hooked = sources("hooked-rms", attention_dir=None)
+    assert hooked["attention_dir"] == ("causal", "default of HookedTransformerConfig")
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in DATA.iterdir()))
+def test_every_setting_that_decides_is_there(name: str) -> None:
+    """Whatever a format says of what it computes, its reader took and settings_of says."""
+    stored = read_folder(str(DATA / name))
+    network, title = network_of(stored)
+    form = next(form for form in FORMATS if form.title == title)
+    found = {one.name for one in settings_of(stored, network, title)}
+    optional = {"final_norm_eps", "problem_type", "pad_token_id", "tie_word_embeddings", "act_fn", "attn_only"}
+    assert set(form.said) - found <= optional
+    assert {"tokens", "alphabet", "input", "at", "decide"} <= found
+
+
+def test_what_is_stated_anew_has_another_source() -> None:
+    stored = read_folder(str(DATA / "gpt2"))
+    network, title = network_of(stored)
+    changed = replace(network, readout=replace(network.readout, at="last"))
+    found = {one.name: one for one in restated(settings_of(stored, network, title), changed, ["at"], "--at")}
+    assert (found["at"].value, found["at"].source) == ("last", "--at")
+    assert found["decide"].source == "default of the format"
+    assert found["n_head"].source == "config.json"
 
 
 def test_a_stored_vocabulary_is_said() -> None:

@@ -168,13 +168,56 @@ def test_activations(name: str, kind: Activation) -> None:
 def bare(found: Stored) -> Stored:
     """The same without the prefix of the language model around it."""
     arrays = {name.removeprefix("transformer."): array for name, array in found.tensors.items()}
-    return replace(found, tensors=arrays, config=found.config | {"architectures": ["GPT2Model"]})
+    return replace(found, tensors=arrays)
 
 
 def test_names_without_the_prefix_mean_the_same() -> None:
     network = read_gpt2(bare(stored()))
     ids, expected = library_outputs("gpt2")[-1]
     assert difference(network, ids, expected) < LINEAR
+
+
+HEADLESS = [
+    "GPT2Model",
+    "TFGPT2Model",
+    "FlaxGPT2Model",
+    "GPT2DoubleHeadsModel",
+    "GPT2ForQuestionAnswering",
+    "GPT2PreTrainedModel",
+]
+
+
+@pytest.mark.parametrize("name", HEADLESS)
+def test_a_model_without_the_head_of_a_language_model_is_refused(name: str) -> None:
+    """Whatever its tensors are called: nothing says that its outputs are those of its embedding."""
+    told = f"architectures is {name.removeprefix('TF').removeprefix('Flax')}, "
+    for found in (stored(), bare(stored()), stored("gpt2-own-head")):
+        refused(configured(found, architectures=[name]), told)
+        refused(configured(found, architectures=name), told)
+
+
+@pytest.mark.parametrize("architectures", [None, [], ["MyModel"]])
+def test_a_body_alone_is_no_language_model(architectures: object) -> None:
+    error = raised(
+        InputError, read_gpt2, configured(bare(stored()), architectures=architectures), match="no tensor of a head"
+    )
+    assert '"architectures": ["GPT2LMHeadModel"]' in error.hint
+
+
+def test_a_head_is_stated_or_shown_by_tensors() -> None:
+    """A language model has its body inside, so that names begin with transformer; weights on the hub may lack that."""
+    ids, expected = library_outputs("gpt2")[-1]
+    for found in (configured(architectures=None), configured(architectures=[]), bare(stored())):
+        assert difference(read_gpt2(found), ids, expected) < LINEAR
+        assert not found.settings.remarks
+    assert read_gpt2(configured(stored("gpt2-own-head"), architectures=None)).readout.at == "each"
+    assert read_gpt2(configured(stored("gpt2-labels"), architectures=None)).readout.at == "last"
+    refused(configured(architectures=["GPT2LMHeadModel", "GPT2Model"]), "one architecture is needed")
+    mine = configured(architectures=["MyGPT2"])
+    assert difference(read_gpt2(mine), ids, expected) < LINEAR
+    assert mine.settings.remarks == [
+        "architectures is MyGPT2, which is no class of transformers: read as GPT2LMHeadModel"
+    ]
 
 
 def test_sizes_by_their_general_names_mean_the_same() -> None:
@@ -230,7 +273,7 @@ def test_one_label_makes_an_acceptor() -> None:
 
 def test_labels_of_tokens_have_a_bias() -> None:
     head = {"classifier__weight": np.eye(2, 6), "classifier__bias": np.array([0.5, -0.5])}
-    network = read_gpt2(with_tensors(**head))
+    network = read_gpt2(configured(with_tensors(**head), architectures=["GPT2ForTokenClassification"]))
     assert network.outputs == ("0", "1")
     assert network.readout == Readout(at="each", decide="argmax")
     assert network.unembedding_bias is not None
@@ -301,7 +344,8 @@ def test_other_tensors_are_refused() -> None:
     refused(with_tensors(qa_outputs__weight=np.ones((2, 6))), r"not understood: qa_outputs\.weight")
     refused(with_tensors(lm_head__bias=np.ones(5)), r"not understood: lm_head\.bias")
     both = {"score__weight": np.ones((2, 6)), "lm_head__weight": stored().tensors["transformer.wte.weight"]}
-    refused(with_tensors(**both), r"not understood: lm_head\.weight")
+    refused(with_tensors(**both), r"not understood: score\.weight")
+    refused(configured(with_tensors(**both), architectures=None), r"not understood: score\.weight")
     refused(with_tensors(wte__weight=np.ones((5, 6))), r"not understood: wte\.weight")
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +23,11 @@ from hardsim.network.numbers import Mask
 from hardsim.reading.folder import network_of
 from hardsim.reading.tensors import Stored, read_folder
 from hardsim.reading.torch import from_torch, read_torch
+from hardsim.run.ball import BallArithmetic
+from hardsim.run.dense_exact import DenseForward
 from tests.mistakes import raised
-from tests.reading.folders import DATA, difference, library_outputs
+from tests.reading.folders import DATA, SHARED, difference, library_outputs
+from tests.reading.plain import outputs
 
 FOLDERS = "torch-post", "torch-pre", "torch-layer", "torch-bare"
 LINEAR = 1e-5
@@ -127,7 +132,93 @@ def test_one_output_is_above_0_at_the_last_position() -> None:
     assert (network.readout, network.outputs) == (Readout(), ("0",))
 
 
+# ---- the scale of the embedding ----
+
+
+@pytest.mark.parametrize(
+    ("stated", "factor"),
+    [
+        (1, 1.0),
+        (3, 3.0),
+        (Fraction(5, 2), 2.5),
+        ("sqrt(d)", sqrt(6)),
+        ("sqrt( d )", sqrt(6)),
+        ("1/sqrt(d)", 1 / sqrt(6)),
+        ("sqrt(16)", 4.0),
+        ("7/2", 3.5),
+    ],
+)
+def test_the_embedding_is_scaled_before_positions_are_added(stated: Any, factor: float) -> None:
+    """The same as an embedding whose rows were multiplied; the unembedding, tied or not, is not."""
+    for name in ("torch-post", "torch-pre"):
+        network = configured(name, embedding_scale=stated)
+        by_hand = replace(network, embedding_scale=RootScale(), embedding=network.embedding * factor)
+        ids, _ = library_outputs(name)[-1]
+        assert difference(with_table(network), ids, outputs(with_table(by_hand), ids)) < 1e-14
+        assert np.array_equal(network.unembedding, configured(name).unembedding)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, "sqrt(-d)", "sqrt(d", "d", "0", True, [1], "sqrt(0)", "", "1/0"])
+def test_a_scale_that_is_none_is_refused(wrong: Any) -> None:
+    match = 'embedding_scale is .*: a positive number or "sqrt\\(d\\)" is needed'
+    assert '"embedding_scale": 1' in raised(InputError, configured, embedding_scale=wrong, match=match).hint
+
+
+SCALED = SHARED / "architectures" / "torch_tutorial"
+
+
+@pytest.mark.skipif(not SCALED.is_dir(), reason="networks of other libraries lie beside the project")
+def test_the_tutorial_of_pytorch_is_scaled_by_the_root_of_its_width() -> None:
+    expected = json.loads((SCALED / "reference_float32.json").read_text())[0]
+    network = read_torch(read_folder(str(SCALED)))
+    assert network.embedding_scale.rational == 4  # d = 16
+    ids = [0, 1, 2, 1, 3, 2]
+    assert difference(network, ids, np.array(expected)) < LINEAR
+    assert difference(replace(network, embedding_scale=RootScale()), ids, np.array(expected)) > 0.1
+    balls = DenseForward(network, BallArithmetic(100)).run(6, ids, range(6))
+    assert np.abs(np.array([[float(one.mid()) for one in row] for row in balls]) - expected).max() < 1e-4
+
+
 # ---- what is refused ----
+
+
+@pytest.mark.parametrize(
+    "key", ["embedding_scale", "nhead", "causal", "activation", "norm_first", "layer_norm_eps", "final_norm_eps"]
+)
+def test_what_the_weights_do_not_show_must_be_stated(key: str) -> None:
+    """Each is named, with what it may be and a line to add. RMSNorm has no epsilon of its own, and of a norm at the end
+    beside another epsilon nothing says which it has."""
+    others: dict[str, tuple[str, dict[str, Any]]] = {
+        "layer_norm_eps": ("torch-bare", {"norm": "rms"}),
+        "final_norm_eps": ("torch-pre", {"layer_norm_eps": Fraction(1, 10)}),
+    }
+    name, more = others.get(key, ("torch-post", {}))
+    found = changed(name, config=lambda config: (config.update(more), config.pop(key, None)))
+    error = raised(InputError, read_torch, found, match=f"config.json: {key} is missing: .* is needed")
+    assert f'"{key}"' in error.hint
+
+
+@pytest.mark.parametrize(("key", "name"), [("norm", "torch-pre"), ("norm", "torch-bare"), ("final_norm", "torch-bare")])
+def test_norms_that_the_weights_do_not_show_must_be_stated(key: str, name: str) -> None:
+    error = raised(
+        InputError, read_torch, changed(name, config=lambda config: config.pop(key)), match=f"{key} is missing"
+    )
+    assert f'"{key}": ' in error.hint
+
+
+def test_a_norm_at_the_end_can_be_denied() -> None:
+    assert configured("torch-bare", final_norm="none", final_norm_eps=None).final is None
+    raised(InputError, configured, "torch-pre", final_norm="none", final_norm_eps=None, match="encoder.norm.weight")
+
+
+def test_a_network_without_positions_is_remarked_on() -> None:
+    found = changed("torch-pre", config=lambda config: config.pop("positions"))
+    assert read_torch(found).positions == ()
+    (remark,) = found.settings.remarks
+    assert '"positions": "none"' in remark
+    stated = stored("torch-pre")
+    read_torch(stated)
+    assert not stated.settings.remarks
 
 
 @pytest.mark.parametrize(
@@ -139,7 +230,7 @@ def test_one_output_is_above_0_at_the_last_position() -> None:
         ({"nhead": 4}, "nhead is 4: a divisor of the width 6 of the encoder is needed"),
         ({"causal": None}, "causal is null: true or false is needed"),
         ({"norm_first": None}, "norm_first is null: true or false is needed"),
-        ({"activation": None}, "activation is null: text is needed"),
+        ({"activation": None}, 'activation is null: one of "relu", "gelu", .* is needed'),
         ({"activation": "elu"}, 'activation is "elu", which is not read'),
         ({"norm": "batch"}, 'norm is "batch", which is not read'),
         ({"final_norm": "batch"}, 'final_norm is "batch", which is not read'),
@@ -260,6 +351,10 @@ def test_a_module_is_read_by_its_attributes() -> None:
         assert difference(network, ids, expected) < LINEAR
     again = from_torch(encoder_like(tensors), tensors["embedding.weight"], unembedding, tensors["positions.weight"])
     assert again.sha256 == taken.sha256
+    given = encoder_like(tensors), tensors["embedding.weight"], unembedding
+    for scale, meant in ((2.5, RootScale(Fraction(5, 2))), ("sqrt(d)", RootScale(Fraction(6), 6)), (1, RootScale())):
+        assert read_torch(from_torch(*given, embedding_scale=scale)).embedding_scale == meant
+    raised(InputError, from_torch, *given, embedding_scale=None, match="embedding_scale is None")
     causal = from_torch(encoder_like(tensors), tensors["embedding.weight"], unembedding, causal=True)
     assert (read_torch(causal).heads[0].mask, read_torch(causal).positions) == (Mask.FUTURE, ())
     assert causal.sha256 != taken.sha256

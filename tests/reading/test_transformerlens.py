@@ -202,7 +202,7 @@ def test_which_folders_are_meant() -> None:
         ({"act_fn": "solu"}, 'act_fn is "solu", which is not read'),
         ({"act_fn": "solu_ln"}, 'act_fn is "solu_ln", which is not read'),
         ({"act_fn": "gelu_fast"}, 'act_fn is "gelu_fast", which is not read'),
-        ({"act_fn": None}, "act_fn is null: text is needed"),
+        ({"act_fn": None}, 'act_fn is null: one of "relu", "gelu", .* is needed'),
         ({"use_local_attn": True, "window_size": 3}, "use_local_attn is true, which is not read"),
         ({"parallel_attn_mlp": True}, "parallel_attn_mlp is true, which is not read"),
         ({"gated_mlp": True}, "gated_mlp is true, which is not read"),

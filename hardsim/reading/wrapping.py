@@ -1,0 +1,122 @@
+"""Names of tensors without the wrappers that training puts around a module.
+
+`DistributedDataParallel` saves `module.NAME`, `torch.compile` `_orig_mod.NAME`, a Lightning module whose attribute is
+`model` saves `model.NAME`, and these nest. A wrapper says nothing of what is computed: its prefix is removed where
+every tensor has it, with a note. Where some tensors have the prefix of a wrapper and others do not, two state dicts
+were mixed, and nothing says which is meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hardsim.errors import InputError
+
+WRAPPERS = {
+    "module": "DataParallel or DistributedDataParallel",
+    "_orig_mod": "torch.compile",
+    "_forward_module": "Lightning Fabric",
+    "_fsdp_wrapped_module": "FullyShardedDataParallel",
+    "_checkpoint_wrapped_module": "activation checkpointing",
+}
+"""Segments of names that wrappers add."""
+INSIDE = tuple(name for name in WRAPPERS if name.startswith("_"))
+"""Those that no part of a network is called: where only a part was wrapped they stand inside a name."""
+BODY = "transformer"
+"""The body of a GPT-2 with a head is called so: without a head beside it, it is no container."""
+
+
+@dataclass(frozen=True)
+class Unwrapped:
+    """Which name each tensor has after unwrapping, by its stored name, and notes."""
+
+    names: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+
+
+def unwrapped(stored: Iterable[str], named: Iterable[str], where: str) -> Unwrapped:
+    """Remove the prefix that all names of tensors share, if it is a container's, and wrappers of parts inside names.
+
+    `named` are texts of the configuration: one that begins with the shared prefix names tensors as they are stored, so
+    the prefix stays.
+
+    Raises:
+        InputError: if some names, not all, begin with a wrapper, or two tensors would get one name.
+    """
+    names, said = {name: name for name in stored}, set(named)
+    spoken = {part for text in said for part in text.split(".") if part in INSIDE}
+    spoken |= {text.split(".")[0] for text in said if text in names or any(one.startswith(f"{text}.") for one in names)}
+    prefix = ""
+    while first := _shared(names.values()):
+        if first in spoken and not prefix:
+            break
+        prefix += f"{first}."
+        names = {name: left.removeprefix(f"{first}.") for name, left in names.items()}
+    _hold_all(names, prefix, spoken, where)
+    notes = [f"every tensor begins with {prefix} ({_kind(prefix)}): read without that"] if prefix else []
+    if inner := sorted({part for left in names.values() for part in left.split(".") if part in INSIDE} - spoken):
+        names = {name: ".".join(p for p in left.split(".") if p not in inner) for name, left in names.items()}
+        made = "; ".join(f"{part}. ({WRAPPERS[part]})" for part in inner)
+        notes.append(f"names of tensors are read without {made}")
+    if len(set(names.values())) < len(names):
+        left = list(names.values())
+        twice = next(one for one in left if left.count(one) > 1)
+        both = " and ".join(name for name, one in names.items() if one == twice)
+        raise InputError(f"{where}: without their wrappers {both} have one name", "Save one state dict alone.")
+    return Unwrapped(names, tuple(notes))
+
+
+def _shared(names: Iterable[str]) -> str:
+    """The first segment that all names have, if it is a container's."""
+    left = list(names)
+    first = left[0].partition(".")[0] if left else ""
+    if not first or not all(name.startswith(f"{first}.") and len(name) > len(first) + 1 for name in left):
+        return ""
+    inside = [name[len(first) + 1 :] for name in left]
+    # Of a GPT-2 whose head is its embedding, all tensors are in the body.
+    body = first == BODY and not any(name.startswith(f"{BODY}.") for name in inside)
+    return "" if body or inside[0].partition(".")[0].isdigit() else first
+
+
+def _hold_all(names: Mapping[str, str], prefix: str, spoken: set[str], where: str) -> None:
+    """Hold that no name begins with a wrapper that other names lack."""
+    for wrapper in WRAPPERS:
+        some = [name for name, left in names.items() if left.startswith(f"{wrapper}.")]
+        if some and wrapper not in spoken:
+            other = next(name for name, left in names.items() if not left.startswith(f"{wrapper}."))
+            told = f"some tensors begin with {prefix}{wrapper}. ({WRAPPERS[wrapper]}), as {some[0]}, and others do not"
+            hint = "Save what model.state_dict() gives, of the unwrapped module; two state dicts seem to be mixed here."
+            raise InputError(f"{where}: {told}, as {other}", hint)
+
+
+def _kind(prefix: str) -> str:
+    """What put a prefix there."""
+    known = [WRAPPERS[part] for part in prefix.split(".") if part in WRAPPERS]
+    return " and ".join(dict.fromkeys(known)) or "an attribute that holds the network"
+
+
+def state_dict_of(found: Mapping[Any, Any], tensor: type[Any], where: str) -> tuple[Mapping[Any, Any], tuple[str, ...]]:
+    """The state dict inside what a training loop or Lightning saved, with a note; what is none is left as it is.
+
+    Such a file is a dict that holds no tensor itself, beside one member that is a dict of tensors alone.
+
+    Raises:
+        InputError: if several members are dicts of tensors.
+    """
+
+    def holds_tensors(value: object) -> bool:
+        return isinstance(value, Mapping) and bool(value) and all(isinstance(one, tensor) for one in value.values())
+
+    if any(isinstance(value, tensor) for value in found.values()):
+        return found, ()
+    inside = [key for key, value in found.items() if holds_tensors(value)]
+    if not inside:
+        return found, ()
+    if len(inside) > 1:
+        told = f"several state dicts are inside: {', '.join(map(repr, inside))}"
+        raise InputError(f"{where}: {told}", "Save the one that is meant, alone: torch.save(checkpoint[NAME], FILE).")
+    others = ", ".join(str(key) for key in found if key != inside[0])
+    beside = f"; {others} beside it {'are' if len(found) > 2 else 'is'} not read" if others else ""
+    return found[inside[0]], (f"the weights are {inside[0]!r} of a training checkpoint{beside}",)
