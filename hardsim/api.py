@@ -30,7 +30,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -47,7 +47,7 @@ from hardsim.checking import prove as proving
 from hardsim.checking.bound import BoundOptions, BoundResult, bound_report, bound_subject
 from hardsim.checking.campaign import CheckOptions, Progress, default_workers, tried_of
 from hardsim.checking.campaign import asked as asked_of
-from hardsim.checking.checkpoint import checkpoint_of, remembering
+from hardsim.checking.checkpoint import Checkpoint, checkpoint_of, remembering
 from hardsim.checking.combined import NO_PROOF, check_with_proof
 from hardsim.checking.crews import crews
 from hardsim.checking.critical import CriticalResult
@@ -316,8 +316,7 @@ class Model:
             _hold_here(request, given.wants is not None, words is not None)
             read = [(given.name, given.sha256, given.alphabet)]
             read += [] if other is None else [(other.name, other.sha256, other.alphabet)]
-            kept = checkpoint_of(request, read)
-            with crews(request, asked.remark) as staff:
+            with asked.keeping(read) as kept, crews(request, asked.remark) as staff:
                 if kept is None or not kept.complete:
                     staff.join()
                 subject = asked.target()
@@ -330,8 +329,8 @@ class Model:
                         result = check_with_proof(subject, replace(options, workers=crew.workers), update, crew, memory)
                         if not result.partial:
                             memory.finish(result)
-            if kept is not None and not result.partial:
-                kept.finish()
+                if kept is not None and not result.partial:
+                    kept.finish()
         return _whole(result, result.partial)
 
     @overload
@@ -934,6 +933,18 @@ class _Asked:
         """A remark, if there is anything to say."""
         if text is not None:
             self.told(text)
+
+    @contextmanager
+    def keeping(self, read: Sequence[tuple[str, str, Alphabet]]) -> Iterator[Checkpoint | None]:
+        """The file of `resume`, if there is one. A remark says it if what is found cannot be written there: the result
+        is returned all the same."""
+        kept = checkpoint_of(self.request, read)
+        if kept is None:
+            yield None
+            return
+        kept.lost = lambda error: self.remark(str(error))
+        with closing(kept):
+            yield kept
 
     def unused(self, options: str, reason: str) -> None:
         """A remark on those of the options that were given and have no use, if there are any."""

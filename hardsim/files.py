@@ -19,6 +19,7 @@ from glob import escape
 from itertools import islice
 from pathlib import Path
 from typing import Self
+from weakref import finalize
 
 from hardsim.errors import InputError, did_you_mean
 
@@ -254,16 +255,29 @@ class Draft:
             self.close()
             raise
 
-    def commit(self, data: bytes) -> None:
-        """Put the data in place of the file.
+    def commit(self, data: bytes, new: bool = False) -> bool:
+        """Put the data in place of the file, or (`new`) only where there is none yet; return whether that was done.
 
         Raises:
             OSError: if that fails: the file is as it was.
         """
         self._file.write(data)
         self._file.flush()
-        os.replace(self._name, self._target)
+        done = not new or self._linked()
+        if done:
+            os.replace(self._name, self._target)
         self.close()
+        return done
+
+    def _linked(self) -> bool:
+        """Give the data the name of the file, and return False if another process has just done that."""
+        try:
+            os.link(self._name, self._target)
+        except FileExistsError:
+            return False
+        except OSError:  # not every file system has links: there the last one wins
+            pass
+        return True
 
     def close(self) -> None:
         """Leave no trace of what was not committed."""
@@ -343,6 +357,32 @@ def _sweep(target: Path, place: Path) -> None:
                         shutil.rmtree(found) if found.is_dir() else found.unlink()
                 finally:
                     os.close(handle)
+
+
+class FileLock:
+    """A lock on a file, of one process, which ends with the process however that ends. Where the system or the disk has
+    no locks nothing is locked.
+
+    Raises:
+        BlockingIOError: if another process has locked it.
+        OSError: if it cannot be opened.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            handle = os.open(path, os.O_RDWR)
+        except OSError:  # it may be read-only, and complete
+            handle = os.open(path, os.O_RDONLY)
+        self.close = finalize(self, os.close, handle)
+        """Let it go."""
+        try:
+            if flock is not None:
+                flock(handle, LOCK_EX | LOCK_NB)
+        except BlockingIOError:
+            self.close()
+            raise
+        except OSError:  # this disk has no locks
+            pass
 
 
 def _lock(handle: int) -> bool:

@@ -25,7 +25,7 @@ from hardsim.checking.result import CheckResult, Verdict
 from hardsim.checking.tally import Tally
 from hardsim.errors import InputError, InvariantError
 from hardsim.examples import located
-from hardsim.files import STDOUT, Draft, read_bytes, refusal, refusing, same_file, target_of
+from hardsim.files import STDOUT, Draft, FileLock, read_bytes, refusal, refusing, same_file, target_of
 from hardsim.lang.valuations import told_of
 from hardsim.version import __version__
 
@@ -137,6 +137,8 @@ REQUEST, INPUT, RUN, COMPLETE = "request", "input", "run", "complete"
 """The kinds of rows: an option by name, an input by name, what is known of an input in a regime, that all is done."""
 UNUSABLE = ("SQLITE_BUSY", "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM", "SQLITE_FULL")
 """Errors in reading that are not damage."""
+PATIENCE = 5.0
+"""Seconds to wait for another program that has the database."""
 INTERVAL, SHARE = 1.0, 20
 """Least seconds between two times that the file is written while words are tried, and how many times as long as the
 writing took."""
@@ -171,13 +173,20 @@ class Checkpoint:
     """The file of one request: read if it exists, otherwise made at once, so that it is known that it can be
     written. `inputs` are name, SHA-256 and alphabet of what is read, `request` the options by name.
 
+    One process has the file at a time, until `close`. A row that cannot be written later on loses nothing that was
+    found: `lost` is told once, and the file is not complete then.
+
     Raises:
-        InputError: if it is no such file, or of another request (it is left alone then), or cannot be written.
+        InputError: if it is no such file, or of another request, or another process has it (it is left alone then), or
+            it cannot be written.
     """
 
     def __init__(self, path: str, request: Mapping[str, Any], inputs: Sequence[tuple[str, str, Sequence[str]]]) -> None:
         self.path = path
         self.complete = False
+        self.lost: Callable[[InputError], None] | None = None
+        """What is told that a row cannot be written; None: that is raised."""
+        self._failed = False
         self.runs: dict[str, Known] = {}
         """By input and regime."""
         self._next = 0.0
@@ -186,10 +195,12 @@ class Checkpoint:
         mine |= {(REQUEST, name): _shown(value) for name, value in request.items()}
         for name, digest, alphabet in inputs:  # a name of a file may hold what is no text
             mine[INPUT, name.encode("utf-8", "backslashreplace").decode()] = json.dumps([digest, *told_of(alphabet)])
-        if not self._target.exists():
-            self._make(mine)
+        made = not self._target.exists() and self._make(mine)
+        if not made:
+            self._hold_header()
+        self._lock = self._locked()
+        if made:
             return
-        self._hold_header()
         rows = self._rows()
         self._hold_request(rows, mine)
         try:
@@ -200,6 +211,26 @@ class Checkpoint:
         except (ValueError, RecursionError) as error:
             raise self._damaged(str(error)) from None
         self.complete = (COMPLETE, "") in rows
+        if self.complete:  # and only read
+            self.close()
+
+    def close(self) -> None:
+        """Let other processes have the file."""
+        self._lock.close()
+
+    def _locked(self) -> FileLock:
+        try:
+            return FileLock(self._target)
+        except BlockingIOError:
+            raise self._taken() from None
+        except OSError as error:
+            raise refusal(self.path, OPTION, error.strerror or str(error)) from None
+
+    def _taken(self) -> InputError:
+        return InputError(
+            f"{OPTION} {self.path}: another process is using this file",
+            hint="Wait until that run has ended, or give this one a file of its own. Nothing was changed.",
+        )
 
     def memory(self, name: str, regime: str | None) -> Memory:
         """What is known of an input in a regime (None for a hard-attention model)."""
@@ -230,7 +261,10 @@ class Checkpoint:
                 (found,) = database.execute("PRAGMA integrity_check(1)").fetchone()
                 rows = database.execute("SELECT kind, name, value, sha256 FROM kept").fetchall()
         except (sqlite3.Error, UnicodeDecodeError) as error:  # what SQLite says of its text need not be text
-            if getattr(error, "sqlite_errorname", "").startswith(UNUSABLE):
+            reason = getattr(error, "sqlite_errorname", "")
+            if reason.startswith("SQLITE_BUSY"):
+                raise self._taken() from None
+            if reason.startswith(UNUSABLE):
                 raise InputError(f"{OPTION} {self.path}: cannot be used: {error}", "Try again.") from None
             raise self._damaged(str(error)) from None
         if found != "ok":
@@ -272,7 +306,8 @@ class Checkpoint:
 
     # ---- writing ----
 
-    def _make(self, rows: Mapping[tuple[str, str], str]) -> None:
+    def _make(self, rows: Mapping[tuple[str, str], str]) -> bool:
+        """Make the file, unless another process has just done so."""
         with closing(sqlite3.connect(":memory:")) as database:
             database.execute(f"PRAGMA application_id = {int.from_bytes(APPLICATION, 'big')}")
             database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
@@ -281,13 +316,13 @@ class Checkpoint:
                 database.execute(PUT, (*key, value, _digest(*key, value)))
             database.commit()
             data = database.serialize()
-        with refusing(self.path, OPTION), closing(Draft(self._target)) as draft:
-            draft.commit(data)
         self._next = time.monotonic() + INTERVAL
+        with refusing(self.path, OPTION), closing(Draft(self._target)) as draft:
+            return draft.commit(data, new=True)
 
     def _open(self) -> sqlite3.Connection:
         """The database, which is not made anew where it has gone."""
-        return sqlite3.connect(f"{self._target.as_uri()}?mode=rw", uri=True)
+        return sqlite3.connect(f"{self._target.as_uri()}?mode=rw", PATIENCE, uri=True)
 
     @property
     def due(self) -> bool:
@@ -295,23 +330,28 @@ class Checkpoint:
         return time.monotonic() >= self._next
 
     def write(self, kind: str, name: str, value: str) -> None:
-        """Write down one row, in place of what was known before.
+        """Write down one row, in place of what was known before; the file is as it was if that fails.
 
         Raises:
-            InputError: if that fails (a full disk, say): the file is as it was.
+            InputError: if it fails, and nothing else is to be told.
         """
         started = time.monotonic()
         try:
             with closing(self._open()) as database, database:
                 database.execute(PUT, (kind, name, value, _digest(kind, name, value)))
         except sqlite3.Error as error:
-            raise refusal(self.path, OPTION, str(error)) from None
+            told = refusal(self.path, OPTION, str(error))
+            if self.lost is None:
+                raise told from None
+            if not self._failed:
+                self.lost(told)
+            self._failed = True
         now = time.monotonic()
         self._next = now + max(INTERVAL, SHARE * (now - started))
 
     def finish(self) -> None:
         """Say that nothing is left to do."""
-        if not self.complete:
+        if not self.complete and not self._failed:
             self.write(COMPLETE, "", "")
             self.complete = True
 

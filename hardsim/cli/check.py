@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -36,12 +37,14 @@ def command(request: Request) -> None:
         told = f"--require proved: nothing is proved of {request.against}, so that with --against no verdict is PROVED"
         raise InputError(told, "Write --require certified.")
     hold_pinnable(request)
-    with crews(request, note) as staff, session("check", request, request.seed) as current:
+    with crews(request, note) as staff, session("check", request, request.seed) as current, ExitStack() as stack:
         given = list(current.read())
         if request.against is not None and not given:
             return  # what was wrong has been told
         hold_placed(request, given)
         kept = _checkpoint(current)
+        if kept is not None:
+            stack.callback(kept.close)
         if kept is None or not kept.complete:
             staff.join()
         tables = current.tables(given)
@@ -65,6 +68,8 @@ def _checkpoint(current: Session) -> Checkpoint | None:
     if request.resume is not None and request.json is not None and same_file(request.resume, request.json):
         raise InputError(f"--resume and --json both write {request.resume}", "Name two files.")
     found = checkpoint_of(request, [(one.name, one.sha256, one.alphabet) for one in current.inputs])
+    if found is not None:
+        found.lost = partial(current.fail, None)  # what is found is not lost with it
     if found is not None and found.complete:
         note(f"{found.path} is complete: nothing is run again")
     elif found is not None and found.runs:

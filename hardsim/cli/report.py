@@ -71,12 +71,17 @@ def command(request: Request) -> None:
         draft = folder.path
         copied = replace(request, files=_copied(request, draft))
         found = run(copied, draft, draft / RESULTS)
-        if found.code == streams.INTERRUPTED or not found.parts:
+        if found.code == streams.INTERRUPTED or not found.parts or not (draft / RESULTS).is_file():
             say("no report was written")
             raise typer.Exit(found.code)
-        _write(draft, arguments_of(copied), found)
-        with held(), refusing_at(target):
-            folder.commit()
+        try:
+            _write(draft, arguments_of(copied), found)
+            with held(), refusing_at(target):
+                folder.commit()
+        except InputError as error:  # what was found keeps its exit code
+            codes = [found.code, streams.report(error)]
+            say("no report was written")
+            raise typer.Exit(streams.worst(codes)) from None
     if not request.quiet:
         where = os.path.join(request.directory or "", "index.html")
         Screen().line(f"report: {where} and report.tex; `hardsim replay` runs it again", folds=False)

@@ -399,12 +399,13 @@ class Session:
         if left:
             self.interrupted = True
             say(f"interrupted: {left}")
+        if shown is not None:
+            self._note(shown, agreed, code, left, weaker)
         if self.lost is not None:
-            if not agreed and shown is not None and not self.lost.unread:
-                say(f"{shown.input}: {_printed(shown.brief)}")  # nobody has seen it
             raise self.lost
-        if shown is None:
-            return
+
+    def _note(self, shown: Telling, agreed: bool, code: int, left: str, weaker: str) -> None:
+        """Keep an outcome for other programs."""
         if weaker:
             self.remark(shown.input, shown.regime, weaker)
         ending, reasons = ENDINGS[code], [weaker] * bool(weaker) + [f"interrupted: {left}"] * bool(left)
@@ -558,6 +559,10 @@ def session(command: str, request: Request, seed: int | None = None, targets: Se
                 current.finish()
             except LostOutput as lost:
                 lost.codes = current.codes
+                if not lost.unread:
+                    for found in current.outcomes:
+                        if found.code == streams.MISMATCH:  # which nobody may have seen
+                            say(*found.details.split("\n"))
                 raise
 
 

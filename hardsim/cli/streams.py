@@ -27,7 +27,7 @@ the first of 4, 1, 2, 3 that occurred.
 
 def worst(codes: Sequence[int]) -> int:
     """The exit code of several inputs."""
-    return min(codes, key=WORST_FIRST.index, default=AGREED)
+    return min(filter(None, codes), key=WORST_FIRST.index, default=AGREED)
 
 
 # ---- the streams ----

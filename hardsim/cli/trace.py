@@ -62,10 +62,10 @@ def _show(current: Session, result: TraceResult, target: Sink | None, alphabet: 
     chosen = result.chosen(names)
     current.found.append(result)
     print_trace(current.screen, result, names, alphabet)
-    if target is not None:
-        target.write(drawn(result, chosen, target.path))
     answers = result.answers
     if answers.agree is False:
         say(f"{result.input}: the answers on this word mismatch")
     open_ = not answers.decided or (answers.agree is None and not answers.places)
     current.conclude(answers.agree is not False, open_)
+    if target is not None:  # a picture that cannot be written leaves the exit code of the answers
+        target.write(drawn(result, chosen, target.path))

@@ -127,10 +127,13 @@ def test_a_new_file_holds_the_request_and_a_finished_one_the_results(tmp_path: P
     made = opened(path)
     assert (made.complete, made.runs) == (False, {})
     made.memory("since.ltl", "position").finish(RESULT)
-    assert opened(path).memory("since.ltl", "position").result == RESULT
-    assert opened(path).memory("since.ltl", "temperature").result is None
-    assert not opened(path).complete
-    made.finish()
+    made.close()
+    again = opened(path)
+    assert again.memory("since.ltl", "position").result == RESULT
+    assert again.memory("since.ltl", "temperature").result is None
+    assert not again.complete
+    again.finish()
+    again.close()
     assert opened(path).complete
     assert [one.name for one in tmp_path.iterdir()] == ["run"], "no half-written file is left"
 
@@ -150,6 +153,7 @@ def test_a_state_is_written_at_most_once_a_second(tmp_path: Path, monkeypatch: p
         now[0] = 100 + tenth / 10
         memory.keep(state, tenth)
     assert asked == [101.0, 102.0, 103.0]
+    del memory
     found = opened(path).memory("since.ltl", None)
     assert (found.state, found.words, found.result) == ([Tally(3)], 30, None)
 
@@ -247,6 +251,68 @@ def test_a_write_that_fails_leaves_what_was_there(path: Path, monkeypatch: pytes
         made.memory("since.ltl", None).finish(replace(RESULT, reach="long" * 10**4))
     assert path.read_bytes() == before
     assert [one.name for one in path.parent.iterdir()] == ["run"]
+
+
+def test_a_write_that_fails_is_told_once_and_the_file_is_not_complete(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, told = opened(path), list[InputError]()
+    made.lost = told.append
+    monkeypatch.setattr(Checkpoint, "_open", lambda _: sqlite3.connect("file:nowhere/x?mode=rw", uri=True))
+    made.memory("since.ltl", None).finish(RESULT)
+    made.memory("since.ltl", "position").finish(RESULT)
+    assert [error.message for error in told] == [f"--resume {path}: cannot be written (unable to open database file)"]
+    monkeypatch.undo()
+    made.memory("since.ltl", "position").finish(RESULT)  # a later row may be written again
+    made.finish()
+    made.close()
+    found = opened(path)
+    assert [found.memory("since.ltl", regime).result for regime in (None, "position")] == [None, RESULT]
+    assert not found.complete
+
+
+def test_one_process_has_the_file_at_a_time(path: Path) -> None:
+    first = opened(path)
+    refused(path, "--resume .*: another process is using this file")
+    first.memory("since.ltl", None).finish(RESULT)  # it is not disturbed
+    first.close()
+    second = opened(path)
+    assert second.memory("since.ltl", None).result == RESULT
+    second.finish()
+    # Of a complete file nothing is written any more, so that any number may read it.
+    second.close()
+    third, fourth = opened(path), opened(path)
+    assert third.complete
+    assert fourth.complete
+
+
+def test_of_two_that_make_the_file_at_once_one_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, others = tmp_path / "run", list[Checkpoint]()
+    real = Checkpoint._make
+
+    def late(self: Checkpoint, rows: Any) -> bool:
+        monkeypatch.setattr(Checkpoint, "_make", real)
+        others.append(opened(path))  # after this one saw that there is no file
+        return real(self, rows)
+
+    monkeypatch.setattr(Checkpoint, "_make", late)
+    with pytest.raises(InputError, match="another process is using this file"):
+        opened(path)
+    others[0].memory("since.ltl", None).finish(RESULT)
+    others[0].close()
+    assert opened(path).memory("since.ltl", None).result == RESULT
+    assert [one.name for one in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_disk_without_links_and_locks_has_checkpoints_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: object) -> None:
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr("hardsim.files.os.link", unknown)
+    monkeypatch.setattr("hardsim.files.flock", unknown)
+    opened(tmp_path / "run").memory("since.ltl", None).finish(RESULT)
+    assert opened(tmp_path / "run").memory("since.ltl", None).result == RESULT
+    assert [one.name for one in tmp_path.iterdir()] == ["run"]
 
 
 KILLED = """

@@ -193,6 +193,7 @@ def test_an_interrupted_search_goes_on_where_it_was(tmp_path: Any, monkeypatch: 
     first = Checkpoint(str(tmp_path / "kept"), {}, inputs).memory("net", None)
     partial = check_subject(subject, options, stop, memory=first)
     assert partial.partial
+    del first  # and with it the lock
     again = Checkpoint(str(tmp_path / "kept"), {}, inputs).memory("net", None)
     assert again.words > 600
     told: list[Progress] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -13,7 +14,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from tests.cli.conftest import COMMAND, SINCE, Cli, ended
+from hardsim.checking.checkpoint import Checkpoint
+from tests.cli.conftest import COMMAND, SINCE, Cli, ended, interrupt, last_words
 from tests.clusters import words_done
 
 
@@ -148,3 +150,78 @@ def test_an_input_that_fails_does_not_keep_the_others_from_being_kept(
     again = hardsim(*arguments, "--resume", tmp_path / "run")
     assert plain.code == kept.code == again.code == 2
     assert plain.json == kept.json == again.json
+
+
+HOLDING = """
+import sqlite3, sys
+from hardsim.files import FileLock
+from pathlib import Path
+path, how = sys.argv[1:]
+held = FileLock(Path(path)) if how == "lock" else sqlite3.connect(path, isolation_level=None)
+if how == "transaction":
+    held.execute("BEGIN EXCLUSIVE")
+print("ready", flush=True)
+sys.stdin.read()
+"""
+"""Another process that has the file until its standard input ends: as hardsim has it, or as any program of SQLite."""
+
+
+@pytest.fixture
+def begun(since: Path, tmp_path: Path, hardsim: Cli, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file of a check that was interrupted."""
+    interrupt(monkeypatch, "hardsim.checking.campaign.Judge.tally", 1)
+    hardsim("check", since, "--max-n", "3", "--resume", tmp_path / "run").exits(130)
+    monkeypatch.undo()
+    return tmp_path / "run"
+
+
+@pytest.mark.parametrize("how", ["lock", "transaction"])
+def test_a_file_that_another_process_holds_stops_this_run_alone(
+    since: Path, begun: Path, hardsim: Cli, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    before, arguments = begun.read_bytes(), ("check", since, "--max-n", "3", "--resume", begun)
+    command = [sys.executable, "-c", HOLDING, str(begun), how]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "ready\n"
+        monkeypatch.setattr("hardsim.checking.checkpoint.PATIENCE", 0.1)
+        for more in ([], ["--json", "-"], ["--quiet"]):
+            hardsim(*arguments, *more).refused(f"--resume {begun}: another process is using this file", "Wait until")
+        assert begun.read_bytes() == before
+        assert holder.poll() is None
+        holder.kill()  # a lock goes with its process
+    hardsim(*arguments).exits(0).prints("PROVED")
+
+
+def test_two_runs_at_once_are_one_run_and_a_refusal(since: Path, tmp_path: Path) -> None:
+    arguments = [*COMMAND, "check", str(since), "--max-n", "3", "--resume", str(tmp_path / "run"), "--json", "-"]
+    both = [
+        subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8")
+        for _ in range(2)
+    ]
+    ends = sorted((last_words(one) for one in both), key=lambda one: one.code)
+    assert [one.code for one in ends] in ([0, 2], [0, 0])  # one may have been done before the other began
+    if ends[1].code == 2:
+        ends[1].refused("another process is using this file")
+    again = ended(*arguments).exits(0)
+    assert again.json == ends[0].json
+
+
+@pytest.mark.parametrize("code", [1, 2])
+def test_what_was_found_is_not_lost_with_the_file(
+    since: Path, future: Path, tmp_path: Path, hardsim: Cli, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    def gone(self: Checkpoint) -> sqlite3.Connection:
+        return sqlite3.connect("file:nowhere/x?mode=rw", uri=True)
+
+    asked = ("check", since, future, "--max-n", "3", *(["--beta", "1/2"] if code == 1 else []))
+    plain = hardsim(*asked)
+    monkeypatch.setattr(Checkpoint, "_open", gone)
+    outcome = hardsim(*asked, "--resume", tmp_path / "run", "--json", tmp_path / "report.json").exits(code)
+    assert outcome.out == plain.out
+    assert outcome.err.count("cannot be written (unable to open database file)") == 1
+    document = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    assert document["exit_code"] == code
+    assert len(document["results"]) == 2
+    monkeypatch.undo()
+    assert hardsim(*asked, "--resume", tmp_path / "run").out == plain.out
