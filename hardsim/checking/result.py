@@ -806,6 +806,8 @@ class FormatResult(Record):
     """Whether the file was rewritten."""
     text: str
     """The canonical form."""
+    diff: tuple[str, ...] = ()
+    """The lines of a unified diff from the file to its canonical form; none if they are the same."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+from collections.abc import Sequence
 from contextlib import closing
 from itertools import zip_longest
 from pathlib import Path
@@ -18,6 +20,7 @@ from hardsim.files import LARGEST_TEXT, Draft, is_directory, names_in, read_byte
 from hardsim.lang.canonical import FORMATTERS, canonical, encoded
 from hardsim.lang.foreign_files import naming
 from hardsim.lang.words import unprintable
+from hardsim.report.difference import difference, print_difference
 from hardsim.report.screen import Screen
 from hardsim.report.told import InputRead
 
@@ -38,6 +41,9 @@ def command(request: Request) -> None:
             current.spare(name)
             with current.guard(name), held():
                 _format(current, name)
+        changed = [one.input for one in current.found if not one.canonical]
+        if request.check and not request.quiet:
+            _advise(current.screen, changed)
 
 
 def _files(path: str) -> list[str]:
@@ -76,7 +82,8 @@ def _format(current: Session, name: str) -> None:
         except OSError as error:
             why = error.strerror or str(error)
             raise InputError(f"{OPTION} {name}: cannot be written ({why})", "The file is as it was.") from None
-    result = FormatResult(name, line is None, line, request.write and line is not None, found.text)
+    diff = tuple(difference(data, changed, name))
+    result = FormatResult(name, line is None, line, request.write and line is not None, found.text, diff)
     told = _told(result, request)
     current.show(result, told)
     current.conclude(line is None or not request.check, undecided=False, shown=told)
@@ -89,7 +96,7 @@ def _first_change(before: bytes, after: bytes) -> int | None:
 
 
 def _told(result: FormatResult, request: Request) -> Telling:
-    """How a result is told: the text, or which file changes or would."""
+    """How a result is told: the text, or which file changes or would, with the difference."""
     said = "is in its canonical form"
     if result.line is not None:
         lines = result.text.split("\n")[:-1]
@@ -98,11 +105,29 @@ def _told(result: FormatResult, request: Request) -> Telling:
             said += f": {lines[result.line - 1]}"
         said = "was rewritten" if result.written else said
 
-    def tell(screen: Screen) -> None:
+    def brief(screen: Screen) -> None:
         if not (request.check or request.write):
             screen.text(result.text.removesuffix("\n"))
         elif result.line is not None:
             screen.raw(f"{result.input} {said}")
 
+    def full(screen: Screen) -> None:
+        brief(screen)
+        if request.check:
+            print_difference(screen, list(result.diff))
+
+    def details(screen: Screen) -> None:
+        full(screen)
+        _advise(screen, [result.input])
+
     place = None if result.line is None or result.written else (result.line, 1)
-    return Telling(result.input, None, "", said, tell, tell, place=place)
+    return Telling(result.input, None, "", said, full, brief, place=place, details=details)
+
+
+def _advise(screen: Screen, names: Sequence[str]) -> None:
+    """The command that rewrites files, as it is typed; what is shipped is not rewritten."""
+    own = [name for name in names if located(name) == name]
+    if own:
+        dash = ["--"] * any(name.startswith("-") for name in own)
+        screen.line(f"Next: {OPTION} rewrites {'it' if len(own) == 1 else 'them'}:")
+        screen.raw(shlex.join(["hardsim", "fmt", OPTION, *dash, *own]))

@@ -470,9 +470,11 @@ only blanks change. Comments, line breaks in long formulas, the order of lines, 
 stay as they are. The meaning never changes: the text is read again, and held against the file, before it is shown or
 written.
 
-With --check nothing is printed but the files that are not in their canonical form, each with the first line that would
-change, and the exit code is 1: the file and its canonical form were compared and differ. A file with a mistake is exit
-code 2, with the usual message, and is never rewritten. Examples (accept:, reject:, map:) are not judged.
+With --check nothing is written: for each file that is not in its canonical form the first line that would change and
+the difference are printed (as `diff -u` has it), then the command with --write that rewrites them, and the exit code is
+1: the file and its canonical form were compared and differ. With --quiet the difference is left out. A file with a
+mistake is exit code 2, with the usual message, and is never rewritten. Examples (accept:, reject:, map:) are not
+judged.
 
 \b
 Examples:

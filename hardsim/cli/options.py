@@ -111,7 +111,8 @@ fail_fast    --fail-fast                 Stop after the first failure. That is a
                                          is less than was required.
 pin          --pin                       Write a word that fails into the file. It becomes an example of one .ltl,
                                          .srasp or .cr file.
-check        --check                     Only say which files would change. The exit code is 1 if there is one.
+check        --check                     Only show what would change. The exit code is 1 if a file is not in its
+                                         canonical form.
 write        -w --write                  Rewrite the files. Each is replaced as a whole; one that is wrong, or would not
                                          change, is left alone.
 """

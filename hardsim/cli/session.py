@@ -75,6 +75,8 @@ class Telling:
     alphabet: Sequence[str] = ()
     place: tuple[int, int] | None = None
     """The line and the column of the file that it is about, from 1."""
+    details: Print | None = None
+    """How other programs are told of it (None: as `brief`)."""
 
 
 class Session:
@@ -420,7 +422,8 @@ class Session:
             Outcome(
                 shown.input, shown.regime, ending, code, message, self._seconds(), shown.verdict, shown.reach,
                 word="" if shown.word is None else shown_word(shown.word, shown.alphabet),
-                details="\n".join([_printed(shown.brief), *reasons]), place=shown.place, file=is_file(shown.input),
+                details="\n".join([_printed(shown.details or shown.brief), *reasons]), place=shown.place,
+                file=is_file(shown.input),
             )
         )  # fmt: skip
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,7 @@ from tests.cli.conftest import Cli, written
 
 LOOSE = "alphabet: a b\n// why\n(a)  S b // here\n"
 FORM = "alphabet: a b\n// why\na S b  // here\n"
+DIFF = ["@@ -1,3 +1,3 @@", " alphabet: a b", " // why", "-(a)  S b // here", "+a S b  // here"]
 PROGRAM = "alphabet: a b\nY := ▶[j<i,1]Q_a(j):0\n"
 
 
@@ -25,7 +29,8 @@ def test_the_canonical_form_is_printed_and_the_file_left_alone(hardsim: Cli, loo
     assert loose.read_text() == LOOSE
     document = hardsim("fmt", loose, "--json", "-").clean()
     assert document.json["inputs"][0]["alphabet"] == ["a", "b"]
-    expected = {"input": str(loose), "canonical": False, "line": 3, "written": False, "text": FORM}
+    diff = [f"--- {loose}", f"+++ {loose} (canonical)", *DIFF]
+    expected = {"input": str(loose), "canonical": False, "line": 3, "written": False, "text": FORM, "diff": diff}
     assert document.result == expected
 
 
@@ -53,7 +58,16 @@ def test_check_says_which_files_would_change(hardsim: Cli, tmp_path: Path, loose
     good = written(tmp_path / "good.ltl", FORM)
     hardsim("fmt", "--check", good).clean()
     outcome = hardsim("fmt", "--check", tmp_path).clean(code=1)
-    assert outcome.out == f"{loose} would be changed from line 3 on: a S b  // here\n"
+    shown = [
+        f"{loose} would be changed from line 3 on: a S b  // here",
+        f"--- {loose}",
+        f"+++ {loose} (canonical)",
+        *DIFF,
+        "Next: --write rewrites it:",
+        f"hardsim fmt --write {loose}",
+    ]
+    assert outcome.out.splitlines() == shown
+    assert hardsim("fmt", "--check", "--quiet", tmp_path).clean(code=1).out.splitlines() == shown[:1]
     assert loose.read_text() == LOOSE
     hardsim("fmt", "--check", "--format", "github", loose).exits(1, f"::error file={loose},line=3,col=1,")
     (first, _) = hardsim("fmt", "--check", "--json", "-", loose, good).exits(1).json["results"]
@@ -66,12 +80,73 @@ def test_a_directory_stands_for_every_file_that_has_a_canonical_form(hardsim: Cl
     )]  # fmt: skip
     written(tmp_path / "x.ahat.json", "{}")
     outcome = hardsim("fmt", "--check", tmp_path).clean(code=1)
-    assert [line.split()[0] for line in outcome.out.splitlines()] == sorted(map(str, [loose, *others]))
+    names = sorted(map(str, [loose, *others]))
+    assert [line.split()[0] for line in outcome.out.splitlines() if "would be changed" in line] == names
+    assert [line[4:] for line in outcome.out.splitlines() if line.startswith("--- ")] == names
+    assert outcome.out.endswith(f"Next: --write rewrites them:\nhardsim fmt --write {' '.join(names)}\n")
 
 
 def test_what_is_missing_at_the_end_is_a_change(hardsim: Cli, tmp_path: Path) -> None:
     hardsim("fmt", "--check", written(tmp_path / "x.ltl", "alphabet: a\na")).exits(1, "from line 2 on: a")
     hardsim("fmt", "--check", written(tmp_path / "y.ltl", "alphabet: a\na\n\n")).exits(1, "from line 3 on")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"alphabet: a b\n(a)  S b", ["-(a)  S b", "\\ No newline at end of file", "+a S b"]),
+        (b"alphabet: a b\r\n(a)  S b\r\n", ["-(a)  S b", "+a S b"]),
+        (b"alphabet: a b\r\na  S b\n", ["-a  S b", "+a S b\\r"]),
+        (b"\xef\xbb\xbfalphabet: a b\na S b\n", ["-\\ufeffalphabet: a b", "+alphabet: a b", " a S b"]),
+        (b"alphabet: a b\n// \x1b[31m\xe2\x80\xae\na  S b\n", [" // \\x1b[31m\\u202e", "-a  S b", "+a S b"]),
+        (b"alphabet: a b\n--  a\n", None),
+    ],
+)
+def test_the_difference_is_shown_line_by_line(
+    hardsim: Cli, tmp_path: Path, before: bytes, after: list[str] | None
+) -> None:
+    path = tmp_path / "x.ltl"
+    path.write_bytes(before)
+    outcome = hardsim("fmt", "--check", path)
+    if after is None:  # a mistake is no difference
+        outcome.refused().unsaid("@@")
+        return
+    lines = outcome.clean(code=1).out.splitlines()
+    changed = [line for line in lines[3:-2] if not line.startswith(("@@", " alphabet"))]
+    assert changed == after
+    assert path.read_bytes() == before
+
+
+def test_patch_makes_of_the_difference_what_write_makes(hardsim: Cli, tmp_path: Path) -> None:
+    patch = shutil.which("patch")
+    if patch is None:
+        pytest.skip("there is no patch")
+    text = "".join(f"// {number}\n" for number in range(20)).join(["alphabet: a b\n", "a  S\tb\n"])
+    path = written(tmp_path / "x.ltl", text)
+    outcome = hardsim("fmt", "--check", path).exits(1)
+    form = hardsim("fmt", path).clean().out
+    # What a tab is in the difference is shown, so that it is left to the file.
+    applied = outcome.out.replace("\\t", "\t").encode()
+    subprocess.run([patch, "-s", str(path)], input=applied, check=True, capture_output=True)
+    assert path.read_text() == form
+
+
+def test_a_command_that_can_be_copied(hardsim: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = ["-x.ltl", "a b.ltl", "$(c).ltl", f"{'long' * 30}.ltl"]
+    for name in names:
+        written(tmp_path / name, LOOSE)
+    command = hardsim("fmt", "--check", "--", *names).exits(1).out.splitlines()[-1]
+    assert shlex.split(command) == ["hardsim", "fmt", "--write", "--", *names]
+    hardsim(*shlex.split(command)[1:]).clean()
+    hardsim("fmt", "--check", "--", *names).clean()
+
+
+@pytest.mark.parametrize("form", ["github", "junit", "sarif"])
+def test_other_programs_are_shown_the_difference(hardsim: Cli, loose: Path, form: str) -> None:
+    text = hardsim("fmt", "--check", loose, "--format", form).exits(1).out
+    for line in (*DIFF, f"hardsim fmt --write {loose}"):
+        assert line in text
 
 
 def test_write_rewrites_what_changes_and_nothing_else(hardsim: Cli, tmp_path: Path, loose: Path) -> None:
