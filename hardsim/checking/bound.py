@@ -29,6 +29,7 @@ from hardsim.checking.campaign import (
     contradiction,
     exceeded,
     measure_all,
+    own_failure,
     theorem_length,
 )
 from hardsim.checking.engines import HardRunner, SoftEngine, allowed_error, batches
@@ -38,6 +39,7 @@ from hardsim.checking.result import (
     MPMATH,
     Answer,
     Assumption,
+    FirstFailure,
     Growth,
     HeadKind,
     InputDigest,
@@ -47,6 +49,7 @@ from hardsim.checking.result import (
     Length,
     Mismatch,
     ModelFacts,
+    Own,
     Partial,
     Possible,
     Reach,
@@ -55,6 +58,8 @@ from hardsim.checking.result import (
     Tie,
     Verdict,
     Violation,
+    Void,
+    VoidAfter,
     Word,
     no_answer,
     settled,
@@ -64,6 +69,7 @@ from hardsim.checking.sharpening import LengthPlan, Preparation, plan_length, sc
 from hardsim.checking.subject import Subject
 from hardsim.checking.tally import Tally
 from hardsim.checking.trend import fitted
+from hardsim.checking.void import exceeded_bound, first_failure, void_after
 from hardsim.checking.words import changed_once
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.reals import Real, RealNumber, lower, upper
@@ -232,6 +238,8 @@ class BoundHead(Record):
     """Largest error of an attended value, upper end of its enclosure."""
     bound: Measured
     """What theory allows."""
+    void: Void = False
+    void_after: VoidAfter = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -276,6 +284,8 @@ class BoundLength(Record):
     assumption: Assumption
     heads: tuple[BoundHead, ...]
     """The heads of all layers."""
+    void: Void = False
+    void_after: VoidAfter = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -311,6 +321,9 @@ class BoundResult(Record):
     refuted: Word | None = None
     """A word that softmax at the temperature used answers wrongly."""
     partial: Partial = False
+    failed_first: FirstFailure | None = None
+    """The head that failed first, if a bound is void because of one."""
+    own: Own = None
 
     @property
     def summary(self) -> str:
@@ -342,6 +355,8 @@ class BoundSubject:
     used: Fraction | None = None
     budget: Budget | None = None
     heads: Mapping[str, Head] | None = None
+    given: Subject | None = None
+    """The subject as it was given, where `subject` has other scores."""
 
     def allowed(self, name: str, n: int) -> Fraction | None:
         """What theory allows a head at a length, if the recursion does not say it."""
@@ -370,6 +385,7 @@ def bound_subject(subject: Subject, gap: bool = False) -> BoundSubject:
         used=1 / budget.beta,
         budget=budget,
         heads={head.name: head for head in program.heads},
+        given=subject,
     )
 
 
@@ -409,6 +425,8 @@ class LengthFound:
     violation: Violation | None
     mismatch: Mismatch | None
     undecided: int
+    void: Mapping[str, FirstFailure]
+    """The heads whose bounds are void, each with the head that failed first."""
 
     @property
     def refuted(self) -> Mismatch | None:
@@ -440,17 +458,21 @@ class Reporter:
         # The temperature that was asked for, a formula's own, else the theorem's.
         plan = plan_length(self.prepared, replace(subject, schedule=subject.schedule or used), n, theorem=True)
         violation, tally, found = plan.violation, Tally(n, len(words)), Crossing(None, None, None)
+        void: dict[str, FirstFailure] = {}
         bits: int | None = 0
         if not self.wanted.gap:
             judge = Judge(subject, program, plan, None, engine)
             tally = judge.tally(words, runs)
             bits = None if tally.undecided else bits_needed(judge.soft, [subject.prepared(word) for word in words])
-            violation = violation or self._exceeded(plan, tally)
+            if self.target.budget is not None:
+                void = void_after(program, tally, engine)
+            violation = violation or self._exceeded(plan, tally, void)
             if self.wanted.search and plan.facts.gap is not None:
                 wanted = dict(zip(words, answers, strict=True))
                 hunter = Hunter(subject, program, self._schedule, wanted, plan.facts.exhaustive, self.options.seed)
                 found = hunter.search(plan.theorem / max(map(upper, self._units(plan.facts.n))))
-        return LengthFound(self._row(tally, plan, found, bits), violation, tally.mismatch, tally.undecided)
+        row = self._row(tally, plan, found, bits, void)
+        return LengthFound(row, violation, tally.mismatch, tally.undecided, void)
 
     def _schedule(self, factor: Fraction) -> Arith:
         """The temperature that is so many times the schedule."""
@@ -466,18 +488,18 @@ class Reporter:
             return self.target.used
         return max(1 / lower(beta) / lower(unit) for beta, unit in zip(plan.inverse, units, strict=True))
 
-    def _exceeded(self, plan: LengthPlan, tally: Tally) -> Violation | None:
-        """An error that is larger than what theory allows, certainly so unless mpmath found it."""
+    def _exceeded(self, plan: LengthPlan, tally: Tally, void: Mapping[str, FirstFailure]) -> Violation | None:
+        """An error that is larger than a bound in force, certainly so unless mpmath found it."""
         engine, n = self.options.engine, plan.facts.n
         if self.target.budget is None:
             return exceeded(plan, tally, engine)
-        for place in sorted(place for place in tally.errors if len(place) == 2):
-            allowed, low = self.target.allowed(place[0], n), Fraction(tally.errors[place].reached)
-            if allowed is not None and low > allowed:
-                return Violation(f"the error bound of head {place[0]}", n, None, low, allowed, engine == MPMATH)
-        return None
+        allowed = {head.name: self.target.allowed(head.name, n) for head in self.prepared.program.heads}
+        known = {name: bound for name, bound in allowed.items() if bound is not None}
+        return exceeded_bound(known, void, tally, engine)
 
-    def _row(self, tally: Tally, plan: LengthPlan, found: Crossing, bits: int | None) -> BoundLength:
+    def _row(
+        self, tally: Tally, plan: LengthPlan, found: Crossing, bits: int | None, void: Mapping[str, FirstFailure]
+    ) -> BoundLength:
         shown, program, n = theorem_length(self.target.subject, plan, tally), self.prepared.program, plan.facts.n
         gaps, units = declared_gaps(program, plan.facts), self._units(n)
         declared = [head.declared_gap for head in shown.heads if head.declared_gap is not None]
@@ -491,10 +513,12 @@ class Reporter:
                 logit_range=(head.score_range or ZERO) * max(map(upper, plan.inverse)),
                 error=head.error,
                 bound=head.bound if (allowed := self.target.allowed(head.name, n)) is None else allowed,
+                void=head.name in void,
+                void_after=void[head.name].head if head.name in void else None,
             )
             for head in shown.heads
         )
-        error, bound = max(((head.error, head.bound) for head in heads), default=(ZERO, ZERO))
+        worst = max(heads, key=lambda head: (head.error, head.void, head.bound), default=None)
         return BoundLength(
             n=shown.n,
             positions=n,
@@ -511,12 +535,14 @@ class Reporter:
             right=found.right,
             wrong=found.wrong,
             word=found.word,
-            error=error,
-            bound=bound,
+            error=ZERO if worst is None else worst.error,
+            bound=ZERO if worst is None else worst.bound,
             bits=bits,
             rounding_width=least_width(max(1, n.bit_length()), max(1, len(program.layers))),
             assumption=shown.assumption,
             heads=heads,
+            void=worst is not None and worst.void,
+            void_after=None if worst is None else worst.void_after,
         )
 
 
@@ -585,6 +611,8 @@ class _Report:
             violation=violation,
             refuted=None if refuted is None else refuted.word,
             partial=partial,
+            failed_first=first_failure({found.row.n: found.void for found in self.found}),
+            own=own_failure(target.given or subject, refuted, violation),
         )
 
     def _verdict(
@@ -603,6 +631,8 @@ class _Report:
             return Verdict.UNDECIDED, unsettled if lengths else "no word was tried"
         words = sum(length.words for length in lengths)
         what = "every declared gap" if self.wanted.gap else "every declared gap and every error bound"
+        if any(found.void for found in self.found):
+            what += " that is not void"
         holds = f"{what} holds on {words:,} words up to length {lengths[-1].n}"
         if self.options.engine == MPMATH and not self.wanted.gap:
             return Verdict.OBSERVED, f"{holds}, {HOW[MPMATH]}"

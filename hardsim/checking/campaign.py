@@ -37,6 +37,7 @@ from hardsim.checking.result import (
     OBSERVED_MISMATCH,
     Answer,
     CheckResult,
+    FirstFailure,
     HeadResult,
     JudgedLength,
     LayerResult,
@@ -63,6 +64,7 @@ from hardsim.checking.shrink import shrunk
 from hardsim.checking.subject import Subject, Target
 from hardsim.checking.tally import COUNTS, Tally, first_of, settle, settle_mismatch
 from hardsim.checking.trend import growth, margin_trend
+from hardsim.checking.void import exceeded_bound, first_failure, void_after
 from hardsim.checking.words import (
     PAIRS,
     STRUCTURED_LIMIT,
@@ -599,12 +601,35 @@ class _Campaign:
             against=subject.against,
             judged=judged,
             trend=margin_trend([one for one in judged if options.words is not None or one.n <= options.max_n]),
+            failed_first=first_failure({tally.n: self._void(tally) for tally in tallies}),
+            own=own_failure(subject, mismatch, violation),
         )
+
+    def _void(self, tally: Tally) -> dict[str, FirstFailure]:
+        """The heads whose bounds are void at a length, each with the head that failed first."""
+        subject = self.subject
+        if not isinstance(subject, Subject) or not subject.one_network or not subject.specified:
+            return {}
+        return void_after(subject.program, tally, self.options.engine)
 
     def _violation(self, tally: Tally) -> Violation | None:
         """A claim that a number of a length refutes: a declared gap, or a bound."""
-        plan = self.plans.get(tally.n)
-        return tally.violation if plan is None else plan.violation or exceeded(plan, tally, self.options.engine)
+        plan, subject = self.plans.get(tally.n), self.subject
+        if plan is not None:
+            return plan.violation or exceeded(plan, tally, self.options.engine)
+        if tally.violation is not None or not isinstance(subject, Subject) or not subject.one_network:
+            return tally.violation
+        if not subject.specified:  # bounds speak of the specification, and the network is another one
+            return None
+        allowed = {name: head.bound for name, head in head_bounds(subject, tally.n).items()}
+        return exceeded_bound(allowed, self._void(tally), tally, self.options.engine)
+
+
+def own_failure(subject: Target, mismatch: Mismatch | None, violation: Violation | None) -> bool | None:
+    """Whether a network on which something fails is hardsim's own; None where nothing fails."""
+    if mismatch is None and violation is None:
+        return None
+    return isinstance(subject, Subject) and subject.own
 
 
 def _resumed(tallies: Sequence[Tally], lengths: Sequence[int]) -> dict[int, Tally]:
@@ -727,14 +752,19 @@ def network_judge(subject: Foreign, dps: int | None, engine: str) -> Callable[[S
 def budget_length(subject: Subject, tally: Tally, engine: str) -> LengthResult:
     """One length under a budget."""
     gap, numbers = settle(tally, engine)
+    specified = subject.specified
+    void = void_after(subject.program, tally, engine) if specified else {}
     heads = tuple(
         replace(
             head,
             error=max((numbers[place] for place in tally.errors if place[0] == head.name), default=ZERO),
             score_gap=tally.gaps.get(head.name),
+            void=not specified or head.name in void,
+            void_after=void[head.name].head if head.name in void else None,
         )
         for head in head_bounds(subject, tally.n).values()
     )
+    worst = max(heads, key=lambda head: (head.error, head.void), default=None)
     return LengthResult(
         **_counts(subject, tally),
         score_gap=min((head.score_gap for head in heads if head.score_gap is not None), default=None),
@@ -745,6 +775,8 @@ def budget_length(subject: Subject, tally: Tally, engine: str) -> LengthResult:
         acceptance_gap=gap,
         margin=numbers.get(MARGIN),
         sum_error=numbers.get(SUM),
+        void=worst is not None and worst.void,
+        void_after=None if worst is None else worst.void_after,
     )
 
 

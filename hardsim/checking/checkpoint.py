@@ -130,7 +130,7 @@ def _text(number: int) -> str:
 
 MAGIC, APPLICATION, VERSION1 = b"SQLite format 3\0", b"hard", b'{"format": "hardsim-checkpoint"'
 """How a database begins, how one of hardsim is known (at its bytes 68 to 71), how files of the first schema began."""
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 TABLE = "CREATE TABLE kept (kind TEXT, name TEXT, value TEXT, sha256 TEXT, PRIMARY KEY (kind, name))"
 PUT = "REPLACE INTO kept VALUES (?, ?, ?, ?)"
 REQUEST, INPUT, RUN, COMPLETE = "request", "input", "run", "complete"

@@ -23,7 +23,7 @@ from functools import reduce
 from itertools import groupby, islice, permutations, product
 from math import log
 
-from hardsim.checking.engines import Hard, HardRunner, SoftEngine
+from hardsim.checking.engines import AFTER, Hard, HardRunner, SoftEngine
 from hardsim.checking.interrupts import to_the_report
 from hardsim.checking.options import Request
 from hardsim.checking.prove import EVERY, affordable, known_by_structure, known_by_words, settled_length, words_of
@@ -74,8 +74,6 @@ FARTHEST = (2048, 8192, 16384)
 """Those at which it is only asked whether the bracket is closed, while longer words come closer."""
 MOST_SYMBOLS, MOST_RUNS = 4, 4
 """Symbols of which words of two runs are made, and runs of a worst case that are told."""
-AFTER = 1
-"""Stands for what a layer's clips have written, among the places where errors are measured."""
 SAMPLED, SEED = 64, 0
 """Words of a program that are tried where not all are, and what draws them."""
 UNUSED = (

@@ -49,6 +49,8 @@ attention over all positions: of what a head writes to a coordinate, or of a coo
 after the layer (1)."""
 OUTPUT, UNROUNDED, MARGIN, SUM = ("output",), ("unrounded",), ("margin",), ("sum",)
 """The last is the error of sums of looked-up counts."""
+AFTER = 1
+"""Stands for what a layer's hidden units have written, among the places where errors are measured."""
 
 FLOAT_DIGITS = 15
 """Decimal digits that float64 has."""
@@ -94,6 +96,10 @@ class Hard:
         if isinstance(self.trace, ParallelTrace):
             return self.trace.numbers(out)
         return next(layer.results[head][out] for layer in self.trace.layers if head in layer.results)
+
+    def final(self, name: str) -> Exact:
+        """A coordinate at the end of the run."""
+        return self.trace.numbers(name) if isinstance(self.trace, ParallelTrace) else self.trace.columns[name]
 
     def stages(self) -> Iterator[tuple[int, int, Mapping[str, Exact]]]:
         """The residual stream after attention (0) and after each layer (1), by number of the layer from 0."""
@@ -230,8 +236,8 @@ class BatchAnswers:
 
 
 class Watched:
-    """Where errors are measured: what every head writes and every clip `2 (sum + 1) - 1/2` of looked-up counts; with
-    `streams` every coordinate after every step."""
+    """Where errors are measured: what every head writes, every clip `2 (sum + 1) - 1/2` of looked-up counts, and what
+    hidden units write that a later head depends on; with `streams` every coordinate after every step."""
 
     def __init__(self, program: Program, network: Transformer, streams: bool) -> None:
         self.index = {name: number for number, name in enumerate(network.coordinates)}
@@ -243,6 +249,8 @@ class Watched:
             units = (out for unit in layer.units for out, _ in unit.outs)
             self.written.append(frozenset(out for head in layer.heads for out, _ in head.values))
             self.written.append(frozenset((*units, *(out for out, _ in layer.biases))))
+        # A program under a budget writes each coordinate in one layer: its value at the end is the one that heads read.
+        self.read = () if streams else tuple(written_for_heads(program))
         clips = [unit for layer in program.layers for unit in layer.units if unit.counts]
         self.sums = [tuple(pair for pair in clip.pre.terms if pair[0] != ONE) for clip in clips]
 
@@ -278,9 +286,24 @@ class Watched:
                         latest[name] = distance(soft[index], hards[name], False)
                     found[number, stage, name] = latest[name]
                 before = soft
+        for number, name in self.read:
+            found[number, AFTER, name] = distance(trace.columns[self.index[name]], hard.final(name), False)
         forms = [(tuple((self.index[name], value) for name, value in terms), terms) for terms in self.sums]
         sums = [distance(combine(form), hard.trace.sum(terms), False) for form, terms in forms]
         return found | ({SUM: half(sums)} if sums else {})
+
+
+def written_for_heads(program: Program) -> Iterator[tuple[int, str]]:
+    """The coordinates that hidden units write and that a later head depends on, each with its layer from 0."""
+    needed: set[str] = set()
+    found: list[tuple[int, str]] = []
+    for number, layer in reversed(tuple(enumerate(program.layers))):
+        for unit in layer.units:
+            outs = [out for out, _ in unit.outs if out in needed]
+            found += [(number, out) for out in outs]
+            needed.update(name for name, _ in unit.pre.terms if outs)
+        needed.update(name for head in layer.heads for name in head.reads)
+    yield from dict.fromkeys(reversed(found))
 
 
 class WordEngine:

@@ -117,7 +117,10 @@ _LOOKED_AT = 20
 
 THE_FILE = "the file"
 """The source of a setting that network JSON states."""
-CHANGED = "The file was changed after it was written. Compile the formula again, and report it if that is no better."
+CHANGED = (
+    "The file is not what hardsim makes of its formula: correct what it says of its heads, or compile the formula "
+    "again."
+)
 
 
 @dataclass(frozen=True)
@@ -265,12 +268,12 @@ class Input:
 
     @contextmanager
     def answering(self) -> Iterator[None]:
-        """What is false about a network that was read is a matter of its file (an InputError); no file contradicts a
-        proof."""
+        """What is false about a network that was read is a matter of its file (an InputError), unless that is what
+        hardsim makes of its formula; no file contradicts a proof."""
         try:
             yield
         except InvariantError as error:
-            if self.made is None or self.kind == "srasp" or isinstance(error, Contradiction):
+            if self.made is None or self.made.own or isinstance(error, Contradiction):
                 raise
             told = f"{self.name}: the specification in this model does not hold: {error}"
             raise InputError(told, CHANGED) from error
@@ -1047,15 +1050,7 @@ def _compiled(program: Program, origin: Origin) -> tuple[Program, FormulaFile] |
         made = lower(desugar(file), REGIMES[program.regime], origin.single_head, method, own_predicates(file))
     except (HardsimError, KeyError):
         return None
-    return (made, file) if _unlabelled(made) == _unlabelled(program) else None
-
-
-def _unlabelled(program: Program) -> Program:
-    """A program without what only readers see."""
-    layers = tuple(
-        replace(layer, heads=tuple(replace(head, purpose="") for head in layer.heads)) for layer in program.layers
-    )
-    return replace(program, layers=layers, meanings={})
+    return (made, file) if made.unlabelled == program.unlabelled else None
 
 
 # ---- compiled formulas as files ----

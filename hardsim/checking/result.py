@@ -189,6 +189,36 @@ class Violation(Record):
     """Whether the number is one of mpmath, so that nothing is certain."""
 
 
+Void: TypeAlias = Annotated[
+    bool,
+    "Whether the bound beside it is void, so that the error may exceed it: the bound assumes that the head reads what "
+    "hard attention has there, and on a word tried it does not, or the network is not the one that its specification "
+    "makes.",
+]
+VoidAfter: TypeAlias = Annotated[
+    str | None, "The head that failed first, if the bound is void for that reason; null otherwise."
+]
+Own: TypeAlias = Annotated[
+    bool | None,
+    "Of a failure: whether hardsim made the network itself and finds it unedited, so that a claim that fails is one of "
+    "hardsim; null where nothing failed.",
+]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class FirstFailure(Record):
+    """The head that failed first: its error is so large that a clip which reads it does not give the Boolean of hard
+    attention. At the shortest such length it is in the first layer where this happens. Later heads that depend on this
+    clip have void bounds."""
+
+    head: str
+    """The head's name."""
+    layer: LayerNumber
+    n: Length
+    word: Word
+    """A word on which it fails."""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class HeadResult(Record):
     """One head over the words tried of one length: its largest error and its least score gap, each beside its bound."""
@@ -217,6 +247,8 @@ class HeadResult(Record):
     """Most positions with the largest score; None where `kind` is."""
     score_range: Exact | None = None
     """Largest distance of two visible scores of a row; None where `kind` is."""
+    void: Void = False
+    void_after: VoidAfter = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -302,6 +334,8 @@ class LengthResult(Record):
     assumption: Assumption = ""
     layers: tuple[LayerResult, ...] = ()
     """The layers, one by one."""
+    void: Void = False
+    void_after: VoidAfter = None
 
     @property
     def mismatches(self) -> int:
@@ -585,6 +619,9 @@ class CheckResult(Record):
     trend: MarginTrend | None = None
     """How its least margin falls with the length; null for anything else, and where less than three margins are known
     that say nothing is wrong."""
+    failed_first: FirstFailure | None = None
+    """The head that failed first, if a bound is void because of one."""
+    own: Own = None
 
     @property
     def summary(self) -> str:

@@ -74,8 +74,9 @@ none, or is not asked, the verdict is that of the words; --require proved makes 
 Printed are the verdict and how far it reaches, with the shortest mismatching word if there is one and the head at which
 softmax leaves hard attention; then, for lengths 1 to 8, those up to each power of two and the last (--all-lengths: for
 each), the words tried, mismatches, the least margin (distance of an attended value from its threshold), the least score
-gap, the largest error of an attended value (soft minus hard) and its bound from theory. With several inputs each has a
-line unless it fails (--tables prints all tables).
+gap, the largest error of an attended value (soft minus hard) and its bound from theory. That is "void" where an earlier
+head has failed, which is named, since a bound assumes that earlier heads are right. With several inputs each has a line
+unless it fails (--tables prints all tables).
 
 A hard-attention model, or a program compiled into one, is run exactly and as a softmax model with the same parameters,
 at a temperature, a function of the length, for which every length is proved, or else at that which Theorem 26 gives for
@@ -421,9 +422,9 @@ For each length are printed the least score gap, measured beside declared; the l
 temperature for the wanted error, the largest temperature of a grid up to which softmax is right on every word tried,
 and the next one with a word on which it is wrong (rightness is not monotone in the temperature, so every temperature of
 the grid below is tried; beyond --exhaustive words, words are searched for that make it hard); the largest error beside
-its bound, at the theorem's temperature (of a formula: at the regime's temperature and --beta, or at --tau); the bits of
-precision that settle every answer; and what a rounding feed-forward network would need instead (Lemma 27). Then each
-head, and the growth with n beside the theorem's.
+its bound ("void" where an earlier head has failed), at the theorem's temperature (of a formula: at the regime's
+temperature and --beta, or at --tau); the bits of precision that settle every answer; and what a rounding feed-forward
+network would need instead (Lemma 27). Then each head, and the growth with n beside the theorem's.
 
 With --critical instead: how small beta, the inverse-temperature constant of every head, may be for all words of each
 length, and for every length, between two ends. At the upper end all words are proved right (see `prove`), at the lower

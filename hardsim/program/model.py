@@ -8,7 +8,7 @@ a relu or a clip of an affine combination. Indices appear only when `net.assembl
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from typing import Literal
@@ -158,6 +158,12 @@ class Head:
         return value
 
     @property
+    def reads(self) -> tuple[str, ...]:
+        """The coordinates in the head's scores and values."""
+        forms = [*(form for _, form in self.values), *(form for pair in self.score for form in pair)]
+        return tuple(dict.fromkeys(name for form in forms for name, _ in form.terms))
+
+    @property
     def promise(self) -> Arith | None:
         """The declared score gap of a row, in i and n."""
         return self.decay or self.gap
@@ -271,6 +277,14 @@ class Program(Placed):
     def answers(self) -> tuple[str, ...]:
         """The coordinates that the answer is read from."""
         return tuple(dict.fromkeys(name for _, name in self.outputs)) or (self.output,)
+
+    @property
+    def unlabelled(self) -> Program:
+        """The program without what only readers see."""
+        layers = tuple(
+            replace(layer, heads=tuple(replace(head, purpose="") for head in layer.heads)) for layer in self.layers
+        )
+        return replace(self, layers=layers, meanings={})
 
     def clearance(self, value: Rational, n: int) -> Fraction:
         """How far an output is from where it would mean something else; of integers k/n that is 1/(2n)."""

@@ -12,7 +12,17 @@ from hardsim.checking.critical import LARGEST, WIDTH, Bracket, CriticalResult, b
 from hardsim.checking.result import Word, printed_lengths
 from hardsim.lang.words import written_word
 from hardsim.proof.result import HeadProof
-from hardsim.report.check import model_line, named, print_facts, print_reach, print_violation, titles, verdict_text
+from hardsim.report.check import (
+    bound_text,
+    model_line,
+    named,
+    print_facts,
+    print_reach,
+    print_violation,
+    print_void,
+    titles,
+    verdict_text,
+)
 from hardsim.report.numbers import NOTHING, count, short, tried_text
 from hardsim.report.screen import Screen, columns
 
@@ -45,6 +55,7 @@ def print_bound(
         rows = [length_row(length, alphabet) for length in result.lengths if length.n in ends]
         screen.block(LENGTH_COLUMNS, rows)
         screen.block(HEAD_COLUMNS, [head_row(last.n, head) for head in last.heads])
+        print_void(screen, result, alphabet, [head for length in result.lengths for head in length.heads])
         screen.raw()
         rests_on = next((length.assumption for length in reversed(result.lengths) if length.assumption), "")
         print_facts(screen, result, rests_on, alphabet)
@@ -57,7 +68,7 @@ def print_bound_verdict(screen: Screen, result: BoundResult, alphabet: Sequence[
     """The verdict with its reach and, of a failure, all that is known of it."""
     print_reach(screen, result)
     if result.violation is not None:
-        print_violation(screen, result.violation, alphabet)
+        print_violation(screen, result, result.violation, alphabet)
     elif result.refuted is not None:
         screen.word("The word", result.refuted, alphabet)
         screen.line("  Next: raise --beta or lower --tau, or leave both out.")
@@ -69,7 +80,8 @@ def length_row(length: BoundLength, alphabet: Sequence[str]) -> list[str]:
     return [
         str(length.n),
         tried_text(length.words, length.exhaustive),
-        *map(short, (length.score_gap, length.error, length.bound)),
+        *map(short, (length.score_gap, length.error)),
+        bound_text(length),
         *(map(short, (length.theorem, length.right)) if sharp else ("any", "any")),
         short(length.wrong),
         NOTHING if length.word is None else written_word(length.word, alphabet),
@@ -78,8 +90,8 @@ def length_row(length: BoundLength, alphabet: Sequence[str]) -> list[str]:
 
 def head_row(n: int, head: BoundHead) -> list[str]:
     """One head at the largest length."""
-    numbers = map(short, (head.score_gap, head.declared_gap, head.logit_range, head.error, head.bound))
-    return [head.name, str(head.layer), head.kind or "", str(n), *numbers]
+    numbers = map(short, (head.score_gap, head.declared_gap, head.logit_range, head.error))
+    return [head.name, str(head.layer), head.kind or "", str(n), *numbers, bound_text(head)]
 
 
 def print_gaps(screen: Screen, results: Sequence[BoundResult]) -> None:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from rich.cells import cell_len
 
-from hardsim.checking.bound import BoundResult
+from hardsim.checking.bound import BoundHead, BoundResult
 from hardsim.checking.parting import command_line
 from hardsim.checking.result import (
     AUTO,
@@ -20,6 +20,7 @@ from hardsim.checking.result import (
     Answer,
     CheckResult,
     Evaluation,
+    HeadResult,
     LengthResult,
     Mismatch,
     ModelFacts,
@@ -44,6 +45,11 @@ from hardsim.visible import visible
 STYLES = dict.fromkeys(Verdict, "bold green") | {Verdict.REFUTED: "bold red", Verdict.UNDECIDED: "bold yellow"}
 AGREE = {True: "yes", False: "NO", None: NOTHING}
 """Whether answers are the same; none where one is missing."""
+NEXT_CLAIMS = (
+    "the bound follows from what the file says of its heads (gap, decay, kind, beta): correct that, or compile the "
+    "formula again."
+)
+"""What to do about a bound that an edited file breaks, or one that hardsim did not write."""
 NEXT_CERTIFY = "Next: mpmath encloses nothing, so this may be its rounding; --engine ball certifies it or dismisses it."
 
 LENGTH_COLUMNS = columns(
@@ -55,8 +61,12 @@ ROW_HEADERS = ("words", "score gap", "error")
 NETWORK_HEADERS = ("words", "margin")
 """Of networks that others made alone."""
 VERDICT_WIDTH, ROW_WIDTHS = max(map(len, Verdict)), (7, 9, 7)
+MOST_NAMED = 3
+"""Heads with void bounds that are named one by one."""
 LONGEST_PURPOSE = 120
 """Characters of what a head computes that a report shows."""
+VOID = "void"
+"""What a table shows in place of a bound that is void."""
 MARK = "> "
 """Before the head at which softmax leaves hard attention."""
 
@@ -79,6 +89,7 @@ def print_check(
         rows = [row_of(some) for some in spans]
         screen.block(LENGTH_COLUMNS, [length_row(span, row) for span, row in rows])
         print_heads(screen, result)
+        print_void(screen, result, alphabet, [head for length in lengths for head in length.heads])
         rests_on = assumptions(lengths) if result.model.regime is None else None
         if result.ties or result.growth or rests_on is not None:
             screen.raw()
@@ -166,7 +177,7 @@ def row_of(lengths: Sequence[LengthResult]) -> tuple[str, LengthResult]:
     last = lengths[-1]
     if len(lengths) == 1:
         return str(last.n), last
-    worst = max(lengths, key=lambda length: length.error)
+    worst = max(lengths, key=lambda length: (length.error, length.void))
     ranges = [length.temperature for length in lengths if length.temperature is not None]
     return f"{lengths[0].n}-{last.n}", replace(
         last,
@@ -180,6 +191,8 @@ def row_of(lengths: Sequence[LengthResult]) -> tuple[str, LengthResult]:
         score_gap=least(length.score_gap for length in lengths),
         error=worst.error,
         bound=worst.bound,
+        void=worst.void,
+        void_after=worst.void_after,
         temperature=TemperatureRange(min(one.least for one in ranges), max(one.largest for one in ranges))
         if ranges
         else None,
@@ -201,8 +214,25 @@ def length_row(span: str, length: LengthResult) -> list[str | None]:
         short(length.margin) if length.temperature is None else known(length.margin),
         short(length.score_gap),
         temperature_text(length),
-        *(short(length.error), short(length.bound)),
+        *(short(length.error), bound_text(length)),
     ]
+
+
+class ErrorRow(Protocol):
+    """A measured error's bound."""
+
+    @property
+    def bound(self) -> Fraction:
+        """What theory allows."""
+
+    @property
+    def void(self) -> bool:
+        """Whether that claims nothing."""
+
+
+def bound_text(row: ErrorRow) -> str:
+    """A bound for a table; one that is void claims nothing, so its number is not shown."""
+    return VOID if row.void else short(row.bound)
 
 
 def known(value: Fraction | None) -> str | None:
@@ -233,13 +263,35 @@ def print_heads(screen: Screen, result: CheckResult) -> None:
 def head_row(lengths: Sequence[LengthResult], index: int, guilty: bool = False) -> list[str | None]:
     """A head over all lengths: its largest error with the bound there, and its least score gap."""
     found = [length.heads[index] for length in lengths]
-    worst, last = max(found, key=lambda head: head.error), found[-1]
+    worst, last = max(found, key=lambda head: (head.error, head.void)), found[-1]
     return [
         *(MARK * guilty + last.name, str(last.layer)),
         "ties" if any(head.kind == "ties" for head in found) else last.kind,
-        *(short(worst.error), short(worst.bound), short(least(head.score_gap for head in found))),
+        *(short(worst.error), bound_text(worst), short(least(head.score_gap for head in found))),
         shortened(last.purpose, LONGEST_PURPOSE) or None,
     ]
+
+
+def print_void(
+    screen: Screen, result: CheckResult | BoundResult, alphabet: Sequence[str], heads: Iterable[HeadResult | BoundHead]
+) -> None:
+    """Why bounds are void, with the head that failed first."""
+    names = dict.fromkeys(head.name for head in heads if head.void)
+    first = result.failed_first
+    if not names:
+        return
+    screen.raw()
+    if first is None:
+        told = "the error bounds are those of the specification, and the network's heads are not what that makes"
+        screen.facts([(VOID, told)])
+        return
+    few = ", ".join(names) if len(names) <= MOST_NAMED else plural(len(names), "head")
+    told = (
+        f"the error bound of {few}, since a bound assumes that earlier heads are right. At length {first.n} head "
+        f"{first.head} in layer {first.layer} failed first, on the word"
+    )
+    screen.facts([(VOID, told)])
+    screen.raw(written_word(first.word, alphabet))
 
 
 def print_facts(
@@ -302,7 +354,7 @@ def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
     if result.violation is not None:
         # Also beside a mismatch: a gap that is too large makes softmax too soft.
         screen.line(f"{result.violation.what} does not hold at length {result.violation.n}")
-        print_violation(screen, result.violation, alphabet)
+        print_violation(screen, result, result.violation, alphabet)
 
 
 def print_parting(screen: Screen, found: Parting | None, mismatch: Mismatch, specified: bool) -> None:
@@ -332,15 +384,21 @@ def answers(mismatch: Mismatch, alphabet: Sequence[str] = (), rounds: bool = Tru
     )
 
 
-def print_violation(screen: Screen, violation: Violation, alphabet: Sequence[str]) -> None:
+def print_violation(
+    screen: Screen, result: CheckResult | BoundResult, violation: Violation, alphabet: Sequence[str]
+) -> None:
     """A claim that a number refutes."""
     screen.line(f"  claimed {short(violation.claimed)}, measured {short(violation.measured)}")
     if violation.word is not None:
         screen.word("The word", violation.word, alphabet)
-    if "declared" in violation.what:
+    if violation.observed:
+        screen.line(f"  {NEXT_CERTIFY}")
+    elif result.own:
+        screen.line("  Next: hardsim made this network, and it is unedited: a defect of hardsim, please report it.")
+    elif "declared" in violation.what:
         screen.line("  Next: correct the gap that the model declares, or leave it out: it is measured then.")
     else:
-        screen.line("  Next: if all words of the length were tried this is a defect of hardsim, please report it.")
+        screen.line(f"  Next: {NEXT_CLAIMS}")
 
 
 def next_arithmetic(engine: str, foreign: bool = False) -> str:
@@ -365,7 +423,8 @@ def next_step(result: CheckResult, mismatch: Mismatch) -> str | None:
         return f"Next: what was compiled says something else than {result.against}: correct one of the two."
     if not mismatch.refutes and result.model.specified:
         return "Next: move the threshold of the model away from its outputs."
-    return next_in_network(result.model, mismatch, "formula" if result.kind == "ltl" else "program") or _sharper(result)
+    what = "formula" if result.kind == "ltl" else "program"
+    return next_in_network(result.model, mismatch, what, bool(result.own)) or _sharper(result)
 
 
 def network_command(result: CheckResult, mismatch: Mismatch, alphabet: Sequence[str]) -> str | None:
@@ -380,23 +439,29 @@ def network_command(result: CheckResult, mismatch: Mismatch, alphabet: Sequence[
     return command_line("trace" if traced else "eval", [result.input], text, [*against, *engine])
 
 
-def next_in_network(model: ModelFacts, mismatch: Mismatch, what: str) -> str | None:
+def next_in_network(model: ModelFacts, mismatch: Mismatch, what: str, own: bool) -> str | None:
     """What to do about a mismatch of a network that was compiled from a formula or program (`what`), or is not the one
-    that its specification makes; None where softmax alone is at fault and no regime says why."""
+    that its specification makes; None where softmax alone is at fault and no regime says why. `own`: hardsim made the
+    network itself and finds it unedited."""
     if not model.specified:
         return "Next: the network is not the one that its specification makes; compile the formula again to compare."
-    if "hard/oracle" in mismatch.kind:
+    if "hard/oracle" in mismatch.kind and own:
         return f"Next: hard attention itself disagrees with the {what}: that is a defect of hardsim, please report it."
+    if "hard/oracle" in mismatch.kind:
+        return (
+            f"Next: hard attention itself disagrees with the {what}: the heads in the file are not what hardsim makes "
+            f"of it; compile the {what} again."
+        )
+    if model.regime is None:
+        return None
     if model.regime == "none":
         return (
             "Next: plain softmax with bounded position encodings must fail (Hahn's limit); the regimes that are proven "
             "right: the same command with --regime all"
         )
-    if model.regime is None:
-        return None
     return (
         "Next: attention is not sharp enough at this beta and temperature; raise --beta or lower --tau, or leave "
-        "both out: the defaults are proven sharp enough (with them, this is a defect of hardsim, please report it)."
+        "both out: the defaults are proven sharp enough."
     )
 
 

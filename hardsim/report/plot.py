@@ -29,7 +29,7 @@ Value = Callable[[BoundLength], Fraction | None]
 
 PANELS: tuple[tuple[str, tuple[tuple[str, Value], ...]], ...] = (
     ("score gap", (("measured", lambda x: x.score_gap), ("declared", lambda x: x.declared_gap))),
-    ("error of an attended value", (("measured", lambda x: x.error), ("bound", lambda x: x.bound))),
+    ("error of an attended value", (("measured", lambda x: x.error), ("bound", lambda x: None if x.void else x.bound))),
     (
         "temperature",
         (

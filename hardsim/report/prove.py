@@ -86,7 +86,8 @@ def print_proof_verdict(screen: Screen, result: ProofResult, alphabet: Sequence[
         screen.line(f"  {answers(mismatch, alphabet, rounds=result.proof is not None)}")
         facts = subject.facts
         print_parting(screen, result.parting, mismatch, facts.specified)
-        step = next_in_network(facts, mismatch, "formula" if result.proof is not None else "program")
+        what = "formula" if result.proof is not None else "program"
+        step = next_in_network(facts, mismatch, what, subject.own)
         if step is not None:
             screen.line(f"  {step}")
         screen.line("  More of this word:")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import sys
 from fractions import Fraction
 from itertools import pairwise
@@ -14,7 +16,7 @@ from xml.etree import ElementTree
 import matplotlib
 import pytest
 
-from hardsim.report.plot import draw
+from hardsim.report.plot import PANELS, draw, points_of
 from tests.attention_models import HEAD, critical, majority, some_a, with_head, write
 from tests.cli.conftest import interrupt, process, written
 from tests.documents import exact
@@ -138,7 +140,7 @@ def test_an_output_at_the_threshold_is_undecided(hardsim: Any, tmp_path: Path) -
 
 
 def test_a_bound_of_theorem_26_that_is_too_small_is_found(
-    hardsim: Any, model: Path, monkeypatch: pytest.MonkeyPatch
+    hardsim: Any, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hardsim.sharpening.recursion.weight_distance", lambda *arguments: Fraction(0))
     for command in ("bound", "check"):
@@ -147,7 +149,11 @@ def test_a_bound_of_theorem_26_that_is_too_small_is_found(
         assert result["violation"]["what"] == "the error bound of coordinate found in layer 1"
         assert result["violation"]["measured"] == pytest.approx(1 / (1 + exp(4)), rel=1e-9)
         assert result["violation"]["claimed"] == 0
-        assert "defect of hardsim" in hardsim(command, model, "--tau", "1/4", "--max-n", "2").out
+        # The model is the user's: what it says of its heads may be wrong.
+        outcome = hardsim(command, model, "--tau", "1/4", "--max-n", "2").exits(1, "correct that")
+        outcome.lacks("defect", "report it")
+    program = written(tmp_path / "some_a.srasp", SOME_A)
+    hardsim("bound", program, "--tau", "1/4", "--max-n", "2").exits(1, "it is unedited: a defect of hardsim")
 
 
 def test_a_bound_of_a_formula_that_is_too_small_is_found(
@@ -354,3 +360,59 @@ def test_critical_refuses_what_does_not_go_with_it(hardsim: Any, since: Path, op
 def test_critical_needs_a_temperature_of_the_length(hardsim: Any, tmp_path: Path) -> None:
     model = write(tmp_path, majority())
     hardsim("bound", model, "--critical").exits(2).says("is no formula", "it has none of its own")
+
+
+# ---- bounds that are void ----
+
+
+@pytest.mark.parametrize("options", [("--regime", "none"), ("--beta", "1"), ("--tau", "4/n"), ("--beta", "1/100")])
+@pytest.mark.parametrize("command", ["bound", "check"])
+def test_a_bound_after_a_head_that_failed_is_void(hardsim: Any, command: str, options: tuple[str, ...]) -> None:
+    outcome = hardsim(command, "tomita_3", *options, "--max-n", "4").exits(
+        1, "void", "a bound assumes that earlier heads are right"
+    )
+    outcome.lacks("defect", "report it", "error bound of head S18.read does not hold")
+    (head,) = re.findall(r"At length (\d+) head (\S+) in layer (\d+) failed first, on the word ([01]+)", outcome.told)
+    assert int(head[0]) == len(head[3])
+    result = hardsim(command, "tomita_3", *options, "--max-n", "4", "--json", "-").exits(1).result
+    assert result["failed_first"] == {
+        "head": head[1], "layer": int(head[2]), "n": int(head[0]), "word": list(head[3]),
+    }  # fmt: skip
+    assert result["violation"] is None
+    for length in result["lengths"]:
+        assert length["void"] or length["error"] <= length["bound"]
+        for row in length["heads"]:
+            assert row["void"] or row["error"] <= row["bound"]
+            assert row["void"] == (row["void_after"] is not None)
+
+
+def test_a_void_bound_is_not_drawn(hardsim: Any, tmp_path: Path) -> None:
+    from hardsim.checking.bound import BoundOptions, bound_report, bound_subject
+    from hardsim.checking.campaign import CheckOptions
+    from tests.subjects import shipped
+
+    subject = shipped("tomita_3.ltl", regime="none")
+    result = bound_report(bound_subject(subject), CheckOptions(max_n=4), BoundOptions(search=False))
+    drawn = dict(PANELS[1][1])
+    assert [n for n, _ in points_of(result, drawn["measured"])] == [2, 3, 4]
+    assert [n for n, _ in points_of(result, drawn["bound"])] == [1, 2]
+
+
+def test_the_claims_of_an_edited_file_are_not_hardsims(
+    hardsim: Any, since: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bound that theory gets wrong is a defect of hardsim where hardsim made the network, and only there."""
+    from hardsim.program.sharpness import Budget
+
+    path, edited = tmp_path / "m.model.json", tmp_path / "edited.model.json"
+    hardsim("compile", since, "-o", path).exits(0)
+    document = json.loads(path.read_text("utf-8"))
+    document["specification"]["layers"][0]["heads"][0]["decay"] = "1/(3*n)"
+    edited.write_text(json.dumps(document), "utf-8")
+    monkeypatch.setattr(Budget, "error_bound", lambda self, head, n, context: context.mpf("0.1"))
+    for name in (since, path):
+        hardsim("bound", name, "--max-n", "2").exits(
+            1, "the error bound of head", "it is unedited: a defect of hardsim"
+        )
+    outcome = hardsim("bound", edited, "--max-n", "2").exits(1, "the error bound of head", "correct that")
+    outcome.lacks("defect", "report it")

@@ -212,7 +212,7 @@ def test_a_model_changed_by_hand_is_bad_input_and_no_defect(hardsim: Any, since:
     score[:] = [[query, {"1": "1"}] for query, _ in score]
     path.write_text(json.dumps(model), encoding="utf-8")
     outcome = hardsim("check", path, "--max-n", "3")
-    outcome.refused("the specification in this model does not hold", "Compile the formula again")
+    outcome.refused("the specification in this model does not hold", "compile the formula again")
 
 
 def test_what_looks_like_an_option_has_a_way_out(hardsim: Any, since: Path) -> None:

@@ -177,7 +177,7 @@ def test_a_mismatch_is_on_a_line_of_its_own_with_the_next_step(
     mismatch: Mismatch, regime: str, engine: str, verdict: Verdict, expected: str
 ) -> None:
     facts = replace(FACTS, regime=regime)
-    result = replace(RESULT, engine=engine, verdict=verdict, mismatch=mismatch, model=facts)
+    result = replace(RESULT, engine=engine, verdict=verdict, mismatch=mismatch, model=facts, own=True)
     lines = text_of(replace(result, command="hardsim eval x.ltl abab")).splitlines()
     place = lines.index("ab" * 200)
     assert lines[place - 3].startswith(f"{verdict.name}  x[/b].ltl")
@@ -400,7 +400,7 @@ def test_assumptions_say_where_they_are_made() -> None:
     ],
 )
 def test_a_mismatch_says_what_to_do(mismatch: Mismatch, says: str, next_step: str) -> None:
-    result = replace(MODEL, mismatch=mismatch, verdict=Verdict.REFUTED, reach="wrong")
+    result = replace(MODEL, mismatch=mismatch, verdict=Verdict.REFUTED, reach="wrong", own=True)
     lines = text_of(result, tables=False).splitlines()
     place = lines.index("  wrong")
     assert lines[place - 1] == "REFUTED  model.ahat.json"
@@ -417,15 +417,30 @@ def test_a_mismatch_says_what_to_do(mismatch: Mismatch, says: str, next_step: st
     valid(result)
 
 
+def test_only_hardsims_own_network_is_called_a_defect() -> None:
+    wrong = replace(MISMATCH, hard=False)
+    for own in (False, True):
+        for specified in (False, True):
+            facts = replace(FACTS, specified=specified)
+            text = text_of(replace(RESULT, verdict=Verdict.REFUTED, mismatch=wrong, model=facts, own=own))
+            assert ("defect" in text) is (own and specified)
+            assert ("compile the formula again" in " ".join(text.split())) is not (own and specified)
+
+
 def test_a_violation_says_what_to_do() -> None:
-    steps = {"the declared gap of head h": "correct the gap", "the error bound": "defect of hardsim"}
-    for what, next_step in steps.items():
+    steps = {
+        ("the declared gap of head h", False): "correct the gap",
+        ("the error bound of head h", False): "the bound follows from what the file says of its heads",
+        ("the error bound of head h", True): "a defect of hardsim, please report it",
+    }
+    for (what, own), next_step in steps.items():
         violation = Violation(what, 3, ("a", "b"), Fraction(1, 3), HALF)
-        result = replace(MODEL, violation=violation, verdict=Verdict.REFUTED, reach="it does not hold")
+        result = replace(MODEL, violation=violation, verdict=Verdict.REFUTED, reach="it does not hold", own=own)
         text = text_of(result, tables=False)
         assert "claimed 0.5, measured 0.333\n" in text
         assert "\nab\n" in text
-        assert next_step in text
+        assert next_step in " ".join(text.split())
+        assert ("defect" in text) is own
         valid(result)
         wrong = replace(result, mismatch=Mismatch(("a",), None, True, False))
         assert "lower --tau" not in text_of(wrong, tables=False)
