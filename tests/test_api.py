@@ -859,16 +859,21 @@ def test_another_thread_is_as_good(since: Model) -> None:
     assert handlers() == before
 
 
-def test_a_false_specification_is_the_files_fault(
-    inputs: dict[str, Path], since: Model, monkeypatch: pytest.MonkeyPatch
+def test_a_false_specification_is_the_files_fault_if_the_file_was_edited(
+    inputs: dict[str, Path], since: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object, **__: object) -> None:
         raise InvariantError("a claim is false")
 
-    read, made = hardsim.load(inputs["network"]), since.compile()
+    document = json.loads(inputs["network"].read_text("utf-8"))
+    document["specification"]["layers"][0]["heads"][0]["decay"] = "1/(3*n)"
+    edited = tmp_path / "edited.model.json"
+    edited.write_text(json.dumps(document), "utf-8")
+    read, unedited, made = hardsim.load(edited), hardsim.load(inputs["network"]), since.compile()
     monkeypatch.setattr(api, "check_with_proof", broken)
     raised(InputError, read.check, match="the specification in this model does not hold: a claim is false")
-    raised(InvariantError, made.check, match="^a claim is false$")
+    for own in (unedited, made):
+        raised(InvariantError, own.check, match="^a claim is false$")
 
 
 def test_a_certificate_of_a_hard_attention_model_is_of_its_formula(since: Model, tmp_path: Path) -> None:
