@@ -29,6 +29,7 @@ from hardsim.checking.subject import Subject, own_predicates
 from hardsim.checking.words import count_words, drawn, enumerate_words, few, members, structured_words
 from hardsim.errors import HardsimError, InputError
 from hardsim.formats.bounds import StructureBounds, safe_to
+from hardsim.formats.evaluated import COMPUTED, LayoutValues
 from hardsim.formats.lengths import NotEnclosed
 from hardsim.formats.numbers import DOUBLE, FORMATS, Floats, NumberFormat
 from hardsim.formats.passes import Emulated, Enclosed, FormatPass
@@ -75,7 +76,6 @@ RUNS = 6
 """Runs of a word that fails in a narrower format that are made longer, one of them at a time."""
 ASSUMPTIONS = (
     "the grouping of model.py; round to nearest, ties to even; gradual underflow",
-    "weights, position encodings and 1/temperature are rounded to float64, and then to the format",
     "sums in any order, accumulated in the format or in float32, of terms that are not 0, with products rounded or "
     "fused; no Strassen, TF32 or bfloat16 passes; in order: from the left, each product and partial sum rounded",
     "softmax subtracts the largest logit of the row; no online or base-2 rescaling; masked entries are left out",
@@ -84,6 +84,8 @@ ASSUMPTIONS = (
     "clips are min(max(z, 0), 1); other activations are within 4u |z|; square roots are rounded once",
     "what is beyond the largest number is infinite, in e4m3 not a number, and never right",
 )
+RATIONAL = "weights, position encodings and 1/temperature are rationals, rounded to float64, and then to the format"
+FLOATING = "weights and rational expressions are rounded to float64, and then to the format; model.py computes {} {}"
 ACCUMULATED = "sums are accumulated in float32 alone, and rounded to the format at their end"
 """What is printed, so that it is known what a verdict rests on."""
 
@@ -614,6 +616,14 @@ def ariths_of(request: Request) -> tuple[str, ...]:
     return ARITHS if request.arith is None else (request.arith,)
 
 
+def assumptions_of(made: Export, accumulate: bool) -> tuple[str, ...]:
+    """What a verdict on a network rests on."""
+    first, *others = ASSUMPTIONS
+    computed = LayoutValues(made.layout).floating
+    numbers = FLOATING.format(" and ".join(computed), COMPUTED) if computed else RATIONAL
+    return (first, numbers, *others, *([ACCUMULATED] if accumulate else []))
+
+
 def precision_of(
     made: Export,
     name: str,
@@ -639,7 +649,7 @@ def precision_of(
             rows.insert(0, _InFormat(*given, sharper=sharper).row())
     except KeyboardInterrupt:
         partial = True
-    assumptions = (*ASSUMPTIONS, ACCUMULATED) if accumulate else ASSUMPTIONS
+    assumptions = assumptions_of(made, accumulate)
     facts, regime = target.facts, target.regime
     wide_name, longest = ACCUMULATE if accumulate else None, made.longest
     max_n = max_n if longest is None else min(max_n, longest)

@@ -748,7 +748,7 @@ def _largest_value(structure: Structure, function: Any, last: int, inverse: bool
         values = float_values(function, all_of_them, all_of_them, inverse)
         if values is not None:
             return float(np.abs(values).max()) * SLACK
-        if not names and not inverse:
+        if not names and not inverse and not getattr(function, "irrational", False):
             return abs(float(function.evaluate())) * SLACK
         raise NotEnclosed(f"the function {function} is taken at each length by itself")
     if inverse:

@@ -10,14 +10,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from hardsim.formats.evaluated import LayoutValues, Values, nearest
 from hardsim.formats.functions import float_values
 from hardsim.formats.numbers import Floats
 from hardsim.formats.passes import Enclosed, Enclosures
 from hardsim.formats.structure import Structure
-from hardsim.lang.reals import Real
 from hardsim.network.columns import PredicateColumn
 from hardsim.proof.sites import SiteClass
-from hardsim.writing.layout import nearest_float
 
 Runs: TypeAlias = tuple[tuple[str, int], ...]
 """Of how many of which symbols the positions that one sees consist, where that is known."""
@@ -67,13 +66,17 @@ class OfLength:
             NotEnclosed: if something of it is beyond the format.
         """
         masks = [members(one, n) for one in structure.classes.classes]
-        exact = dict(_encodings(structure, n))
-        exact |= {place: _by_class(n, masks, values) for place, values in structure.static.items()}
-        columns = {place: arithmetic.form.round(values) for place, values in exact.items()}
+        exact, columns = dict[int, Floats](), dict[int, Floats]()
+        for place, real, computed in _encodings(structure, n):
+            exact[place], columns[place] = real, arithmetic.form.round(computed)
+        for place, numbers in structure.static.items():
+            exact[place] = _by_class(n, masks, numbers)
+            columns[place] = arithmetic.form.round(exact[place])
         scale = _scales(structure, arithmetic, n) if structure.model.heads else arithmetic.number(np.ones(n))
         # What is beyond the format is never right: times 0 it is no number.
         if not scale.known or not all(np.isfinite(column).all() for column in columns.values()):
-            raise NotEnclosed("a position encoding, or 1/temperature, is beyond the format")
+            told = "is not known as model.py computes it, or is " if LayoutValues(structure.layout).floating else "is "
+            raise NotEnclosed(f"a position encoding, or 1/temperature, {told}beyond the format")
         return OfLength(n, masks, exact, columns, scale)
 
     def by_class(self, values: Sequence[Fraction]) -> Floats:
@@ -88,25 +91,31 @@ def _by_class(n: int, masks: Sequence[NDArray[np.bool_]], values: Sequence[Fract
     return found
 
 
-def _encodings(structure: Structure, n: int) -> Iterator[tuple[int, Floats]]:
-    """Position encodings as float64 holds them, by coordinate."""
+def _encodings(structure: Structure, n: int) -> Iterator[tuple[int, Floats, Floats]]:
+    """Position encodings by coordinate: the floats nearest to them, and what model.py computes, not a number where that
+    is not one number."""
     encodings = dict[int, list[Any]]()
     for place, function in structure.model.encodings:
         encodings.setdefault(place, []).append(function)
+    computed: dict[int, Values] | None = None
     for place, functions in encodings.items():
         if all(isinstance(function, PredicateColumn) for function in functions) and place not in structure.encoded:
             continue  # 0 and 1, which every format holds
         found = float_values(functions[0], np.arange(1, n + 1), n) if len(functions) == 1 else None
-        if found is None:
-            found = np.array(list(map(nearest_float, dict(structure.layout.encoded(n))[place])))
-        yield place, found
+        if found is not None:
+            yield place, found, found
+            continue
+        exact = nearest(dict(structure.layout.encoded(n))[place]).found
+        computed = computed or dict(LayoutValues(structure.layout).encodings(n))
+        values = computed[place]
+        yield place, exact, np.where(values.low == values.high, values.low, np.nan)
 
 
 def _scales(structure: Structure, arithmetic: Enclosed, n: int) -> Enclosures:
     """1/temperature by position."""
-    scale, rounded = float_values(structure.model.temperature, np.arange(1, n + 1), n, inverse=True), True
-    if scale is None:
-        exact = structure.layout.scaled(n)[0]
-        scale, rounded = np.array(list(map(nearest_float, exact))), not any(isinstance(x, Real) for x in exact)
-    found = arithmetic.number(scale) if rounded else arithmetic.near(scale)
+    scale = float_values(structure.model.temperature, np.arange(1, n + 1), n, inverse=True)
+    if scale is not None:
+        found = arithmetic.number(scale)
+    else:
+        found = arithmetic.computed(LayoutValues(structure.layout).scales(n)[0])
     return Enclosures(np.broadcast_to(found.low, (n,)), np.broadcast_to(found.high, (n,)))

@@ -27,8 +27,8 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hardsim.formats.evaluated import LayoutValues, Values
 from hardsim.formats.numbers import FORMATS, Floats, NumberFormat
-from hardsim.lang.reals import Real, RealNumber
 from hardsim.network.numbers import Mask
 from hardsim.run.float_rows import Views
 from hardsim.writing.layout import EMBEDDING, POSITIONS, UNEMBEDDING, UNEMBEDDING_BIAS, ExportLayout, nearest_float
@@ -50,8 +50,8 @@ MOST_ORDERED = 3
 """Terms of sums of which every order is looked at."""
 MOST_SORTED = 2**23
 """Terms of sums that are sorted by size together."""
-DOUBLE, NEARLY = 2.0**-52, 2.0**-48
-"""What an operation of float64, and a few on numbers that are irrational, are off by at most, relatively."""
+DOUBLE = 2.0**-52
+"""What an operation of float64 is off by at most, relatively."""
 WIDE = FORMATS["float32"]
 """In what libraries accumulate."""
 SLACK = 1 + 2.0**-40
@@ -64,8 +64,8 @@ class FormatArithmetic(Protocol[T]):
     def number(self, exact: Floats) -> T:
         """Numbers of float64, rounded once."""
 
-    def near(self, found: Floats) -> T:
-        """Numbers of which float64 has all but the last places, rounded once."""
+    def computed(self, values: Values) -> T:
+        """Numbers that model.py computes in float64, rounded once."""
 
     def scalar(self, exact: float) -> T:
         """A number of Python, which is rounded with what it is added to, or before."""
@@ -124,9 +124,9 @@ class Emulated:
         """Numbers of float64, rounded once."""
         return self.form.round(exact)
 
-    def near(self, found: Floats) -> Floats:
-        """Numbers of which float64 has all but the last places, rounded once."""
-        return self.form.round(found)
+    def computed(self, values: Values) -> Floats:
+        """Numbers that model.py computes in float64 on this machine, rounded once."""
+        return self.form.round(values.found)
 
     def scalar(self, exact: float) -> Floats:
         """A number of Python, not rounded before it is added."""
@@ -240,10 +240,9 @@ class Enclosed:
         """Numbers of float64, rounded once."""
         return self._ends(exact, exact)
 
-    def near(self, found: Floats) -> Enclosures:
-        """Numbers of which float64 has all but the last places, rounded once."""
-        off = np.abs(found) * NEARLY
-        return self._ends(found - off, found + off)
+    def computed(self, values: Values) -> Enclosures:
+        """Numbers that model.py computes in float64 on any machine, rounded once."""
+        return self._ends(values.low, values.high)
 
     def scalar(self, exact: float) -> Enclosures:
         """A number of Python, which is rounded with what it is added to, or before."""
@@ -511,23 +510,17 @@ class FormatPass(Generic[T]):
         if n == self._length:
             return
         layout, m = self.layout, n + self.layout.fixed
-        encoding, rational = np.zeros((m, layout.dimension)), True
-        for place, values in layout.encoded(n):
-            encoding[:, place] = list(map(nearest_float, values))
-            rational = rational and not any(isinstance(value, Real) for value in values)
-        rounded = self.arithmetic.number if rational else self.arithmetic.near
-        self._encoding = rounded(encoding) if layout.encoded_by else None
-        self._scales = list(map(self._scale, layout.scaled(n)))
+        values = LayoutValues(layout)
+        encoding = np.zeros((3, m, layout.dimension))
+        for place, one in values.encodings(n):
+            encoding[:, :, place] = one.found, one.low, one.high
+        self._encoding = self.arithmetic.computed(Values(*encoding)) if layout.encoded_by else None
+        self._scales = [self.arithmetic.computed(one.column) for one in values.scales(n)]
         bos = bool(layout.description["bos"])
         heads = [head for layer in layout.description["layers"] for head in layer["heads"]]
         views = {mask: Views(Mask(mask), m, bos) for mask in {head["mask"] for head in heads}}
         self._seen = {mask: view.visible(np.arange(m)) for mask, view in views.items()}
         self._length = n
-
-    def _scale(self, values: Sequence[RealNumber]) -> T:
-        irrational = any(isinstance(value, Real) for value in values)
-        rounded = self.arithmetic.near if irrational else self.arithmetic.number
-        return rounded(np.array(list(map(nearest_float, values)))[:, None])
 
     def outputs(self, tokens: NDArray[Any]) -> T:
         """The outputs of words of one length, (words, tokens that are read, outputs), from what they are read as."""
