@@ -47,16 +47,16 @@ _FLOATING: Final = re.compile(r"\b(?:log|exp|sqrt)\(|//.*(?:(?<!/)/(?!/)|\*\*)|(
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
+class FloatEnds:
     """Two floats between which a float64 of model.py lies on every machine; not numbers where nothing is known."""
 
     low: float
     high: float
 
     @staticmethod
-    def of(value: Any) -> Ends:
+    def of(value: Any) -> FloatEnds:
         """A number as Python converts it to a float, rounded once. Raises OverflowError beyond float64."""
-        return value if isinstance(value, Ends) else Ends(float(value), float(value))
+        return value if isinstance(value, FloatEnds) else FloatEnds(float(value), float(value))
 
     @property
     def point(self) -> bool:
@@ -69,8 +69,8 @@ class Ends:
         return self.low > 0 or self.high < 0
 
 
-UNKNOWN: Final = Ends(math.nan, math.nan)
-Number: TypeAlias = Fraction | int | float | Ends
+UNKNOWN: Final = FloatEnds(math.nan, math.nan)
+Number: TypeAlias = Fraction | int | float | FloatEnds
 
 
 class _Unknown(Exception):
@@ -186,39 +186,41 @@ class _Python:
 
 @dataclass(frozen=True, slots=True)
 class _Bounded(_Python):
-    """All evaluations under the assumptions of the module: floats are `Ends`."""
+    """All evaluations under the assumptions of the module: floats are `FloatEnds`."""
 
     def negative(self, value: Any) -> Number:
         """The number with the other sign."""
-        return Ends(-value.high, -value.low) if isinstance(value, Ends) else -value
+        return FloatEnds(-value.high, -value.low) if isinstance(value, FloatEnds) else -value
 
     def operation(self, operate: Callable[[Any, Any], Any], left: Number, right: Number) -> Number:
         """An operation: of rationals as in Python, of floats in its ends."""
-        if not isinstance(left, Ends) and not isinstance(right, Ends):
+        if not isinstance(left, FloatEnds) and not isinstance(right, FloatEnds):
             found: Number = operate(left, right)
             if not isinstance(found, float):
                 return found
             # Integers that `//` gave: a quotient is rounded once, a negative power is one of floats.
-            return Ends.of(found) if operate is operator.truediv else _power(Ends.of(left), Ends.of(right))
-        x, y = Ends.of(left), Ends.of(right)
+            return (
+                FloatEnds.of(found) if operate is operator.truediv else _power(FloatEnds.of(left), FloatEnds.of(right))
+            )
+        x, y = FloatEnds.of(left), FloatEnds.of(right)
         if operate is operator.pow:
             return _power(x, y)
         if operate in (operator.floordiv, operator.mod):  # not monotone
-            return Ends.of(operate(x.low, y.low)) if x.point and y.point else UNKNOWN
+            return FloatEnds.of(operate(x.low, y.low)) if x.point and y.point else UNKNOWN
         if operate is operator.truediv and not y.nonzero:
             return UNKNOWN
         return _between(operate(a, b) for a in (x.low, x.high) for b in (y.low, y.high))
 
     def function(self, name: str, value: Number) -> Number:
         """log, exp or sqrt in its ends."""
-        x = Ends.of(value)
+        x = FloatEnds.of(value)
         least = {"log": x.low > 0, "sqrt": x.low >= 0, "exp": math.isfinite(x.low)}[name]
         if not least or not math.isfinite(x.high):
             return UNKNOWN
         if name == "sqrt":
-            return Ends(math.sqrt(x.low), math.sqrt(x.high))
+            return FloatEnds(math.sqrt(x.low), math.sqrt(x.high))
         if x.point and (name, x.low) in (("log", 1.0), ("exp", 0.0)):
-            return Ends.of(x.low == 0)
+            return FloatEnds.of(x.low == 0)
         ends = [Fraction(x.low), Fraction(x.high)]
         return _between(map(float, (*_near(name, ends[0]), *_near(name, ends[1]))))
 
@@ -228,7 +230,7 @@ class _Bounded(_Python):
         Raises:
             _Unknown: if it may go either way.
         """
-        ends = [(x.low, x.high) if isinstance(x, Ends) else (x, x) for x in (left, right)]
+        ends = [(x.low, x.high) if isinstance(x, FloatEnds) else (x, x) for x in (left, right)]
         if any(isinstance(end, float) and math.isnan(end) for pair in ends for end in pair):
             raise _Unknown
         (a, b), (c, d) = ends
@@ -239,17 +241,17 @@ class _Bounded(_Python):
         return ways.pop()
 
 
-def _between(ends: Any) -> Ends:
+def _between(ends: Any) -> FloatEnds:
     """The least and the largest of some floats; nothing if one is no number."""
     found = list(ends)
-    return UNKNOWN if any(map(math.isnan, found)) else Ends(min(found), max(found))
+    return UNKNOWN if any(map(math.isnan, found)) else FloatEnds(min(found), max(found))
 
 
-def _power(x: Ends, y: Ends) -> Ends:
+def _power(x: FloatEnds, y: FloatEnds) -> FloatEnds:
     """x^y of floats: for x > 0 the exponential of y log x, monotone in both."""
     whole = y.point and y.low.is_integer()
     if whole and y.low == 0:
-        return Ends.of(1)
+        return FloatEnds.of(1)
     if not all(map(math.isfinite, (x.low, x.high, y.low, y.high))) or not (x.low > 0 or (x.high < 0 and whole)):
         return UNKNOWN
     sign = -1.0 if x.high < 0 and y.low % 2 else 1.0
@@ -317,7 +319,7 @@ def _at(functions: tuple[Function, ...], i: int, n: int) -> tuple[float, float, 
     except (ArithmeticError, ValueError, TypeError):  # TypeError: a root of a negative number is complex
         return math.nan, math.nan, math.nan
     with suppress(ArithmeticError, ValueError, TypeError, _Unknown):
-        ends = Ends.of(_Bounded(names).sum(functions))
+        ends = FloatEnds.of(_Bounded(names).sum(functions))
     return found, ends.low, ends.high
 
 
