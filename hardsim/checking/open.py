@@ -93,6 +93,7 @@ from hardsim.reading.tensors import (
     is_weights_name,
     parts_of,
     read_folder,
+    unread_folder,
 )
 from hardsim.reading.writing import json_text
 from hardsim.sections import FORMAT as CERTIFICATE
@@ -370,6 +371,8 @@ def read_input(
                 raise InputError(told, f"Leave out {option}.")
     if folder:
         return of_stored(read_folder(place), path)
+    if is_directory(place) and (unread := unread_folder(place)) is not None:
+        raise unread
     with naming(path, place):
         data = read_bytes(place, None if place.endswith(".json") else LARGEST_TEXT, others=example_names)
         if place.endswith(SPEC):
@@ -619,6 +622,8 @@ def expand_paths(paths: Sequence[str]) -> list[str]:
             continue
         names = names_in(path)
         found = sorted(str(Path(path, name)) for name in names if name.endswith(SUFFIXES))
+        if not found and (unread := unread_folder(path)) is not None:
+            raise unread
         if not found:
             half = any(name in CONFIGS or is_weights_name(name) for name in names)
             network = f"A network has {' or '.join(CONFIGS)} beside weights ({WHOLE}, say); one of the two is missing."

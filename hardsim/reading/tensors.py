@@ -28,6 +28,15 @@ from hardsim.errors import InputError, did_you_mean
 from hardsim.files import LARGEST_FILE, is_directory, names_in, read_bytes
 from hardsim.network.dense import Dense, RootScale, parse_scale
 from hardsim.reading.readout import hold_tokens
+from hardsim.reading.training import (
+    ADAPTER_WEIGHTS,
+    PAGE,
+    SHARDS,
+    adapter_error,
+    folder_error,
+    is_state,
+    networks_inside,
+)
 from hardsim.reading.wrapping import state_dict_of, unwrapped
 
 T = TypeVar("T")
@@ -106,12 +115,23 @@ class Stored:
 def is_network_folder(path: str) -> bool:
     """Whether this is a folder with a configuration beside weights."""
     names = set(names_in(path)) if is_directory(path) else set()
-    return bool(names.intersection(CONFIGS)) and bool(INDEX in names or any(map(is_weights_name, names)))
+    return bool(names.intersection(CONFIGS)) and bool(INDEX in names or any(map(_holds_network, names)))
 
 
 def is_weights_name(name: str) -> bool:
     """Whether a file of this name holds weights."""
     return name.lower().endswith((*SAFE, *PICKLED))
+
+
+def _holds_network(name: str) -> bool:
+    """The same of files in a folder: the state of a training run beside the weights is none."""
+    return is_weights_name(name) and not is_state(name)
+
+
+def unread_folder(path: str) -> InputError | None:
+    """The error that says what a folder holds in place of a network that is read; None where that is not known."""
+    weights = any(map(_holds_network, names_in(path)))
+    return folder_error(path, networks_inside(path, is_network_folder), weights)
 
 
 def parts_of(path: str) -> list[str]:
@@ -137,11 +157,17 @@ def read_folder(path: str) -> Stored:
             raise InputError(f"{path}: neither a folder nor a file of weights", hint)
         if not os.path.isfile(path):
             read_bytes(path)
+        if is_state(os.path.basename(path)):
+            hint = f"Name the folder, if it holds the weights too: {PAGE}."
+            raise InputError(f"{path}: this is the state of a training run, and no network", hint)
     names = set(names_in(folder or "."))
     weights = os.path.basename(path) if folder != path else _weights_of(path, names)
+    whole = any(_holds_network(name) and not name.startswith(ADAPTER_WEIGHTS) for name in names)
+    if (adapter := adapter_error(path, folder, names, whole)) is not None:
+        raise adapter
     config_name = next((name for name in CONFIGS if name in names), "")
     if not config_name:
-        hint = "A state dict does not say what network it belongs to: put the configuration beside it."
+        hint = f"A state dict does not say what network it belongs to: put the configuration beside it. See {PAGE}."
         raise InputError(f"{path}: neither {' nor '.join(CONFIGS)} beside {weights}", hint)
     config = digest.read_json(config_name)
     tensors, notes = _read_weights(digest, weights)
@@ -158,12 +184,16 @@ def _weights_of(path: str, names: set[str]) -> str:
         if name in names:
             return name
     for endings in (SAFE, (PICKLE,), PICKLED):
-        found = sorted(name for name in names if name.lower().endswith(endings))
+        found = sorted(name for name in names if name.lower().endswith(endings) and _holds_network(name))
+        if len(found) > 1 and SHARDS in names and (shards := unread_folder(path)) is not None:
+            raise shards
         if len(found) > 1:
             raise InputError(f"{path}: which weights are meant: {', '.join(found)}?", "Name the file instead.")
         if found:
             return found[0]
-    hint = f"Put {WHOLE} (or a state dict, .pt) beside the configuration."
+    if (unread := unread_folder(path)) is not None:
+        raise unread
+    hint = f"Put {WHOLE} (or a state dict, .pt) beside the configuration. See {PAGE}."
     raise InputError(f"{path}: no weights are there", hint)
 
 

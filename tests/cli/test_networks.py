@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
+from shutil import copytree
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
 from hardsim.checking.campaign import CheckOptions, check_subject, wrong_on
 from hardsim.checking.result import CheckResult, Mismatch, Verdict
 from hardsim.checking.subject import Target
-from tests.cli.conftest import Cli, interrupt, written
+from tests.cli.conftest import Cli, interrupt, unfolded, written
 from tests.foreign import hooked_folder
+from tests.reading.folders import DATA
 
 TIE = -0.4990234375  # the float -511/1024: a share of 1/2 is above it, and up to 511 symbols nothing less is
 ROOM = 12
@@ -255,3 +261,82 @@ def test_workers_find_the_same(hardsim: Cli, net: Path, most: Path) -> None:
 def test_engines(hardsim: Cli, net: Path, most: Path, engine: str) -> None:
     verdict = "OBSERVED" if engine == "mpmath" else "CERTIFIED"
     hardsim("check", net, "--against", most, "--engine", engine, "--max-n", "5").exits(0, verdict, "all 62 words")
+
+
+# ---- what the weights do not show ----
+
+
+@pytest.fixture
+def encoder(tmp_path: Path) -> Path:
+    """An encoder of PyTorch, whose embedding is scaled by the root of its width, 6."""
+    folder = Path(copytree(DATA / "torch-layer", tmp_path / "encoder"))
+    stated(folder, embedding_scale="sqrt(d)")
+    return folder
+
+
+def stated(folder: Path, **settings: object) -> None:
+    """State settings in config.json; None takes one out."""
+    config = json.loads((folder / "config.json").read_text()) | settings
+    config = {key: value for key, value in config.items() if value is not None}
+    (folder / "config.json").write_text(json.dumps(config))
+
+
+def test_show_says_where_each_setting_comes_from(hardsim: Cli, encoder: Path) -> None:
+    """In text, and as data."""
+    shown = hardsim("show", encoder).exits(0)
+    assert re.search(r"^embedding_scale +sqrt\(d\) = sqrt\(6\) +config\.json$", shown.out, re.M)
+    assert re.search(r"^layer_norm_eps +1e-05 +default of PyTorch$", shown.out, re.M)
+
+    def settings(*more: str) -> dict[str, dict[str, str]]:
+        (report,) = hardsim("show", encoder, *more, "--json", "-").json["results"]
+        return {one["name"]: one for one in report["settings"]}
+
+    assert settings()["at"] == {"name": "at", "value": "last", "source": "default of the format"}
+    assert settings()["nhead"] == {"name": "nhead", "value": "2", "source": "config.json"}
+    assert settings("--at", "first")["at"] == {"name": "at", "value": "first", "source": "--at"}
+
+
+@pytest.mark.parametrize("command", [["show"], ["eval", "a"], ["check", "--against", "most.ltl"], ["heads"]])
+def test_a_network_without_its_scale_is_refused(
+    hardsim: Cli, encoder: Path, most: Path, command: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(most.parent)
+    stated(encoder, embedding_scale=None)
+    first, *others = command
+    hardsim(first, encoder, *others).refused("config.json: embedding_scale is missing", '"embedding_scale": 1')
+
+
+def test_outputs_of_a_scaled_embedding(hardsim: Cli, encoder: Path, tmp_path: Path) -> None:
+    """The same as those of a network whose embedding is written out scaled, as float64, in every arithmetic; and of the
+    network that is exported and read again."""
+    tensors = load_file(encoder / "model.safetensors")
+    plain = Path(copytree(encoder, tmp_path / "plain"))
+    tensors["embed.weight"] = tensors["embed.weight"].astype(np.float64) * np.sqrt(6)
+    save_file(tensors, plain / "model.safetensors")
+    stated(plain, embedding_scale=1)
+    hardsim("export", encoder, "--to", "safetensors", "-o", tmp_path / "out").exits(0)
+
+    def middle(network: Path, engine: str) -> float:
+        (found,) = hardsim("eval", network, "a b a", "--engine", engine, "--json", "-").json["results"]
+        (output,) = found["words"][0]["places"][0]["outputs"]
+        return float(Fraction(output["low"]) + Fraction(output["high"])) / 2
+
+    wanted = middle(plain, "ball")
+    for engine in ("ball", "float64", "mpmath"):
+        assert abs(middle(encoder, engine) - wanted) < 1e-9
+    assert abs(middle(tmp_path / "out", "ball") - wanted) < 1e-9
+    stated(encoder, embedding_scale=1)
+    assert abs(middle(encoder, "ball") - wanted) > 1e-3
+
+
+def test_a_wrapper_is_a_note(hardsim: Cli, encoder: Path) -> None:
+    tensors = load_file(encoder / "model.safetensors")
+    save_file({f"module.{name}": array for name, array in tensors.items()}, encoder / "model.safetensors")
+    shown = hardsim("show", encoder)
+    assert shown.code == 0
+    assert "every tensor begins with module. (DataParallel or DistributedDataParallel)" in unfolded(shown.err)
+
+
+def test_a_folder_of_training_is_named(hardsim: Cli, tmp_path: Path) -> None:
+    (tmp_path / "adapter_config.json").write_text('{"peft_type": "LORA"}')
+    hardsim("show", tmp_path).refused("this is an adapter (PEFT, LORA)", "merge_and_unload")

@@ -1,0 +1,152 @@
+"""Folders of training runs: what is in a folder that holds no network that is read, and what helps.
+
+A Trainer of Hugging Face writes optimizer states beside the weights, and each checkpoint into a folder of its own;
+DeepSpeed and FSDP cut the weights into pieces; PEFT saves an adapter alone. Such folders look like networks, and the
+reason why they are none is not that a file is missing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+from hardsim.errors import InputError
+from hardsim.files import is_directory, names_in, read_head
+from hardsim.lang.foreign_files import ENOUGH, foreign_error
+
+PAGE = "docs/networks.md"
+STATE = re.compile(
+    r"(optimizer|scheduler|scaler|rng_state|training_args|random_states)(_?\d+)*\.(pt|pth|bin|pkl)|trainer_state\.json"
+)
+"""Files of the state of a training run, which hold no network."""
+SHARDS = "pytorch_model.bin.index.json"
+ADAPTER, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model."
+MERGED = frozenset({"LORA", "ADALORA", "LOHA", "LOKR", "OFT", "BOFT", "IA3", "VERA"})
+"""Kinds of adapters that can be merged into the weights of their base model."""
+MOST_LOOKED_AT = 100
+"""Files and folders of a folder that are looked at."""
+MOST_NAMED = 4
+DEEPEST = 2
+"""Levels of folders in which networks are looked for."""
+ENDINGS = (".h5", ".msgpack", ".gguf", ".npz", ".npy", ".pkl", ".pickle", ".joblib", ".onnx", ".pb", ".index", ".keras")
+"""Endings of the names of weights that are not read."""
+
+
+def is_state(name: str) -> bool:
+    """Whether a file of this name holds the state of a training run, and no network."""
+    return STATE.fullmatch(name) is not None
+
+
+def adapter_error(path: str, folder: str, names: Iterable[str], whole: bool) -> InputError | None:
+    """The error for a folder with an adapter; None if it has none.
+
+    Args:
+        path: what the error calls it.
+        folder: the folder.
+        names: the names of the files in it.
+        whole: whether the weights of a network are in it, too. When transformers loads such a folder it adds the
+            adapter, so the weights alone are another network.
+    """
+    found = sorted(name for name in names if name == ADAPTER or name.startswith(ADAPTER_WEIGHTS))
+    if not found:
+        return None
+    stated = _object(os.path.join(folder, ADAPTER)) if ADAPTER in found else {}
+    kind, base = stated.get("peft_type", "LORA"), stated.get("base_model_name_or_path")
+    if whole:
+        told = f"{path}: an adapter (PEFT, {kind}) is beside the weights, and loading the folder adds it to them"
+    else:
+        told = f"{path}: this is an adapter (PEFT, {kind}), which holds only what is added to its base model"
+        told += f", {base}" if isinstance(base, str) and base else ""
+    if kind not in MERGED:
+        hint = "Adapters of this kind cannot be merged into weights: name a whole network without one."
+        return InputError(told, f"{hint} See {PAGE}.")
+    merged = "PeftModel.from_pretrained(base, DIR).merge_and_unload().save_pretrained(OUT)"
+    return InputError(told, f"Merge the adapter first, in Python: {merged}. Then name OUT. See {PAGE}.")
+
+
+def folder_error(path: str, networks: Iterable[str], weights: bool) -> InputError | None:
+    """The error for a folder that holds no network that is read, if it is known what it holds; None if it is not.
+
+    Args:
+        path: the folder.
+        networks: folders inside it that hold a network.
+        weights: whether it holds weights that are read; then it lacks a configuration alone.
+    """
+    names = set(names_in(path))
+    if (adapter := adapter_error(path, path, names, False)) is not None:
+        return adapter
+    state = sorted(name for name in names if is_state(name))
+    inside = sorted(networks, key=_numbered)
+    if inside:
+        run = (
+            "the output folder of a training run" if state or any(map(_is_checkpoint, inside)) else "no network itself"
+        )
+        shown = ", ".join(os.path.relpath(one, path) for one in inside[-MOST_NAMED:])
+        told = f"{path}: this is {run}: the network{'s are' if len(inside) > 1 else ' is'} in {shown}"
+        return InputError(told + " and others" * (len(inside) > MOST_NAMED), f"Name one: {inside[-1]}")
+    if pieces := _pieces(names):
+        return InputError(f"{path}: {pieces[0]}", f"{pieces[1]} See {PAGE}.")
+    if weights:
+        return None
+    for name in sorted(name for name in names if name.lower().endswith(ENDINGS) and not is_state(name)):
+        place = os.path.join(path, name)
+        found = None if is_directory(place) else foreign_error(place, place, read_head(place, ENOUGH))
+        if found is not None:
+            return found
+    if state:
+        told = f"{path}: this is a folder of a training run, and no weights are in it: {', '.join(state[:MOST_NAMED])}"
+        hint = f"Save the network with trainer.save_model(DIR) or model.save_pretrained(DIR), and name DIR. See {PAGE}."
+        return InputError(f"{told} hold the state of the run", hint)
+    return None
+
+
+def _pieces(names: set[str]) -> tuple[str, str] | None:
+    """What is said of weights in pieces, and what helps."""
+    if SHARDS in names:
+        told = f"the weights are in several PyTorch files ({SHARDS}), which are not read together"
+        return told, "Load the model and save it again with save_pretrained(DIR), which writes safetensors."
+    if "zero_to_fp32.py" in names or any(name.startswith("global_step") for name in names):
+        return "the weights are pieces of DeepSpeed", "Join them: python zero_to_fp32.py . OUT."
+    if any(name.endswith(".distcp") or name.startswith("pytorch_model_fsdp") for name in names):
+        return "the weights are pieces of FSDP", "Join them: accelerate merge-weights DIR OUT."
+    return None
+
+
+def networks_inside(path: str, holds: Callable[[str], bool]) -> list[str]:
+    """The first folders inside a folder, up to DEEPEST levels down, that hold a network."""
+    found, level = list[str](), [path]
+    for _ in range(DEEPEST):
+        below = [os.path.join(one, name) for one in level for name in sorted(_names(one))[:MOST_LOOKED_AT]]
+        level = [one for one in below if is_directory(one)][:MOST_LOOKED_AT]
+        with suppress(InputError):  # a folder that cannot be opened is not one that is meant
+            found += [one for one in level if holds(one)]
+    return found
+
+
+def _names(path: str) -> list[str]:
+    try:
+        return names_in(path)
+    except InputError:
+        return []
+
+
+def _is_checkpoint(path: str) -> bool:
+    return re.fullmatch(r"checkpoint-\d+", os.path.basename(path)) is not None
+
+
+def _numbered(path: str) -> tuple[str, int]:
+    """Checkpoints are in order of their steps."""
+    name, _, number = path.rpartition("-")
+    return (name, int(number)) if number.isdigit() and len(number) < 20 else (path, 0)
+
+
+def _object(path: str) -> dict[str, object]:
+    """The JSON object in a file; empty if there is none."""
+    try:
+        found = json.loads(read_head(path, ENOUGH) or b"{}")
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,146 @@
+"""Folders of training runs: a network beside the state of a run is read, and what is none is named as what it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from shutil import copytree
+
+import pytest
+
+import hardsim
+from hardsim.checking.open import expand_paths, read_input
+from hardsim.errors import InputError
+from hardsim.reading.training import is_state
+from tests.mistakes import raised
+from tests.reading.folders import DATA
+
+GPT2 = DATA / "gpt2"
+STATE = ["optimizer.pt", "scheduler.pt", "rng_state.pth", "rng_state_0.pth", "scaler.pt", "training_args.bin"]
+LORA = json.dumps({"peft_type": "LORA", "base_model_name_or_path": "gpt2"})
+
+Fill = Callable[[Path], object]
+
+
+def network(place: Path) -> Path:
+    """A network of GPT-2."""
+    return Path(copytree(GPT2, place, dirs_exist_ok=True))
+
+
+def state(place: Path) -> None:
+    """What a Trainer writes beside a network."""
+    place.mkdir(exist_ok=True)
+    for name in STATE:
+        (place / name).write_bytes(b"PK")
+    (place / "trainer_state.json").write_text('{"log_history": []}')
+
+
+def with_files(**files: str | bytes) -> Fill:
+    """Writes files; `__` stands for a dot."""
+
+    def fill(place: Path) -> None:
+        for name, data in files.items():
+            (place / name.replace("__", ".")).write_bytes(data if isinstance(data, bytes) else data.encode())
+
+    return fill
+
+
+def test_a_network_beside_the_state_of_its_training_is_read(tmp_path: Path) -> None:
+    folder = network(tmp_path)
+    state(folder)
+    given = read_input(str(folder))
+    plain = read_input(str(GPT2))
+    assert given.foreign is not None
+    assert plain.foreign is not None
+    assert given.sha256 == plain.sha256  # the state was not even opened
+    assert not given.remarked
+
+
+@pytest.mark.parametrize("weights", ["model.safetensors", "pytorch_model.bin"])
+def test_checkpoints_inside_are_named_in_order_of_their_steps(tmp_path: Path, weights: str) -> None:
+    for step in (1000, 500, 20):
+        inside = network(tmp_path / f"checkpoint-{step}")
+        state(inside)
+        (inside / "model.safetensors").rename(inside / weights)
+    state(tmp_path)
+    error = raised(InputError, expand_paths, [str(tmp_path)], match="the output folder of a training run")
+    assert error.message.endswith("the networks are in checkpoint-20, checkpoint-500, checkpoint-1000")
+    assert error.hint == f"Name one: {tmp_path / 'checkpoint-1000'}"
+
+
+def test_a_network_at_the_top_of_a_training_run_is_meant(tmp_path: Path) -> None:
+    network(tmp_path / "checkpoint-5")
+    assert read_input(str(network(tmp_path))).foreign is not None
+
+
+@pytest.mark.parametrize(
+    ("fill", "told", "helps"),
+    [
+        (state, "a folder of a training run, and no weights are in it", "save_pretrained"),
+        (
+            with_files(adapter_config__json=LORA),
+            r"an adapter \(PEFT, LORA\), .* its base model, gpt2",
+            "merge_and_unload",
+        ),
+        (with_files(adapter_model__safetensors=b"x"), "an adapter", "Merge the adapter first"),
+        (with_files(adapter_config__json='{"peft_type": "PREFIX_TUNING"}'), "PREFIX_TUNING", "cannot be merged"),
+        (with_files(adapter_config__json="{"), "an adapter", "Merge the adapter first"),
+        (with_files(tf_model__h5=b"\x89HDF\r\n\x1a\n1"), "tf_model.h5: this is weights in HDF5", "safetensors"),
+        (with_files(flax_model__msgpack=b"\x81\xa1a"), "flax_model.msgpack", "safetensors"),
+        (with_files(model__gguf=b"GGUF\x03"), "model.gguf: this is weights in GGUF", "safetensors"),
+        (with_files(weights__npz=b"PK\x03\x04" + b"\0" * 26 + b"w.npy"), "weights.npz", "safetensors"),
+        (with_files(weights__npy=b"\x93NUMPY\x01"), "weights.npy", "safetensors"),
+        (with_files(weights__pkl=b"\x80\x04K\x01."), "weights.pkl: this is a pickle", "safetensors"),
+        (with_files(pytorch_model__bin__index__json='{"weight_map": {}}'), "several PyTorch files", "save_pretrained"),
+        (with_files(zero_to_fp32__py="import torch"), "pieces of DeepSpeed", "zero_to_fp32.py"),
+        (with_files(__0_0__distcp=b"x"), "pieces of FSDP", "merge-weights"),
+    ],
+)
+@pytest.mark.parametrize("configured", [False, True])
+def test_what_is_no_network_is_named(tmp_path: Path, fill: Fill, told: str, helps: str, configured: bool) -> None:
+    """On the command line, in Python and in a specification, with a configuration beside it or without."""
+    folder = tmp_path / "net"
+    folder.mkdir()
+    fill(folder)
+    if configured:
+        (folder / "config.json").write_text((GPT2 / "config.json").read_text())
+    spec = tmp_path / "net.spec"
+    spec.write_text("network: net\nalphabet: a b\nat: last\noutput 0: true\n")
+    calls: list[Callable[[], object]] = [
+        lambda: [read_input(one) for one in expand_paths([str(folder)])],
+        lambda: hardsim.load(str(folder)),
+        lambda: read_input(str(spec)),
+    ]
+    for call in calls:
+        error = raised(InputError, call, match=told)
+        assert helps in str(error)
+        assert "docs/networks.md" in str(error)
+
+
+def test_an_adapter_beside_a_network_is_not_left_out(tmp_path: Path) -> None:
+    """transformers adds it when it loads the folder, so the weights alone are another network."""
+    folder = network(tmp_path)
+    with_files(adapter_config__json=LORA)(folder)
+    raised(InputError, read_input, str(folder), match="is beside the weights")
+    raised(InputError, read_input, str(folder / "model.safetensors"), match="is beside the weights")
+
+
+def test_weights_without_a_configuration_are_not_taken_for_missing(tmp_path: Path) -> None:
+    state(tmp_path)
+    (tmp_path / "model.safetensors").write_bytes((GPT2 / "model.safetensors").read_bytes())
+    error = raised(InputError, expand_paths, [str(tmp_path)])
+    assert "config.json or meta.json beside weights" in error.hint
+    raised(InputError, read_input, str(tmp_path / "training_args.bin"), match="the state of a training run")
+
+
+def test_a_folder_of_networks_names_them(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        network(tmp_path / "all" / name)
+    error = raised(InputError, expand_paths, [str(tmp_path)], match="the networks are in all/one, all/two")
+    assert error.hint == f"Name one: {tmp_path / 'all' / 'two'}"
+
+
+def test_names_of_states() -> None:
+    assert all(map(is_state, [*STATE, "optimizer_0.pt", "random_states_1.pkl", "trainer_state.json"]))
+    assert not any(map(is_state, ["model.pt", "my_optimizer_net.pt", "pytorch_model.bin", "state.pth"]))
