@@ -371,7 +371,7 @@ def read_input(
                 raise InputError(told, f"Leave out {option}.")
     if folder:
         return of_stored(read_folder(place), path)
-    if is_directory(place) and (unread := unread_folder(place)) is not None:
+    if is_directory(place) and not _files_in(place) and (unread := unread_folder(place)) is not None:
         raise unread
     with naming(path, place):
         data = read_bytes(place, None if place.endswith(".json") else LARGEST_TEXT, others=example_names)
@@ -620,8 +620,7 @@ def expand_paths(paths: Sequence[str]) -> list[str]:
         if not is_directory(path) or is_network_folder(path):
             result.append(path)
             continue
-        names = names_in(path)
-        found = sorted(str(Path(path, name)) for name in names if name.endswith(SUFFIXES))
+        names, found = names_in(path), _files_in(path)
         if not found and (unread := unread_folder(path)) is not None:
             raise unread
         if not found:
@@ -633,6 +632,11 @@ def expand_paths(paths: Sequence[str]) -> list[str]:
             )
         result.extend(found)
     return result
+
+
+def _files_in(folder: str) -> list[str]:
+    """The files that a directory stands for."""
+    return sorted(str(Path(folder, name)) for name in names_in(folder) if name.endswith(SUFFIXES))
 
 
 def _foreign_among(folder: str, names: Iterable[str]) -> str:
