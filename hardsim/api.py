@@ -60,12 +60,12 @@ from hardsim.checking.foreign import Asked, Foreign, NetworkJudge
 from hardsim.checking.heads import HeadsResult, heads_of, network_alone
 from hardsim.checking.language import hold_affordable, language, language_meant, observed_words, words_result
 from hardsim.checking.open import (
-    CRASP,
     KINDS,
     REGEX,
     SUFFIXES,
     Input,
     Semantics,
+    about_alphabet,
     meant_by,
     of_document,
     of_formula,
@@ -203,6 +203,8 @@ class Model:
     _input: Input
     _read: bool = True
     """Whether it was read: what is false about a network that was compiled here is no matter of its file."""
+    _at: At | None = None
+    """Where the formula is read by methods that are not told otherwise; None: where it says."""
 
     # ---- what it is ----
 
@@ -465,7 +467,8 @@ class Model:
                 raise InputError("no word to evaluate", "Give words: text, or sequences of symbols.")
             if asked.given.foreign is not None:
                 return _outputs(asked, words)
-            given = [_word(word, self.alphabet) for word in words]
+            with about_alphabet(self._input.formula):
+                given = [_word(word, self.alphabet) for word in words]
             subject, longest = asked.subject(), max(map(len, given))
             asked.precision(subject, longest)
             options = CheckOptions(max_n=longest, dps=asked.request.dps, engine=asked.request.engine)
@@ -538,11 +541,12 @@ class Model:
             request, told, where = asked.request, _passing(progress), asked.options.at
             wanted = "equiv takes a model, or a path,"
             given = other._input if isinstance(other, Model) else read_input(_path(other, wanted))
+            beside = where if at is not None else other._at if isinstance(other, Model) else None
             for text in () if isinstance(other, Model) else given.notes:
                 asked.remark(text)
             options = EquivOptions(request.max_n, request.exhaustive, request.samples, request.seed)
             update = None if told is None else lambda n, done, total: told(done, total)
-            result = compare(Semantics.of(self._input, where), Semantics.of(given, where), options, update)
+            result = compare(Semantics.of(self._input, where), Semantics.of(given, beside), options, update)
         return _whole(result, result.partial)
 
     @overload
@@ -806,7 +810,8 @@ class Model:
         names = [head] if isinstance(head, str) else list(head)
         with self._asked({name: value for name, value in locals().items() if name != "head"}) as asked:
             request, subject = asked.request, asked.target()
-            given = _word_of(word, subject)
+            with about_alphabet(self._input.formula):
+                given = _word_of(word, subject)
             with ExitStack() as stack:
                 target = None
                 if request.plot is not None:
@@ -905,6 +910,8 @@ class Model:
             against = named.get("against")
             if not isinstance(against, str | os.PathLike):
                 named.pop("against", None)
+            if "at" in named and named["at"] is None:
+                named["at"] = self._at
             written = [name for name in named if name in DEFAULTS and not (name in otherwise and named[name] is None)]
             meant = {**otherwise, **{name: of_python(name, named[name]) for name in written}}
             asked_for = {name for name in written if name != "max_n" or named[name] != DEFAULTS[name]}
@@ -989,7 +996,7 @@ class _Asked:
 def _held(given: Input, against: object) -> tuple[Input, tuple[str, ...]]:
     """An input with what it is held against, and the remarks on that."""
     if isinstance(against, Model):
-        return replace(given, against=meant_by(against._input)), ()
+        return replace(given, against=meant_by(against._input, against._at)), ()
     if isinstance(against, str | os.PathLike):
         other = read_input(_path(against, "against is a path,"), beside=given.alphabet, alone=True)
         return replace(given, against=meant_by(other)), other.notes
@@ -1081,38 +1088,91 @@ def load(
     attention model (`.ahat.json`), a compiled network (`model.json`) or a network that others made (a folder,
     `hardsim-network` JSON, or a specification, `.spec`, that names one; read with `tokens`, `alphabet`, `input`, `at`
     and `decide` as `Model.read_as` has them) by its path, or what is shipped by its name, such as `since` (a path of
-    that name wins); or, with an alphabet (symbols, or one text of symbols separated by spaces) or propositions, the
-    text of a formula; an alphabet is also for a C-RASP program that declares none. With `props="auto"` the propositions
-    of a formula file that declares nothing are those that it mentions. `dialect`, "strong-next" or "weak-next", says
-    what a bare X of a formula is. The text of a whole `.ltl` file is for `parse`.
+    that name wins); or the text of a formula, as `-e`.
+
+    `source` is a path if it is an `os.PathLike`, ends with one of the suffixes above, or is the name of something that
+    exists or is shipped. Any other text is a formula if `alphabet` or `props` is given, or if a blank, a bracket or an
+    operator sign stands in it; otherwise it is a path that does not exist. (With symbols or names as `alphabet` or
+    `props` the text of a formula comes before what has the same name and no suffix.)
+
+    `alphabet` (symbols, or one text of symbols separated by spaces) or `props` (propositions; "auto": those that it
+    mentions) are for formulas, C-RASP programs and regular expressions that declare neither; the text of a formula
+    without both is over its own symbols, if there are two. `dialect`, "strong-next" or "weak-next", says what a bare X
+    of a formula is, `at` ("last" or "first") where a formula is read by all methods, unless they are told otherwise.
+    The text of a whole `.ltl` file is for `parse`.
 
     Raises:
         hardsim.errors.InputError: if it cannot be opened, or is wrong (SourceError, with the place).
         TypeError: if it is neither a path nor text.
     """
-    how = {"tokens": tokens, "input": input, "at": at, "decide": decide}
-    if _is_folder(source) or str(source).endswith(SPEC) or any(value is not None for value in how.values()):
-        if props is not None or dialect is not None:
-            raise InputError("props and dialect are for formulas", "Leave them out.")
-        found = _opened(read_input(_path(source, "load takes the path of a network,")))
-        given: dict[str, Any] = {**how, "alphabet": alphabet}
-        return found.read_as(**given) if any(value is not None for value in given.values()) else found
     symbols = None if alphabet is None else _alphabet(alphabet)
     own = None if props is None else _alphabet(props, "propositions are")
     dialect = None if dialect is None else _text(dialect, "a dialect is text,")
-    if own not in (None, MENTIONED) or (symbols is not None and not str(source).endswith(CRASP)):
-        text = _text(source, "load with an alphabet takes the text of a formula,")
-        return _opened(read_expression(text, symbols, props=own, dialect=dialect))
-    name = _path(source, "load takes a path, or the text of a formula with its alphabet,")
-    if not (name.endswith(OPENED) or os.path.lexists(located(name))):
-        near = did_you_mean(name, example_names())
-        raise InputError(
-            f"{brief(name)} is no file that hardsim opens (*{', *'.join(OPENED)}), and nothing that is shipped",
-            f"{near} " * bool(near)
-            + "For the text of a formula give its alphabet, as in hardsim.load('a S b', alphabet='a b c').",
-        )
-    mentioned = None if own is None else MENTIONED
-    return _opened(read_input(name, props=mentioned, alphabet=symbols, dialect=dialect))
+    where = None if at is None else _text(at, "at is text,")
+    how: dict[str, Any] = {"tokens": tokens, "input": input, "decide": decide}
+    network = any(value is not None for value in how.values())
+    if not network and not _is_path(source, symbols, own):
+        text = _text(source, "load takes a path, or the text of a formula,")
+        return _placed(read_expression(text, symbols, props=own, dialect=dialect), where)
+    name = _path(source, "load takes a path, or the text of a formula,")
+    _hold_openable(name)
+    stored = network or _is_folder(name) or name.endswith((SPEC, ".json"))
+    given = read_input(name) if stored else read_input(name, props=own, alphabet=symbols, dialect=dialect)
+    if given.foreign is None and not network:
+        if stored and (symbols, own, dialect) != (None, None, None):
+            read_input(name, props=own, alphabet=symbols, dialect=dialect)  # for its error
+        return _placed(given, where)
+    if own is not None or dialect is not None:
+        raise InputError("props and dialect are for formulas", "Leave them out.")
+    found, how = _opened(given), {**how, "alphabet": alphabet, "at": at}
+    return found.read_as(**how) if any(value is not None for value in how.values()) else found
+
+
+_SIGNED = re.compile(r"[\s()\[\]{}!&|^<>=~#'\"¬∧∨→↔○◯◇□⊤⊥⊕]")
+"""What stands in formulas, and seldom in names of files."""
+
+
+def _is_path(source: object, alphabet: object, props: object) -> bool:
+    """Whether `load` takes this for a path, and not for the text of a formula."""
+    if not isinstance(source, str):
+        return True
+    if source.endswith(OPENED):
+        return True
+    if alphabet is not None or props not in (None, MENTIONED):
+        return False
+    with suppress(ValueError, OSError):  # the text of a formula need not be a path that there can be
+        if os.path.lexists(located(source)):
+            return True
+    return _SIGNED.search(source) is None
+
+
+def _hold_openable(name: str) -> None:
+    """Refuse a path that is none, and the name of nothing that is shipped.
+
+    Raises:
+        InputError: with the nearest name.
+    """
+    if name.endswith(OPENED) or os.path.lexists(located(name)):
+        return
+    near = did_you_mean(name, example_names())
+    raise InputError(
+        f"{brief(name)} is no file that hardsim opens (*{', *'.join(OPENED)}), and nothing that is shipped",
+        f"{near} " * bool(near)
+        + "For the text of a formula give its alphabet, as in hardsim.load('a S b', alphabet='a b c').",
+    )
+
+
+def _placed(given: Input, at: str | None) -> Model:
+    """What was opened, a formula to be read at a position."""
+    with _in_python() as remark:
+        (options,) = Request(at=at).options()
+        if options.at is not None and not given.regimes:
+            if given.made is not None and given.formula is not None:
+                given.compile(options)  # for its error, if it was compiled for another position
+            else:
+                remark(f"--at {at}: for formulas; {given.name} is {KINDS[given.kind]}")
+            return _opened(given)
+    return _opened(given, options.at)
 
 
 def _is_folder(source: object) -> bool:
@@ -1180,10 +1240,17 @@ def from_torch(
 
 
 def parse(
-    text: str, name: str = "<text>", props: str | Sequence[str] | None = None, dialect: str | None = None
+    text: str,
+    name: str = "<text>",
+    props: str | Sequence[str] | None = None,
+    dialect: str | None = None,
+    *,
+    alphabet: str | Sequence[str] | None = None,
+    at: At | None = None,
 ) -> Model:
-    """Read the text of a `.ltl` file; errors cite it as `name`. `props` are its propositions where it declares neither
-    these nor symbols; "auto" means those that it mentions. `dialect` is that of `load`.
+    """Read the text of a `.ltl` file; errors cite it as `name`. `props` are its propositions, or `alphabet` its
+    symbols, where it declares neither; `props="auto"` means those that it mentions. `dialect` and `at` are those of
+    `load`.
 
     Raises:
         hardsim.errors.SourceError: if it is wrong.
@@ -1192,16 +1259,18 @@ def parse(
     given = _text(text, "parse takes the text of a formula file,")
     own = None if props is None else _alphabet(props, "propositions are")
     dialect = None if dialect is None else _text(dialect, "a dialect is text,")
+    symbols = None if alphabet is None else _alphabet(alphabet)
+    where = None if at is None else _text(at, "at is text,")
     called, data = _text(name, "the name of what is parsed is text,"), given.encode("utf-8", "surrogatepass")
     with naming(called, "", data):
-        file = parse_text(given, called, props=own, dialect=dialect)
-    return _opened(of_formula(file, digest(data)))
+        file = parse_text(given, called, symbols, own, dialect)
+    return _placed(of_formula(file, digest(data)), where)
 
 
-def _opened(given: Input) -> Model:
-    for text in given.notes:
-        _warn(text)
-    return Model(given)
+def _opened(given: Input, at: At | None = None) -> Model:
+    for text in given.remarks(at):
+        _warn(spoken(text))
+    return Model(given, _at=at)
 
 
 def _shortened(text: str) -> str:

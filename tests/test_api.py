@@ -260,6 +260,50 @@ def test_words_over_propositions_are_sequences_of_sets(tmp_path: Path) -> None:
     raised(InputError, hardsim.load, path, match="missing alphabet")
 
 
+def test_text_alphabet_and_position_go_together(tmp_path: Path) -> None:
+    text = "G(a -> X b)"
+    first = hardsim.load(text, props="a b", at="first")
+    assert first.check(max_n=3).verdict == "PROVED"
+    # G(a -> X b) at the first position: each a has a b right after it. At the last: no a stands there.
+    words = [({"a"}, {"b"}), ({"a"}, set())]
+    assert [one.oracle for one in first.eval(*words).words] == [True, False]
+    assert [one.oracle for one in first.eval(*words, at="last").words] == [True, True]
+    path = tmp_path / "bare.ltl"
+    path.write_text(text, encoding="utf-8")
+    for model in (
+        hardsim.load(path, props="a b", at="first"),
+        hardsim.load(str(path), props=["a", "b"], at="first"),
+        hardsim.load(path, props="auto", at="first"),
+        hardsim.load(text, props="auto", at="first"),
+        hardsim.parse(text, props="a b", at="first"),
+        first.compile(),
+    ):
+        assert [one.oracle for one in model.eval(*words).words] == [True, False]
+    assert [one.oracle for one in hardsim.load(path, alphabet="a b", at="first").eval("ab", "aa").words] == [
+        True,
+        False,
+    ]
+    assert first.equiv(hardsim.load("!F(a & !X b)", props="a b", at="first"), max_n=3).same
+    last = hardsim.load(text, props="a b", at="last")
+    assert not first.equiv(last, max_n=3).same
+    assert first.equiv(last, max_n=3, at="last").same
+    assert first.check(against=last, max_n=2).verdict == "REFUTED"
+    raised(InputError, hardsim.load, text, props="a b", at="middle", match="at must be")
+    raised(InputError, hardsim.parse, text, props="a b", at="each", match="at must be")
+    first.compile().save(tmp_path / "f.model.json")
+    raised(InputError, hardsim.load, tmp_path / "f.model.json", at="last", match="is already compiled")
+    assert hardsim.load(tmp_path / "f.model.json", at="first").kind == "ltl"
+    with pytest.warns(hardsim.Remark, match="for formulas"):
+        hardsim.load("dyck2", at="first")
+
+
+def test_the_text_of_a_formula_is_over_its_own_symbols() -> None:
+    with pytest.warns(hardsim.Remark, match='the symbols of the formula: a b; alphabet gives others, props="?auto'):
+        model = hardsim.load("a S b")
+    assert model.alphabet == ("a", "b")
+    raised(InputError, model.eval, "abc", match="the alphabet was taken from the formula: alphabet gives all")
+
+
 # ---- the options ----
 
 
@@ -564,8 +608,11 @@ def test_text_is_a_formula_with_its_alphabet(since: Model) -> None:
 @pytest.mark.parametrize(
     ("source", "alphabet", "kind", "message"),
     [
-        ("a S b", None, InputError, "'a S b' is no file that hardsim opens"),
-        ("a S b", None, InputError, r"hardsim.load\('a S b', alphabet='a b c'\)"),
+        ("sicne", None, InputError, "'sicne' is no file that hardsim opens"),
+        ("sicne", None, InputError, "did you mean since?"),
+        ("sicne", None, InputError, r"hardsim.load\('a S b', alphabet='a b c'\)"),
+        ("O a", None, InputError, "it names the one symbol 'a'"),
+        ("G(a S b", None, SourceError, "<expression>:1:"),
         ("notes.txt", None, InputError, r"no file that hardsim opens \(\*.ltl, \*.srasp"),
         ("gone.ltl", None, InputError, "gone.ltl: no such file"),
         ("", None, InputError, "'' is no file"),
@@ -575,7 +622,8 @@ def test_text_is_a_formula_with_its_alphabet(since: Model) -> None:
         (b"since.ltl", None, TypeError, "load takes a path, .* not bytes"),
         (None, None, TypeError, "not NoneType"),
         (7, None, TypeError, "not int"),
-        (Path("since.ltl"), "a b", TypeError, "takes the text of a formula"),
+        (Path("gone.ltl"), "a b", InputError, "gone.ltl: no such file"),
+        ("since", "a b", InputError, "unknown operator|missing operand"),
         ("a S b", "", InputError, "the alphabet is empty"),
         ("a S b", [], InputError, "the alphabet is empty"),
         ("a S b", ["a", "a"], InputError, "the symbol a stands twice"),

@@ -345,7 +345,7 @@ def _hold_options(stored: Subject, options: ModelOptions) -> None:
 
 def read_input(
     path: str,
-    props: str | None = None,
+    props: str | Sequence[str] | None = None,
     alphabet: str | Sequence[str] | None = None,
     dialect: str | None = None,
     beside: Alphabet | None = None,
@@ -353,9 +353,9 @@ def read_input(
 ) -> Input:
     """A formula file, a program, a regular expression, a compiled formula, a hard-attention model, or a specification
     with its network (or `alone`): that of this path, or what is shipped under this name where there is no such path.
-    With `props` (MENTIONED) the propositions of a formula or an expression that declares none, and no alphabet, are
-    those that it mentions. `alphabet` is for what need not declare one, C-RASP programs. A formula is read in a
-    `dialect` if one is given. What declares no alphabet, and is given none, has that of what it is read `beside`.
+    `props` are the propositions of a formula or an expression that declares none, and no alphabet (MENTIONED: those
+    that it mentions); `alphabet` is for these and for C-RASP programs. A formula is read in a `dialect` if one is
+    given. What declares no alphabet, and is given none, has that of what it is read `beside`.
 
     Raises:
         InputError: if it cannot be read, or is none of them; if there is none, with the nearest name.
@@ -373,11 +373,12 @@ def read_input(
         return of_stored(read_folder(place), path)
     if is_directory(place) and not _files_in(place) and (unread := unread_folder(place)) is not None:
         raise unread
+    given = alphabet is not None or props not in (None, MENTIONED)
     with naming(path, place):
         data = read_bytes(place, None if place.endswith(".json") else LARGEST_TEXT, others=example_names)
         if place.endswith(SPEC):
             return _read_spec(data, place, path, alone)
-        if beside is not None and alphabet is None and not (place.endswith(_DECLARING) or _declared(data)):
+        if beside is not None and not given and not (place.endswith(_DECLARING) or _declared(data)):
             found = _read_beside(data, place, path, beside, dialect)
         else:
             found = _read_data(data, place, path, props=props, alphabet=alphabet, dialect=dialect)
@@ -437,9 +438,9 @@ def read_with(path: str) -> list[str]:
     return found
 
 
-def meant_by(given: Input) -> Meant:
-    """What an input says that others should say: a specification, which words are accepted, or the outputs of a
-    network.
+def meant_by(given: Input, at: At | None = None) -> Meant:
+    """What an input says that others should say: a specification, which words are accepted (by a formula read at `at`,
+    None: where it says), or the outputs of a network.
 
     Raises:
         InputError: if it does not say that.
@@ -447,7 +448,7 @@ def meant_by(given: Input) -> Meant:
     """
     if given.specification is None and given.foreign is not None:
         return Another(given.name, given.sha256, given.foreign)
-    return given.specification or Semantics.of(given)
+    return given.specification or Semantics.of(given, at)
 
 
 def declares(path: str) -> bool:
@@ -468,23 +469,26 @@ def _read_data(
     place: str,
     name: str,
     *,
-    props: str | None,
+    props: str | Sequence[str] | None,
     alphabet: str | Sequence[str] | None,
     dialect: str | None,
 ) -> Input:
     """The same of bytes that were read at a place, under the name that it was given."""
     sha256 = digest(data)
+    if props not in (None, MENTIONED) and place.endswith((PROGRAM, CRASP, ".json")):
+        told = f"{name} has symbols, and says them itself: --props is for formulas and regular expressions"
+        raise InputError(told, "Leave out --props.")
+    if alphabet is not None and place.endswith((PROGRAM, ".json")):
+        told = f"{name} says its own alphabet: --alphabet is for formulas, C-RASP programs and regular expressions"
+        raise InputError(told, "Leave out --alphabet.")
     if place.endswith(CRASP):
         return _read_crasp(data, name, sha256, alphabet)
-    if alphabet is not None:
-        told = f"{name} says its own alphabet: --alphabet goes with -e and C-RASP programs ({CRASP})"
-        raise InputError(told, "Leave out --alphabet, or give a formula with -e.")
     if place.endswith(PROGRAM):
         return _read_srasp(data, name, sha256)
     if place.endswith(REGEX):
-        return _read_regex(data, name, sha256, props)
+        return _read_regex(data, name, sha256, props, alphabet)
     if not place.endswith(".json"):
-        return of_formula(parse.parse_text(data, name, props=props, dialect=dialect), sha256)
+        return of_formula(parse.parse_text(data, name, alphabet, props, dialect), sha256)
     return of_document(data, name)
 
 
@@ -582,8 +586,8 @@ def of_formula(file: FormulaFile, sha256: str, name: str | None = None) -> Input
 
 
 def _input_of(file: FormulaFile, sha256: str, name: str | None = None) -> Input:
-    source = file.source
-    return Input(name or source.name, sha256, file.alphabet, "ltl", source.text, file.title, file.notes, formula=file)
+    source, remarked = file.source, (*file.readings, *file.notes)
+    return Input(name or source.name, sha256, file.alphabet, "ltl", source.text, file.title, remarked, formula=file)
 
 
 def _compilable(given: Input) -> Input:
@@ -602,7 +606,8 @@ def read_expression(
     dialect: str | None = None,
 ) -> Input:
     """A formula given as text, with its alphabet or its propositions: a sequence, or one text separated by white space;
-    the propositions may be MENTIONED, those that the formula mentions. It is read in a `dialect` if one is given."""
+    the propositions may be MENTIONED, those that the formula mentions. Without both its symbols are the alphabet. It
+    is read in a `dialect` if one is given."""
     data = text.encode("utf-8", "surrogatepass")
     with naming("<expression>", "", data):
         file = parse.parse_expression(text, alphabet, props=props, dialect=dialect)
@@ -672,7 +677,13 @@ def _read_srasp(data: bytes, path: str, sha256: str) -> Input:
     return replace(given, made=made, remarked=(*notes, *warnings), warnings=warnings)
 
 
-def _read_regex(data: bytes, path: str, sha256: str, props: str | None, alphabet: Alphabet | None = None) -> Input:
+def _read_regex(
+    data: bytes,
+    path: str,
+    sha256: str,
+    props: str | Sequence[str] | None,
+    alphabet: str | Sequence[str] | None = None,
+) -> Input:
     file = parse_regex(data, path, props, alphabet)
     refusal = file.error(
         "a regular expression is an oracle alone: it is not compiled into a network",
@@ -928,6 +939,26 @@ class Accepts:
 
     def __reduce__(self) -> tuple[type[Accepts], tuple[FormulaFile]]:
         return Accepts, (self.file,)
+
+
+@contextmanager
+def about_alphabet(file: FormulaFile | None) -> Iterator[None]:
+    """Say where the alphabet is from if a word is not over it: a formula may have given its own symbols, or names.
+
+    Raises:
+        InputError: the one that was raised inside, with that as its hint.
+    """
+    try:
+        yield
+    except InputError as error:
+        option, value = (file and file.supplied) or ("", "")
+        hints = {
+            ("alphabet", ""): "the alphabet was taken from the formula: --alphabet gives all symbols",
+            ("props", MENTIONED): "the propositions are those of the formula: --props gives all of them",
+        }
+        if re.search("not a symbol of the alphabet|unknown proposition", error.message):
+            error.hint = "; ".join(filter(None, (hints.get((option, value)), error.hint)))
+        raise
 
 
 def examples_apply(file: FormulaFile, at: str | None) -> bool:

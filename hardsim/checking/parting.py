@@ -34,8 +34,9 @@ from hardsim.errors import InputError, Undecided
 from hardsim.hard.exact import HardTrace
 from hardsim.lang.arith import parse_arith
 from hardsim.lang.crasp.parse import CraspLayout
-from hardsim.lang.parse import mentions_propositions, parse_text
-from hardsim.lang.valuations import MENTIONED, Valuations
+from hardsim.lang.files import FormulaLayout
+from hardsim.lang.valuations import Valuations
+from hardsim.lang.vocabulary import joined_names
 from hardsim.lang.words import written_word
 from hardsim.network.numbers import ONE
 from hardsim.program.model import Affine, Head, Program, Unit
@@ -196,12 +197,11 @@ def command_for(subject: Subject, word: Word, engine: str = AUTO, dps: int | Non
         usual = budget.temperature == parse_arith(regime.temperature)
         options["--tau"] = None if usual else str(budget.temperature)
         alone = subject.name == EXPRESSION or file.oracle is not None  # neither names a position
-        known = None if alone else parse_text(file.source.text, subject.name, props=MENTIONED, dialect=file.dialect)
-        read_at = "last" if known is None else known.at
+        read_at = "last" if alone else FormulaLayout(file.source).value("at") or "last"
         # an expression is printed in the default dialect
         options["--dialect"] = None if subject.name == EXPRESSION else file.dialect
         if file.oracle is not None and CraspLayout(file.source).header("alphabet") is None:
-            options["--alphabet"] = " ".join(subject.alphabet)
+            options["--alphabet"] = joined_names(subject.alphabet)
         options["--at"] = None if file.at == read_at else file.at
         options["--counting"] = subject.counting if subject.counting == "sign" and regime.look_up[0] else None
     if budget is not None and budget.fixed:
@@ -221,8 +221,9 @@ def command_for(subject: Subject, word: Word, engine: str = AUTO, dps: int | Non
         source, given = list[str](), ["-e", subject.formula_text, *_atoms(subject.alphabet), *given]
     else:
         source = [subject.name]
-        if file is not None and mentions_propositions(file):
-            given += ["--props", MENTIONED]
+        if file is not None and file.supplied is not None:
+            option, value = file.supplied
+            given += [f"--{option}", value]
     return command_line("trace" if traced else "eval", source, text, given)
 
 
@@ -237,8 +238,8 @@ def command_line(command: str, source: Sequence[str], text: str, given: Sequence
 def _atoms(alphabet: Sequence[str]) -> list[str]:
     """The options that give the alphabet of a formula."""
     if isinstance(alphabet, Valuations):
-        return ["--props", " ".join(alphabet.props)]
-    return ["--alphabet", " ".join(alphabet)]
+        return ["--props", joined_names(alphabet.props)]
+    return ["--alphabet", joined_names(alphabet)]
 
 
 # ---- words to show ----

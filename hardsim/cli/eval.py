@@ -10,7 +10,7 @@ from hardsim.checking.campaign import CheckOptions
 from hardsim.checking.evaluate import evaluate, evaluate_together
 from hardsim.checking.foreign import Foreign, NetworkJudge
 from hardsim.checking.interrupts import held, interruptible
-from hardsim.checking.open import Input
+from hardsim.checking.open import Input, about_alphabet
 from hardsim.checking.options import Request
 from hardsim.checking.result import AUTO, FLOAT64, MPMATH, EvalResult, Evaluation, OracleAnswer, OracleResult, Word
 from hardsim.checking.subject import Subject
@@ -69,7 +69,8 @@ def _texts(words: list[str], files: list[str]) -> list[Source]:
 def _semantics(current: Session, given: Input, texts: list[Source]) -> None:
     """All words by the semantics alone, of what has no construction."""
     with current.guard(given.name):
-        words = [parse_word(text, given.alphabet) for text in texts]
+        with about_alphabet(given.formula):
+            words = [parse_word(text, given.alphabet) for text in texts]
         oracle = given.meaning(current.request.at)
         if oracle is not None:
             current.screen.line((given.name, "bold"), "  semantics alone")
@@ -121,7 +122,8 @@ def _evaluate_network(current: Session, texts: list[Source], subject: Foreign) -
 def _evaluate(current: Session, texts: list[Source], subject: Subject) -> None:
     """All words on one subject, in one table; after an interruption those before it."""
     name, engine, facts = subject.name, current.request.engine, subject.facts
-    words = [parse_word(text, subject.alphabet) for text in texts]
+    with about_alphabet(subject.formula):
+        words = [parse_word(text, subject.alphabet) for text in texts]
     longest = max(map(len, words))
     current.precision(subject, longest)
     options = CheckOptions(max_n=longest, dps=current.request.dps, engine=engine)

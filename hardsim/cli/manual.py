@@ -557,7 +557,7 @@ COMMANDS = {
     "equiv": Manual(
         "Do two files say the same of every word?",
         EQUIV,
-        "files max_n json | at props dialect exhaustive samples seed quiet",
+        "files max_n json | at alphabet props dialect exhaustive samples seed quiet",
         {"exhaustive": 2**16},
     ),
     "show": Manual(

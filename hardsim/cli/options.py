@@ -18,12 +18,14 @@ from hardsim.cli.manual import Manual
 from hardsim.errors import InputError
 
 MANUAL = f"""
-expression   -e TEXT                     A formula for a file; needs --alphabet or --props.
-alphabet     --alphabet SYMBOLS          The symbols of -e, as 'a b'. They are separated by spaces. A .cr
-                                         file that declares none may be given its symbols, too.
-props        --props NAMES|auto          The propositions of -e, as 'p q', or auto. A position has a set of them. With
-                                         auto they are those that the formula mentions, of -e and of files that declare
-                                         neither symbols nor propositions.
+expression   -e TEXT                     A formula for a file. Without --alphabet and --props its symbols are the
+                                         alphabet, if there are two or more.
+alphabet     --alphabet SYMBOLS          The symbols, as 'a b'. They are separated by spaces, and one with blanks is
+                                         quoted. They are for -e, and for formulas, C-RASP programs and regular
+                                         expressions that declare none.
+props        --props NAMES|auto          The propositions, as 'p q', or auto. A position has a set of them. They are for
+                                         -e, and for formulas and regular expressions that declare neither these nor
+                                         symbols. With auto they are those that the text mentions.
 at           --at first|last             Where the formula is read (default: what the file says, or last).
 dialect      --dialect NAME              What a bare X of a formula is: strong-next (the default) or weak-next, as Spot,
                                          pylogics, lydia and TLSF read it.

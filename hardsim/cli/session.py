@@ -247,6 +247,8 @@ class Session:
         if self.command != "equiv" or len(names) != len({*names}) or len(names) != 2 or declares(name):
             return None
         other, request = names[names.index(name) - 1], self.request
+        if request.alphabet is not None or request.props not in (None, MENTIONED):
+            return None
         try:
             if declares(other):
                 return read_input(other, dialect=request.dialect).alphabet
@@ -579,22 +581,13 @@ def check_source(request: Request, needed: bool = True) -> None:
     if expression is not None and paths:
         told = f"-e gives a formula, so no file can be given with it ({paths[0]})"
         raise InputError(told, "Leave out -e or the files.")
-    if expression is not None and alphabet is None and request.props is None:
-        told = "-e needs --alphabet or --props: a formula alone does not say which symbols words have"
-        raise InputError(told, "For example: -e 'a S b' --alphabet 'a b c'")
     if alphabet is not None and request.props is not None:
         told = "--alphabet gives symbols and --props propositions: a formula has one of the two"
         raise InputError(told, "Leave out one of them.")
-    if expression is None and alphabet is not None and not paths:
-        told = "--alphabet goes with -e, and with C-RASP programs (.cr): any other file says its own alphabet"
-        raise InputError(told, "Leave out --alphabet, or give a formula with -e.")
-    if expression is None and request.props not in (None, MENTIONED):
-        told = f"--props {request.props} goes with -e: a file says its own propositions"
-        raise InputError(told, "Write a line props: into the file, or --props auto for files that declare nothing.")
     if "" in paths:
         raise InputError("a file name is empty", "Give the name of a file, or '.' for this directory.")
     if needed and expression is None and not paths:
-        told = "nothing to read: give a formula file, or a formula with -e and --alphabet"
+        told = "nothing to read: give a formula file, or a formula with -e"
         hint = "`hardsim examples` lists formulas to start from: hardsim examples flipflop > flipflop.ltl"
         raise InputError(told, hint)
 

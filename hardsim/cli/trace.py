@@ -8,6 +8,7 @@ from typing import Any
 
 from hardsim.checking.foreign import Foreign
 from hardsim.checking.interrupts import held, interruptible
+from hardsim.checking.open import about_alphabet
 from hardsim.checking.options import Request, hold_one_regime
 from hardsim.checking.subject import Subject
 from hardsim.checking.trace import TraceResult, trace_network, trace_of
@@ -42,7 +43,8 @@ def command(request: Request) -> None:
 
 @held()
 def _trace(current: Session, text: Source, target: Sink | None, subject: Subject) -> None:
-    word = parse_word(text, subject.alphabet)
+    with about_alphabet(subject.formula):
+        word = parse_word(text, subject.alphabet)
     current.precision(subject, len(word))
     with interruptible():
         result = trace_of(subject, word, current.request.engine, current.request.dps)

@@ -519,6 +519,10 @@ class Example(Spanned):
     accept: bool
 
 
+Supplied: TypeAlias = "tuple[Literal['alphabet', 'props'], str] | None"
+"""The option that gives an alphabet, and its value."""
+
+
 @dataclass(frozen=True)
 class FormulaFile:
     """A parsed `.ltl` file: alphabet (`Valuations` if it declares propositions, which are then its atoms), definitions,
@@ -527,7 +531,9 @@ class FormulaFile:
     a formula all of whose operators look forward is read at the last position. `placed`: the file itself says where it
     is read, and so for which position its examples were written. `oracle` decides words in place of the formula, which
     was made of a program that has its own. `dialect` is the one that was asked for in place of the text's own; in the
-    trees X is strong in any case."""
+    trees X is strong in any case. `supplied`: the option that gives the alphabet where the text does not, and its value
+    ("" for an alphabet that was taken from the formula). `readings` are remarks on words that could be read otherwise,
+    which the canonical text may no longer need."""
 
     alphabet: Alphabet
     formula: Formula
@@ -542,6 +548,8 @@ class FormulaFile:
     placed: bool = field(default=False, compare=False)
     oracle: Any = field(default=None, compare=False, repr=False)
     dialect: str | None = field(default=None, compare=False)
+    supplied: Supplied = field(default=None, compare=False)
+    readings: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def definitions(self) -> Mapping[str, Node]:

@@ -49,7 +49,7 @@ def _formula_style(file: FormulaFile, names: frozenset[str]) -> Style:
     atoms = _atoms(file.alphabet)
 
     def atom(word: str) -> str:
-        known = not mentioned or not (word in YIELDING or PREFIXES.match(word) or not re.match("[a-z_]", word))
+        known = not mentioned or not (word in YIELDING or PREFIXES.match(word) or word[0].isdigit())
         return word if is_bare(word) and known else quoted(word)
 
     def spelling(token: Lexeme, written: str) -> str:

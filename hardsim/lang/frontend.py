@@ -92,7 +92,8 @@ def _agreed(
     Raises SourceError at a line if it is another one."""
     given = None if alphabet is None and props in (None, MENTIONED) else given_alphabet(alphabet, props)
     if given is not None and given != own:
-        message = f"the alphabet is also given as {listed(given)}"
+        what, names = ("propositions are", given.props) if isinstance(given, Valuations) else ("alphabet is", given)
+        message = f"the {what} also given as {listed(names)}"
         raise layout.error(line.body, message, hint="give the alphabet in one of the two places only")
     return own
 

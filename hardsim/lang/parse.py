@@ -11,11 +11,12 @@ from typing import Any, Literal, cast
 from hardsim.errors import InputError, Source, SourceError, Span
 from hardsim.lang import ast, vocabulary
 from hardsim.lang.arith import WORD_OPERATORS as CONDITION_WORDS
-from hardsim.lang.ast import FUTURE_NOTE, Formula, FormulaFile, Let, UserPredicate, looks_ahead_only
+from hardsim.lang.ast import FUTURE_NOTE, Formula, FormulaFile, Let, Supplied, UserPredicate, looks_ahead_only
 from hardsim.lang.deep import Walk, each, walked
 from hardsim.lang.files import FileLine, FormulaLayout, Layout
 from hardsim.lang.frontend import declared_alphabet, examples_of, given_alphabet, normalised, source_of, tree_of_tokens
 from hardsim.lang.lexer import MAX_INTEGER, TOO_LARGE, Cited, Lexeme, formula_tokens
+from hardsim.lang.mentioned import mentioned
 from hardsim.lang.predicate import compile_predicate
 from hardsim.lang.trees import Raw, levels, mixes_arrows
 from hardsim.lang.valuations import MENTIONED, Alphabet, Valuations, listed
@@ -24,20 +25,16 @@ from hardsim.lang.vocabulary import (
     DIALECTS,
     NAME,
     PREDICATES,
-    PREFIXES,
     WORD,
     WORD_OPERATORS,
     brief,
     foreign_hint,
+    joined_names,
     name_hint,
     quoted,
     symbol_hint,
 )
-from hardsim.lang.words import (
-    check_propositions,
-    parse_word,
-    segmented,
-)
+from hardsim.lang.words import check_alphabet, check_propositions, parse_word, segmented
 
 __all__ = ["FUTURE_NOTE", "parse_expression", "parse_text", "parse_word"]
 
@@ -51,11 +48,6 @@ function that walks trees is recursive (see `deep.py`), so what limits this is t
 said at each level of all that is below it.
 """
 
-_MENTIONED = re.compile(r"[a-z_][A-Za-z0-9_]*")
-"""What is read as a proposition where none are declared."""
-_GLUED = re.compile(rf"(?:{PREFIXES.pattern})*?(?P<mentioned>{_MENTIONED.pattern})")
-"""The same with as few prefix operators before it as can be, as in `GFp0`."""
-
 _OPERAND = "a symbol, a name, a constant, a unary operator, a count or an opening bracket"
 _ENDS_OPERAND = frozenset({"WORD", "NUMBER", "QUOTED", "CONSTANT", "PREDICATE", "RPAR", "RSQB"})
 _STARTS_OPERAND = frozenset({"WORD", "NUMBER", "QUOTED", "CONSTANT", "PREDICATE", "LPAR", "COUNT", "UNARY"})
@@ -66,6 +58,8 @@ _OPERATOR_HINTS = {
     "<=": "<= compares numbers; implication is written ->",
 }
 _MOD_FORM = "write (t) mod m = r"
+TAKEN = "no alphabet was given, so it is the symbols of the formula"
+TAKEN_HINT = "--alphabet gives others, --props auto reads them as propositions"
 
 
 def parse_text(
@@ -82,7 +76,7 @@ def parse_text(
     ends, which is the result's `source`."""
     source = source_of(text, name, "an alphabet: line and a formula", "a small file: alphabet: a b, then F a")
     layout = FormulaLayout(source)
-    symbols = _alphabet(layout, alphabet, props)
+    symbols, supplied, readings = _alphabet(layout, alphabet, props)
     at = _at(layout)
     spoken = _dialect(layout, dialect)
     examples = examples_of(layout, symbols)
@@ -103,6 +97,8 @@ def parse_text(
         source=source,
         placed=at is not None,
         dialect=dialect,
+        supplied=supplied,
+        readings=(*readings, *scope.clashes()),
     )
 
 
@@ -113,33 +109,45 @@ def parse_expression(
     props: Sequence[str] | str | None = None,
     dialect: str | None = None,
 ) -> FormulaFile:
-    """Parse a formula alone; the alphabet is given as symbols, or as one text with spaces between the symbols, or else
-    the propositions are (MENTIONED: those that the formula mentions); `dialect` is one of DIALECTS. Raises SourceError
-    with the place of the first mistake, InputError for a bad alphabet, bad propositions or a bad dialect."""
+    """Parse a formula alone. The alphabet is given as symbols, or as one text with spaces between the symbols, or else
+    the propositions are (MENTIONED: those that the formula mentions). Without both the symbols are those that the
+    formula mentions, if there are at least two. `dialect` is one of DIALECTS. Raises SourceError with the place of the
+    first mistake, InputError for a bad alphabet, bad propositions, a bad dialect, or less than two symbols."""
     source = Source(name, normalised(text))
-    known = None if props == MENTIONED and alphabet is None else given_alphabet(alphabet, props)
+    open_names = alphabet is None and props in (None, MENTIONED)
+    known = None if open_names else given_alphabet(alphabet, props)
     if not source.text.strip():
         raise SourceError(source, Span(0, 1), "missing formula", "a formula, such as F a")
     start = len(source.text) - len(source.text.lstrip())
     region = Span(start, len(source.text))
-    symbols = known or _mentioned(source, [region], frozenset())
-    scope = replace(scope_over(source, symbols), dialect=dialect and _known_dialect(dialect))
+    readings: Sequence[str] = ()
+    if known is None:
+        known, readings = _mentioned(source, [region], frozenset(), symbols=props is None)
+    scope = replace(scope_over(source, known), dialect=dialect and _known_dialect(dialect))
     formula = scope.formula(_read(scope, region, whole_file=True)[0])
-    notes = (*scope.notes, *_notes(formula, ()))
-    return FormulaFile(alphabet=symbols, formula=formula, notes=notes, source=source, dialect=dialect)
+    return FormulaFile(
+        alphabet=known,
+        formula=formula,
+        notes=(*scope.notes, *_notes(formula, ())),
+        source=source,
+        dialect=dialect,
+        supplied=_supplied(alphabet, props),
+        readings=(*readings, *scope.clashes()),
+    )
 
 
 def _alphabet(
     layout: FormulaLayout, alphabet: Sequence[str] | str | None, props: Sequence[str] | str | None
-) -> Alphabet:
-    """What the header says, or else what is given."""
+) -> tuple[Alphabet, Supplied, Sequence[str]]:
+    """What the header says, or else what is given, and how words were read where that is MENTIONED."""
     declared = declared_alphabet(layout, alphabet, props)
     if declared is not None:
-        return declared
+        return declared, None, ()
     if props == MENTIONED and alphabet is None:
         names = frozenset(line.name for line in layout.definitions)
         regions = [line.body for line in layout.definitions if not line.params]
-        return _mentioned(layout.source, [*regions, *filter(None, [layout.formula])], names)
+        found, readings = _mentioned(layout.source, [*regions, *filter(None, [layout.formula])], names)
+        return found, ("props", MENTIONED), readings
     if alphabet is None and props is None:
         place = layout.first or layout.end
         _, key, symbols = layout.written(place).partition("alphabet ")
@@ -147,33 +155,53 @@ def _alphabet(
         if not key and NAME.search(layout.written(place)):
             hint += "; --props auto reads the names of the formula as propositions"
         raise layout.error(place, "missing alphabet", "a line with all symbols, as in alphabet: a b", hint)
-    return given_alphabet(alphabet, props)
+    return given_alphabet(alphabet, props), _supplied(alphabet, props), ()
+
+
+def _supplied(alphabet: Sequence[str] | str | None, props: Sequence[str] | str | None) -> Supplied:
+    """What an option said in place of the text: which option, and its value as text."""
+    if props is not None:
+        return "props", props if isinstance(props, str) else joined_names(props)
+    if isinstance(alphabet, Valuations):  # that of another file
+        return None
+    return "alphabet", "" if alphabet is None else alphabet if isinstance(alphabet, str) else joined_names(alphabet)
 
 
 def mentions_propositions(file: FormulaFile) -> bool:
     """Whether a file was read with MENTIONED propositions: it declares neither symbols nor propositions."""
-    return isinstance(file.alphabet, Valuations) and FormulaLayout(file.source).header("props") is None
+    return file.supplied == ("props", MENTIONED)
 
 
-def _mentioned(source: Source, regions: Sequence[Span], names: Collection[str]) -> Valuations:
-    """The alphabet of the propositions that a text mentions: its words that are none of some names and begin as
-    propositions do, perhaps after prefix operators without spaces, and quoted ones; none where constants alone stand.
-    Raises SourceError if there are other words alone, or too many propositions."""
-    tokens = [token for region in regions for token in formula_tokens(source, region, (), names)]
-    words = {token: token.kind == "WORD" and _GLUED.fullmatch(token.value) for token in tokens}
-    found = dict.fromkeys(
-        word["mentioned"] if word else token.value
-        for token, word in words.items()
-        if token.value not in names and (word or token.kind == "QUOTED")
-    )
-    if not found and (not tokens or any(token.kind == "WORD" and token.value not in names for token in tokens)):
-        place, expected = regions[-1] if regions else Span(0, 1), "a name that begins with a lower-case letter or _"
+def _mentioned(
+    source: Source, regions: Sequence[Span], defined: Collection[str], symbols: bool = False
+) -> tuple[Alphabet, list[str]]:
+    """The alphabet of the propositions (or `symbols`) that a text mentions, and notes on how words were read; no
+    propositions where constants alone stand. Raises SourceError if there are words that are no names alone, or too many
+    propositions, and InputError for less than two symbols."""
+    found = mentioned(source, regions, defined)
+    names = tuple(found.names)
+    if symbols:
+        return _symbols_of(names), [*found.notes, f"{TAKEN}: {joined_names(names)}; {TAKEN_HINT}"]
+    place = regions[-1] if regions else Span(0, 1)
+    if not names and (found.strange or not regions):
         hint = "declare the propositions in the header: props: p q"
-        raise SourceError(source, place, "no proposition is mentioned here", expected, hint)
+        raise SourceError(source, place, "no proposition is mentioned here", "a name such as p or REQ", hint)
     try:
-        return check_propositions(tuple(found)) if found else Valuations(())
+        return check_propositions(names) if names else Valuations(()), found.notes
     except InputError as error:
-        raise SourceError(source, regions[-1], error.message, "", error.hint) from None
+        raise SourceError(source, place, error.message, "", error.hint) from None
+
+
+def _symbols_of(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The symbols of a formula as its alphabet. Raises InputError if there are less than two."""
+    if len(names) > 1:
+        return check_alphabet(names)
+    told = f"the one symbol {brief(names[0])}" if names else "no symbol"
+    raise InputError(
+        f"the formula alone does not say which symbols words have: it names {told}",
+        f"Give them with --alphabet, as in --alphabet 'a b'{' (one of them your symbol)' * bool(names)}, or read "
+        "names as propositions with --props auto.",
+    )
 
 
 def _at(layout: Layout) -> Literal["last", "first"] | None:
@@ -320,9 +348,14 @@ class Scope(Cited):
     """Whether the text is no `.ltl` file, and has no line for a dialect."""
     rational: bool = False
     """Whether terms have division, and products of any two terms, as those of specifications."""
+    operators: set[str] = field(default_factory=set)
+    """Symbols that are spelled like an operator, where the operator is meant."""
+    quoted: set[str] = field(default_factory=set)
+    """Symbols that were written in quotes."""
 
     def __post_init__(self) -> None:
         self.symbols = frozenset(self.alphabet)
+        self._spelled_alike = self.symbols & vocabulary.RESERVED
 
     @property
     def known_atom(self) -> str:
@@ -337,7 +370,19 @@ class Scope(Cited):
     def _lexemes(self, region: Span) -> list[Lexeme]:
         return formula_tokens(self.source, region, self.symbols, self.later, division=self.rational)
 
+    def clashes(self) -> list[str]:
+        """A note on symbols that stand for themselves nowhere, because an operator is spelled like them."""
+        return [
+            f"operators win over names: {word} is the operator here, and never {self.known_atom}; that one is written "
+            f"{quoted(word)}"
+            for word in sorted(self.operators - self.quoted)
+        ]
+
     def _spoken(self, token: Lexeme) -> Lexeme:
+        if token.kind == "QUOTED":
+            self.quoted.add(token.value)
+        elif token.kind not in ("WORD", "NUMBER") and (word := self.written(token.span)) in self._spelled_alike:
+            self.operators.add(word)
         if token.kind != "UNARY" or not (token.value == "X" or token.value.startswith("X[")):
             return token
         strong = token.value == "X[!]"
@@ -410,10 +455,7 @@ class Scope(Cited):
             return f"a header line has a colon: {word}:"
         names = (*self.alphabet, *self.lets, *self.predicates, *CONSTANTS, *PREDICATES)
         cased = any(name.casefold() == word.casefold() for name in names)
-        hint = ("" if cased else foreign_hint(word)) or name_hint(word, names, WORD_OPERATORS)
-        if not hint and self.atom == "proposition" and word[0].isupper():
-            return f"a name that does not begin with a lower-case letter is declared: props: {word} ..."
-        return hint
+        return ("" if cased else foreign_hint(word)) or name_hint(word, names, WORD_OPERATORS)
 
     # ---- sorts: every method raises SourceError ----
 
@@ -662,7 +704,7 @@ def misfit_error(scope: Scope, tokens: Sequence[Lexeme], index: int, region: Spa
     def fail(span: Span, message: str, expected: str, hint: str = "") -> SourceError:
         for near in (token, before):
             if not hint and near is not None and near.kind not in ("QUOTED", "WORD", "NUMBER"):
-                hint = symbol_hint(scope.written(near.span), scope.symbols)
+                hint = symbol_hint(scope.written(near.span), scope.symbols) or _operator_hint(scope, near)
         return scope.error(span, message, expected, hint)
 
     after = f"missing operand after {scope.written(before.span)}" if before else "missing formula"
@@ -696,6 +738,17 @@ def misfit_error(scope: Scope, tokens: Sequence[Lexeme], index: int, region: Spa
     foreign = (foreign_hint(each.value) for each in (token, before) if each.kind == "WORD")
     hint = next(filter(None, foreign), "")
     return fail(place, f"missing operator before {shown}", "an operator or the end of the formula", hint)
+
+
+def _operator_hint(scope: Scope, token: Lexeme) -> str:
+    """How a name is written that was read as an operator, or as several that are glued; "" if it is a sign."""
+    if token.kind not in ("UNARY", "BINARY"):
+        return ""
+    word = next((found for found in WORD.finditer(scope.source.text) if found.end() >= token.span.end), None)
+    if word is None or word.start() > token.span.start:
+        return ""
+    what = "an operator" if word[0] in WORD_OPERATORS else "read as operators"
+    return f"{word[0]} is {what}; a {scope.atom} of that name is written {quoted(word[0])}"
 
 
 def _begins_anew(text: str, start: int, formula: int) -> bool:

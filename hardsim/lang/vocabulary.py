@@ -22,6 +22,10 @@ NAME = re.compile(r"[^\W\d]\w*")
 VECTOR_NAME = re.compile(r"[^\W\d](?:\w*_\?|\w*)")
 """What a vector or relation may be called: a word that does not begin with a digit, perhaps with `_?` at its end."""
 SYMBOL_PREFIX = "Q_"
+PIECE = re.compile(
+    r"""'(?P<single>(?:''|[^'\s])+(?:[ ]+(?:''|[^'\s])+)*)'(?!\S)|"(?P<double>[^"\s]+(?:[ ]+[^"\s]+)*)"(?!\S)|\S+"""
+)
+"""A name in a list of names that white space separates: one in quotes may have blanks inside."""
 LONGEST_SHOWN = 80
 """Characters of a name or word that an error repeats."""
 
@@ -249,6 +253,24 @@ def quoted(symbol: str) -> str:
     """The symbol in quotes; a quote inside is doubled."""
     doubled = symbol.replace("'", "''")
     return f"'{doubled}'"
+
+
+def unquoted(piece: str) -> str:
+    """The name that a piece of a list of names is: what is in quotes, or the piece itself."""
+    match = PIECE.fullmatch(piece)
+    if match is None or match.lastgroup is None:
+        return piece
+    return match[match.lastgroup].replace("''", "'") if match.lastgroup == "single" else match[match.lastgroup]
+
+
+def split_names(text: str) -> list[str]:
+    """The names in a text that separates them by white space; names with blanks are quoted."""
+    return [unquoted(match[0]) for match in PIECE.finditer(text)]
+
+
+def joined_names(names: Iterable[str]) -> str:
+    """Names as `split_names` reads them."""
+    return " ".join(name if split_names(name) == [name] else quoted(name) for name in names)
 
 
 def symbol_hint(text: str, symbols: Collection[str]) -> str:

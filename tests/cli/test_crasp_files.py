@@ -117,9 +117,10 @@ def test_the_alphabet_can_be_given(hardsim: Cli, tmp_path: Path) -> None:
     done = hardsim("check", path, "--alphabet", "b").exits(2)
     assert "a.cr:1:5: error: unknown symbol 'a'" in done.err
     (tmp_path / "a.ltl").write_text("alphabet: a\na\n")
-    done = hardsim("check", path, tmp_path / "a.ltl", "--alphabet", "a").exits(2)
-    assert "a.ltl says its own alphabet: --alphabet goes with -e and C-RASP programs (.cr)" in done.err
-    assert "--alphabet goes with -e" in hardsim("check", "--alphabet", "a").exits(2).err
+    hardsim("check", path, tmp_path / "a.ltl", "--alphabet", "a").exits(0)
+    done = hardsim("check", path, tmp_path / "a.ltl", "--alphabet", "a b").exits(2)
+    assert "a.ltl:1:11: error: the alphabet is also given as a b" in done.err
+    assert "nothing to read" in hardsim("check", "--alphabet", "a").exits(2).err
     model = python.load(path, alphabet="b a")
     assert (model.alphabet, model.kind) == (("b", "a"), "ltl")
     assert [one.soft for one in model.eval("ba", "ab").words] == [True, False]

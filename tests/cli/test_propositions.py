@@ -101,6 +101,51 @@ def test_a_bare_formula_is_read_with_its_names_as_propositions(hardsim: Any, tmp
     assert hardsim("words", *auto, "1").out.splitlines() == words
 
 
+@pytest.mark.parametrize(
+    ("given", "symbols"),
+    [(("--props", "P1 P2"), 4), (("--props", "auto"), 4), (("--alphabet", "P1 P2 x"), 3)],
+)
+def test_a_file_without_a_header_is_read_over_what_is_given(
+    hardsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: tuple[str, str], symbols: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("corpus.ltl").write_text("G(P1 -> F P2)\n", encoding="utf-8")
+    word = "{P1}{}{P2}" if given[0] == "--props" else "P1 x P2"
+    placed = ("--at", "first", *given)
+    for command, *more in (
+        ("check", "--max-n", "3"), ("prove", "--max-n", "3"), ("words", "--max-n", "2"), ("eval", word),
+        ("bound", "--max-n", "2"), ("show",), ("trace", word), ("compile", "-o", "c.model.json"),
+        ("export", "--to", "safetensors", "-o", "weights"), ("precision", "--arith", "float32", "--max-n", "2"),
+    ):  # fmt: skip
+        arguments = [command, "corpus.ltl", *more]
+        assert hardsim(*arguments, *placed).code == 0, arguments
+    found = hardsim("check", "corpus.ltl", *placed, "--max-n", "12", "--regime", "none", "--json", "-")
+    assert (found.code, len(json.loads(found.out)["inputs"][0]["alphabet"])) == (1, symbols)
+    # What is shown says the same again.
+    refused = hardsim("check", "corpus.ltl", *placed, "--max-n", "12", "--regime", "none")
+    (line,) = [line for line in refused.out.splitlines() if line.startswith("hardsim trace")]
+    assert shlex.join(given) in line
+    assert hardsim(*shlex.split(line)[1:]).code == 1
+
+
+def test_a_formula_alone_is_about_its_own_symbols(hardsim: Any) -> None:
+    found = hardsim("check", "-e", "a S b", "--max-n", "3", "--json", "-")
+    document = json.loads(found.out)
+    assert (found.code, document["inputs"][0]["alphabet"]) == (0, ["a", "b"])
+    told = "no alphabet was given, so it is the symbols of the formula: a b"
+    assert document["notes"][0]["message"].startswith(told)
+    assert told in " ".join(found.err.split())
+    for command in ("eval", "trace"):
+        refused = hardsim(command, "-e", "a S b", "abc")
+        assert refused.code == 2
+        assert "<word>:1:3: error: 'c' is not a symbol" in refused.err
+        assert "the alphabet was taken from the formula" in refused.err
+    wrong = hardsim("check", "-e", "a S b", "--regime", "none", "--max-n", "12")
+    (line,) = [line for line in wrong.out.splitlines() if line.startswith("hardsim trace")]
+    assert "--alphabet 'a b'" in line
+    assert hardsim("check", "-e", "a S b", "--against", "since", "--max-n", "3").code == 2
+
+
 FILE = "G(req -> F ack)\n"
 
 
@@ -143,18 +188,20 @@ def test_what_is_wrong_is_said_on_stderr_alone(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["-e", "F p"], "-e needs --alphabet or --props"),
+        (["-e", "F p"], "it names the one symbol 'p' Give them with --alphabet"),
+        (["-e", "true"], "it names no symbol"),
         (["-e", "F p", "--alphabet", "a b", "--props", "p q"], "--alphabet gives symbols and --props propositions"),
         (["-e", "F p", "--props", "p p"], "the proposition p is given twice"),
         (["-e", "F p", "--props", ""], "there are no propositions"),
-        (["-e", "F P", "--props", "auto"], "no proposition is mentioned here"),
-        (["since", "--props", "p q"], "--props p q goes with -e"),
+        (["-e", "F 2p", "--props", "auto"], "no proposition is mentioned here"),
+        (["since", "--props", "p q"], "since:2:11: error: the propositions are also given as p q"),
+        (["dyck2", "--props", "p q"], "--props is for formulas and regular expressions"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(hardsim: Any, arguments: list[str], said: str) -> None:
     found = hardsim("check", *arguments)
     assert (found.code, found.out) == (2, "")
-    assert said in found.err
+    assert said in " ".join(found.err.split())
 
 
 def test_props_auto_leaves_files_alone_that_declare_their_alphabet(hardsim: Any) -> None:

@@ -46,7 +46,7 @@ COMMANDS = ("check", "eval", "words", "show", "compile", "examples")
         (["--tau", ""], "the expression is empty"),
         (["--tau", "1/i"], "depends on i"),
         (["--tau", "0*n"], "temperature"),
-        (["--alphabet", "a b"], "--alphabet goes with -e"),
+        (["--alphabet", "a b"], "the alphabet is also given as a b"),
         (["-e", "a"], "-e gives a formula, so no file can be given"),
         (["--nonsense"], "--nonsense"),
         *(([option, "1000000"], "") for option in ("--workers", "--dps", "--max-n")),
@@ -73,7 +73,8 @@ def test_beta_is_any_positive_rational(hardsim: Any, since: Path, value: str) ->
 @pytest.mark.parametrize("command", ["check", "words", "show", "eval"])
 def test_nothing_to_read_says_what_to_type(hardsim: Any, command: str) -> None:
     hardsim(command).refused("hardsim examples")
-    hardsim(command, "-e", "a").exits(2).says("-e needs --alphabet")
+    words = ["a"] if command == "eval" else []
+    hardsim(command, "-e", "a", *words).exits(2).says("Give them with --alphabet")
 
 
 def test_an_unknown_judge_is_refused(hardsim: Any, since: Path) -> None:

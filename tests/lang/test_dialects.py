@@ -300,7 +300,7 @@ def test_dialects_that_are_none() -> None:
         ("GFp0 & X{p1}", "G F p0 & X p1", ("p0", "p1")),
         ("XXGFtt | WXa", "X X G F true | WX a", ("a",)),
         ("wXa", "wXa", ("wXa",)),
-        ("XwXa", "X wXa", ("wXa",)),
+        ("XwXa", "X WX a", ("a",)),
         ("F[0,1]p", "F[0,1] p", ("p",)),
         ("p since q", "p S q", ("p", "q")),
     ],
@@ -318,11 +318,68 @@ def test_propositions_are_mentioned_behind_glued_operators(glued: str, spaced: s
         ("always p", "always is written G"),
         ("p until q", "until is written U"),
         ("p -> next(q)", "next is written X"),
-        ("p & Req", "a name that does not begin with a lower-case letter is declared: props: Req ..."),
     ],
 )
 def test_words_that_are_taken_for_propositions_are_told_apart_by_hints(text: str, hint: str) -> None:
     assert raised(SourceError, parse_expression, text, None, props=MENTIONED).hint == hint
+
+
+GLUED = "operators win over names: "
+
+
+@pytest.mark.parametrize(
+    ("text", "spaced", "names", "note"),
+    [
+        ("G(P1 -> F P2)", "G(P1 -> F P2)", "P1 P2", ""),
+        ("REQ U ACK", "REQ U ACK", "REQ ACK", ""),
+        ("A U (B | C)", "A U (B | C)", "A B C", ""),
+        ("Ä & Ört", "Ä & Ört", "Ä Ört", ""),
+        # a prefix operator, and a single letter with a number
+        ("GFa & XXp12 & Gp_0", "G F a & X X p12 & G p_0", "a p12 p_0", ""),
+        ("G(P1 -> FP2)", "G(P1 -> F P2)", "P1 P2", GLUED + "FP2 is F P2;"),
+        ("GFA & XB", "G F A & X B", "A B", GLUED + "GFA is G F A, XB is X B;"),
+        # what stands alone elsewhere
+        ("G(ack -> Fack)", "G(ack -> F ack)", "ack", ""),
+        ("Grant & FGrant", "Grant & F Grant", "Grant", "Grant is read as one name"),
+        # longer words are names
+        ("G(Request -> F Grant)", "G(Request -> F Grant)", "Request Grant", "Grant is read as one name, although"),
+        ("Open & !FULL | Off_1", "Open & !FULL | Off_1", "Open FULL Off_1", "Open, FULL, Off_1 are read as names"),
+        ("F1 & X_2", "F1 & X_2", "F1 X_2", "F1, X_2 are read as names"),
+        ("G(Q_a -> F Q_b)", "G(a -> F b)", "a b", ""),
+        # words without operands that are constants and predicates
+        ("F stop & start", "F stop & first", "stop", "first and start are position 1, and no name"),
+        ("p & EVEN", "p & EVEN", "p", "EVEN is the numerical predicate of positions, and no name"),
+        ("'start' | p", "'start' | p", "start p", ""),
+    ],
+)
+def test_names_in_capitals_are_told_apart_from_operators(text: str, spaced: str, names: str, note: str) -> None:
+    wanted = parse_expression(spaced, None, props=names)
+    for found in (parse_expression(text, None, props=MENTIONED), parse_text(f"{text}\n", props=MENTIONED)):
+        assert (found.alphabet, found.formula) == (wanted.alphabet, wanted.formula)
+        assert bool(found.readings) is bool(note)
+        assert note in "; ".join(found.readings)
+
+
+@pytest.mark.parametrize(
+    ("text", "caret", "hint"),
+    [
+        ("F G", " ", "G is an operator; a proposition of that name is written 'G'"),
+        ("!OFF & ON", "&", "OFF is read as operators; a proposition of that name is written 'OFF'"),
+        ("G(R -> F S)", "R", "R is an operator; a proposition of that name is written 'R'"),
+        ("p & T", "T", "T is an operator; a proposition of that name is written 'T'"),
+    ],
+)
+def test_where_an_operator_was_meant_as_a_name_the_hint_says_so(text: str, caret: str, hint: str) -> None:
+    error = raised(SourceError, parse_text, f"{text}\n", props=MENTIONED)
+    assert (error.source.text[error.span.start : error.span.end].replace("\n", " "), error.hint) == (caret, hint)
+
+
+def test_a_symbol_that_an_operator_is_spelled_like_is_noted_where_it_is_never_meant() -> None:
+    note = "operators win over names: G is the operator here, and never a proposition; that one is written 'G'"
+    assert parse_text("props: G a\nG a\n").readings == (note,)
+    assert parse_text("props: G a\nG(a -> 'G')\n").readings == ()
+    assert parse_text("props: G a\nF a\n").readings == ()
+    assert parse_expression("X a", "X a").readings[0].startswith("operators win over names: X is the operator")
 
 
 def test_quoted_propositions_are_mentioned_whatever_their_letters() -> None:

@@ -323,8 +323,8 @@ def test_what_a_file_declares_wins() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("F Req", "no proposition is mentioned here"),
-        ("req & Req", "unknown proposition or name 'Req'"),
+        ("F 2nd", "no proposition is mentioned here"),
+        ("req & 2nd", "unknown proposition or name '2nd'"),
     ],
 )
 def test_what_is_no_proposition_is_not_read_as_one(text: str, message: str) -> None:
@@ -340,7 +340,7 @@ def test_too_many_mentioned_propositions_are_refused() -> None:
 @pytest.mark.parametrize(
     ("alphabet", "props", "message"),
     [
-        (None, None, "the alphabet is empty"),
+        (None, None, "does not say which symbols words have: it names no symbol"),
         ("a b", "p q", "symbols and propositions are both given"),
         (None, "", "there are no propositions"),
         (None, "p p", "the proposition p is given twice"),
@@ -354,6 +354,30 @@ def test_a_formula_alone_has_symbols_or_propositions(
 ) -> None:
     with pytest.raises(InputError, match=message):
         parse_expression("true", alphabet, props=props)
+
+
+@pytest.mark.parametrize(
+    ("text", "alphabet"),
+    [("a S b", "a b"), ("b S (a | P1)", "b a P1"), ("Q_x S Q_y", "x y"), ("'(' S ')'", "( )"), ("GFa -> b", "a b")],
+)
+def test_a_formula_alone_has_its_own_symbols(text: str, alphabet: str) -> None:
+    file = parse_expression(text, None)
+    assert (file.alphabet, file.formula) == (tuple(alphabet.split()), parse_expression(text, alphabet).formula)
+    assert file.readings[-1].startswith(f"no alphabet was given, so it is the symbols of the formula: {alphabet}")
+
+
+@pytest.mark.parametrize("text", ["O a", "true", "#L['x'] > 0 & x", "0 S 1"])
+def test_less_than_two_symbols_are_no_alphabet(text: str) -> None:
+    with pytest.raises(InputError, match="does not say which symbols words have") as raised:
+        parse_expression(text, None)
+    assert "--alphabet" in raised.value.hint
+
+
+def test_what_gave_the_alphabet_is_known() -> None:
+    assert parse_text("F p", props="auto").supplied == ("props", "auto")
+    assert parse_text("F p", props=["p", "q"]).supplied == ("props", "p q")
+    assert parse_text("F p", alphabet="p q").supplied == ("alphabet", "p q")
+    assert parse_text("props: p\nF p", props="p").supplied is None
 
 
 # ---- the meaning ----

@@ -18,7 +18,7 @@ from typing import ClassVar
 from hardsim.errors import InputError, Source, SourceError, Span, Unsupported
 from hardsim.lang.ast import Example
 from hardsim.lang.files import HEADER, Layout
-from hardsim.lang.frontend import declared_alphabet, examples_of, source_of, tree_of_tokens
+from hardsim.lang.frontend import declared_alphabet, examples_of, given_alphabet, source_of, tree_of_tokens
 from hardsim.lang.lexer import Cited, Lexeme, Scanner
 from hardsim.lang.regex.automaton import Automaton
 from hardsim.lang.regex.construct import MOST, automaton_of
@@ -145,28 +145,36 @@ class RegexText:
 
 
 def read_regex(
-    text: str | bytes, name: str = "<text>", props: str | None = None, alphabet: Alphabet | None = None
+    text: str | bytes,
+    name: str = "<text>",
+    props: Sequence[str] | str | None = None,
+    alphabet: Sequence[str] | str | None = None,
 ) -> RegexText:
-    """Read a whole `.re` file; `name` is what errors cite. With `props` (MENTIONED) the propositions of a file that
-    declares none, and no alphabet, are those in the sets of the expression; with `alphabet` that is its alphabet.
-    Raises SourceError with the place of the first mistake."""
+    """Read a whole `.re` file; `name` is what errors cite. `alphabet`, or `props` (MENTIONED: those in the sets of the
+    expression), is used if the file declares neither symbols nor propositions. Raises SourceError with the place of the
+    first mistake, and InputError for a bad `alphabet` or `props`."""
     source = source_of(text, name, "an alphabet: line and an expression", "a small file: alphabet: a b, then (ab)*")
     layout = RegexLayout(source)
-    alphabet = declared_alphabet(layout, None, None) or alphabet
-    if alphabet is None and props == MENTIONED and layout.expression is not None:
-        alphabet = _mentioned(source, layout.expression)
-    if alphabet is None:
+    known = declared_alphabet(layout, alphabet, props)
+    if known is None and (alphabet is not None or props not in (None, MENTIONED)):
+        known = given_alphabet(alphabet, props)
+    if known is None and props == MENTIONED and layout.expression is not None:
+        known = _mentioned(source, layout.expression)
+    if known is None:
         expected = "a line with all symbols, as in alphabet: a b, or with all propositions, as in props: p q"
         raise layout.error(layout.first or layout.end, "missing alphabet", expected, "add it at the top of the file")
-    examples = examples_of(layout, alphabet)
+    examples = examples_of(layout, known)
     if layout.expression is None:
         raise layout.error(layout.end, "missing expression", "an expression after the header, such as (ab)*")
-    tokens = regex_tokens(layout, layout.expression, alphabet, notation_of(layout))
-    return RegexText(layout, alphabet, examples, tuple(tokens), read_expression(layout, tokens, layout.expression))
+    tokens = regex_tokens(layout, layout.expression, known, notation_of(layout))
+    return RegexText(layout, known, examples, tuple(tokens), read_expression(layout, tokens, layout.expression))
 
 
 def parse_regex(
-    text: str | bytes, name: str = "<text>", props: str | None = None, alphabet: Alphabet | None = None
+    text: str | bytes,
+    name: str = "<text>",
+    props: Sequence[str] | str | None = None,
+    alphabet: Sequence[str] | str | None = None,
 ) -> RegexFile:
     """Parse a whole `.re` file and make its automaton, as `read_regex` reads it.
 
@@ -175,16 +183,16 @@ def parse_regex(
             of what makes the automaton too large.
     """
     read = read_regex(text, name, props, alphabet)
-    layout, alphabet = read.layout, read.alphabet
-    automaton = automaton_of(layout, read.expression, alphabet)
+    layout, symbols = read.layout, read.alphabet
+    automaton = automaton_of(layout, read.expression, symbols)
     for example in read.examples:
         if automaton.accepts(example.word) != example.accept:
             listed, does = ("accept", "does not match") if example.accept else ("reject", "matches")
-            told = f"the expression {does} '{written_word(example.word, alphabet)}', which is listed under '{listed}:'"
+            told = f"the expression {does} '{written_word(example.word, symbols)}', which is listed under '{listed}:'"
             raise layout.error(example.span, told, hint="correct the expression or the example")
-    notes = _mistakable(layout, read.tokens, alphabet)
+    notes = _mistakable(layout, read.tokens, symbols)
     notes += ["it matches no word (words are non-empty)"] * automaton.empty
-    return RegexFile(alphabet, read.expression, automaton, layout, read.examples, tuple(notes))
+    return RegexFile(symbols, read.expression, automaton, layout, read.examples, tuple(notes))
 
 
 def _mentioned(source: Source, region: Span) -> Valuations:
