@@ -956,7 +956,7 @@ def about_alphabet(file: FormulaFile | None) -> Iterator[None]:
             ("alphabet", ""): "the alphabet was taken from the formula: --alphabet gives all symbols",
             ("props", MENTIONED): "the propositions are those of the formula: --props gives all of them",
         }
-        if re.search("not a symbol of the alphabet|unknown proposition", error.message):
+        if any(told in error.message for told in ("not a symbol of the alphabet", "unknown proposition")):
             error.hint = "; ".join(filter(None, (hints.get((option, value)), error.hint)))
         raise
 
