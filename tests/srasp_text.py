@@ -93,10 +93,11 @@ def _logic(node: ast.Node, place: Place) -> tuple[int, str]:
             branches = f"{_text(then, ARROW, place)} : {_text(otherwise, CONDITIONAL, place)}"
             return CONDITIONAL, f"{_text(test, ARROW, 'open')} ? {branches}"
         case ast.Arrow(op, left, right):
-            tail = ARROW if isinstance(right, ast.Arrow) and right.op == op else OR
+            tail = ARROW if op == "<->" and isinstance(right, ast.Arrow) and right.op == op else OR
             return ARROW, f"{_text(left, OR, 'open')} {op} {_text(right, tail, 'open')}"
         case ast.Nary(op, args):
-            return NARY[op], f" {op} ".join(_text(arg, NARY[op] + 1, "open") for arg in args)
+            inside = NARY["&"] if op == "|" else NARY[op] + 1  # ^ beside | needs brackets
+            return NARY[op], f" {op} ".join(_text(arg, inside, "open") for arg in args)
         case ast.Not(arg):
             return NOT, f"!{_text(arg, NOT, 'open')}"
         case ast.Compare(op, left, right):

@@ -141,7 +141,7 @@ EXPRESSION = [
 C_RASP = [
     rule("", r"^\s*(#\s*import)\s+([^\W\d]\w*)", _1=KEYWORD, _2=DEFINED),
     rule("", r"^\s*(pred)\s+([^\W\d]\w*)", _1=KEYWORD, _2=DEFINED),
-    rule("", r"^\s*([^\W\d]\w*)\s*(=)(?!=)", _1=DEFINED, _2=ASSIGNMENT),
+    rule("", r"^\s*([^\W\d]\w*)\s*(:?=)(?!=)", _1=DEFINED, _2=ASSIGNMENT),
     rule(SYMBOL, r'"[^"\s]+"'),
     rule(COMMENT, r"//.*$"),
     rule(FUNCTION, r"#(?:\s*\[\s*\w+\s*\])?"),

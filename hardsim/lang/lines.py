@@ -43,8 +43,10 @@ _INFIX = {
 }
 _LOGICAL = range(1, _PREFIX)
 _PREFIXES = frozenset({"UNARY", "NOT"})
-_FLAT, _LEFT, _RIGHT = ("OR", "XOR", "AND"), ("SIGN", "STAR", "SLASH"), ("ARROW", "BINARY")
-"""Operators of which a chain is one node, and those that group to the left or to the right."""
+_FLAT, _LEFT = ("OR", "XOR", "AND"), ("SIGN", "STAR", "SLASH")
+"""Operators of which a chain is one node, and those that group to the left."""
+_CHAINED = "<->"
+"""The operator that groups to the right without brackets: of `->` and `U` a chain is not read."""
 _NAMES = frozenset({"WORD", "PREDICATE", "SYMBOL", "EXTREME"})
 _OPERANDS = _NAMES | {"NUMBER", "FRACTION", "QUOTED", "CONSTANT", "TRUTH"}
 _WHOLE = frozenset({"ATTENTION", "PSUM", "COUNT_J", "MEAN_J"})
@@ -189,7 +191,7 @@ def _can_go(
         return level >= bound and not (kind in _PREFIXES and level == _COMPARE)
     if level != bound:
         return level > bound and not _differ(level, bound) and not (kind == "MODULO" and level < _SIGNED)
-    chained = kind in _RIGHT and group.operators == {tokens[left].value} and (after is None or after[0] != level)
+    chained = tokens[left].value == _CHAINED and group.operators == {_CHAINED} and (after is None or after[0] != level)
     return kind in _FLAT or chained or (kind == "COLON" and after is None)
 
 

@@ -65,13 +65,13 @@ def _layout(node: ast.Node) -> tuple[int, list[_Piece]]:
     """How tightly a node binds, and its text with the operands still to be printed."""
     match node:
         case ast.Arrow(op, left, right):
-            tail = _ARROW if isinstance(right, ast.Arrow) and right.op == op else _OR
+            tail = _ARROW if op == "<->" and isinstance(right, ast.Arrow) and right.op == op else _OR
             return _ARROW, [(left, _OR), f" {op} ", (right, tail)]
         case ast.Nary(op, args):
-            return _NARY[op], _listed([(arg, _NARY[op] + 1) for arg in args], f" {op} ")
+            least = _AND if op == "|" else _NARY[op] + 1  # ^ beside | needs brackets
+            return _NARY[op], _listed([(arg, least) for arg in args], f" {op} ")
         case ast.Binary(op, left, right):
-            tail = _BINARY if isinstance(right, ast.Binary) and right.op == op else _UNARY
-            return _BINARY, [(left, _UNARY), f" {op} ", (right, tail)]
+            return _BINARY, [(left, _UNARY), f" {op} ", (right, _UNARY)]
         case ast.Not(arg):
             return _UNARY, ["!", (arg, _UNARY)]
         case ast.Unary(op, arg):
@@ -80,8 +80,7 @@ def _layout(node: ast.Node) -> tuple[int, list[_Piece]]:
             bounds = f"{op}[{least}]" if op in SINGLE else f"{op}[{least},{most}]"
             if len(args) == 1:
                 return _UNARY, [_before(bounds, args[0]), (args[0], _UNARY)]
-            same = isinstance(args[1], ast.Bounded) and (args[1].op, args[1].least, args[1].most) == (op, least, most)
-            return _BINARY, [(args[0], _UNARY), f" {bounds} ", (args[1], _BINARY if same else _UNARY)]
+            return _BINARY, [(args[0], _UNARY), f" {bounds} ", (args[1], _UNARY)]
         case ast.Compare(op, left, right):
             return _COMPARE, [(left, _SUM), f" {op} ", (right, _SUM)]
         case ast.Congruent(term, modulus, residue):

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, reduce
 from importlib import resources
-from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from hardsim.errors import SourceError, Span
@@ -68,6 +67,9 @@ def mixed(node: Raw, outer: str, inner: str) -> Raw | None:
 def mixes_arrows(node: Raw) -> bool:
     """Whether a node is an equivalence between implications that have no brackets of their own."""
     return node.kind == "arrow" and mixed(node, "<->", "->") is not None
+
+
+_CHAINED = "two {0} in a row need brackets: tools disagree on how they group"
 
 
 class _MisreadError(Exception):
@@ -137,6 +139,15 @@ def _grouped_right(kind: RawKind, children: _Children) -> Raw:
     return reduce(lambda tree, pair: _node(kind, *pair, tree), pairs, operands[-1])
 
 
+def _arrows_of_one_kind(children: _Children) -> Raw:
+    """A chain of `<->`, whose grouping makes no difference, or one `->`."""
+    tokens = _split(children)[1]
+    if len(tokens) > 1 and tokens[0] == "->":
+        hint = "write ... -> (... -> ...), as Spot and NuSMV read it, or (... -> ...) -> ..., as SPIN does"
+        raise _MisreadError(_place(tokens[1]), _CHAINED.format("->"), "", hint)
+    return _grouped_right("arrow", children)
+
+
 class _Builder:
     """One method per rule of the grammars; lark calls it when the rule is complete, with its children."""
 
@@ -155,6 +166,10 @@ class _Builder:
     def nary(self, children: _Children) -> Raw:
         """`& ^ |`, flat: an operand that is a chain of the same operator is opened."""
         chain = _node("nary", *children)
+        if inner := mixed(chain, "|", "^"):
+            hint = "write (... ^ ...) | ... or ... ^ (... | ...)"
+            message = "^ beside | needs brackets: tools disagree on which binds tighter"
+            raise _MisreadError(inner.at, message, "", hint)
         flat: list[Raw] = []
         for operand in chain.args:
             flat.extend(operand.args if (operand.kind, operand.text) == ("nary", chain.text) else (operand,))
@@ -167,16 +182,16 @@ class _Builder:
         return Raw("sequence", "", whole, whole, tuple(operands))
 
     def arrow(self, children: _Children) -> Raw:
-        """`-> <->` group to the right, and do not mix."""
+        """`-> <->`, which do not mix."""
         tokens = _split(children)[1]
         other = next((token for token in tokens if token != tokens[0]), None)
         if other is not None:
             hint = f"write (... {tokens[0]} ...) {other} ... or ... {tokens[0]} (... {other} ...)"
             raise _MisreadError(_place(other), f"{tokens[0]} beside {other} needs brackets", "", hint)
-        return _grouped_right("arrow", children)
+        return _arrows_of_one_kind(children)
 
     def arrows(self, children: _Children) -> Raw:
-        """`-> <->` group to the right, and `->` binds tighter."""
+        """`-> <->`, of which `->` binds tighter."""
         parts: list[list[Raw | Token]] = [[]]
         tokens: list[Raw | Token] = []
         for child in children:
@@ -185,17 +200,20 @@ class _Builder:
             else:
                 tokens.append(child)
                 parts.append([])
-        first, *rest = [_grouped_right("arrow", part) for part in parts]
+        first, *rest = [_arrows_of_one_kind(part) for part in parts]
         return _grouped_right("arrow", [first, *(one for pair in zip(tokens, rest, strict=True) for one in pair)])
 
     def binary(self, children: _Children) -> Raw:
-        """A temporal operator; one alone groups to the right, and two do not mix."""
-        for before, token in pairwise(_split(children)[1]):
-            if token != before:
-                message = f"two different temporal operators in a row, {before} and {token}, need brackets"
-                hint = f"write (... {before} ...) {token} ... or ... {before} (... {token} ...)"
-                raise _MisreadError(_place(token), message, "", hint)
-        return _grouped_right("binary", children)
+        """A temporal operator, of which there is one."""
+        operands, tokens = _split(children)
+        if len(tokens) > 1:
+            before, token = tokens[:2]
+            message = f"two different temporal operators in a row, {before} and {token}, need brackets"
+            if before == token:
+                message = _CHAINED.format(token)
+            hint = f"write (... {before} ...) {token} ... or ... {before} (... {token} ...)"
+            raise _MisreadError(_place(token), message, "", hint)
+        return _node("binary", *children) if tokens else operands[0]
 
     def comparison(self, children: _Children) -> Raw:
         tokens = _split(children)[1]

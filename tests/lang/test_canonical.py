@@ -87,11 +87,11 @@ def comments(text: str) -> list[str]:
         ("X [ ! ] N wX Z a", "X[!] WX WX WY a"),
         ("X a", "X a"),
         ("(a U b) U c", "(a U b) U c"),
-        ("a U (b U c)", "a U b U c"),
+        ("a U (b U c)", "a U (b U c)"),
         ("a U (b S c)", "a U (b S c)"),
         ("(a -> b) -> c", "(a -> b) -> c"),
-        ("a => (b => c)", "a -> b -> c"),
-        ("a -> ((b -> c))", "a -> b -> c"),
+        ("a => (b => c)", "a -> (b -> c)"),
+        ("a -> ((b -> c))", "a -> (b -> c)"),
         ("a -> (b <-> c)", "a -> (b <-> c)"),
         ("((a | b) ^ c) & a", "((a | b) ^ c) & a"),
         ("(a & b) & (c & a)", "a & b & c & a"),
@@ -105,7 +105,7 @@ def comments(text: str) -> list[str]:
         ("( # L [ (a) ] ) mod 2 = 1", "#L[a] mod 2 = 1"),
         ("MOD(2,1,#R[a|b])", "MOD(2, 1, #R[a | b])"),
         ("EVEN (#[(a)])", "EVEN(#[a])"),
-        ("⊤ ∧ ⊥ ∨ first ⊕ last", "true & false | first ^ last"),
+        ("⊤ ∧ ⊥ ∨ (first ⊕ last)", "true & false | (first ^ last)"),
         ("(a & b) | ((a) & (F b))", "(a & b) | (a & F b)"),
         ("((a U b)) & (a & (b & c))", "(a U b) & a & b & c"),
         ("((a & b) -> (b U c))", "(a & b) -> (b U c)"),
@@ -114,7 +114,7 @@ def comments(text: str) -> list[str]:
         ("a <-> (b -> c)", "a <-> (b -> c)"),
         ("F[0:3](a)", "F[0,3] a"),
         ("once [ 2 .. 4 ] ( a | b )", "O[2,4](a | b)"),
-        ("a U [ 1 , 4 ] (b U[1,4] c)", "a U[1,4] b U[1,4] c"),
+        ("a U [ 1 , 4 ] (b U[1,4] c)", "a U[1,4] (b U[1,4] c)"),
         ("a since[0,2] (b S c)", "a S[0,2] (b S c)"),
         ("X [3] prev[2]a", "X[3] Y[2] a"),
         ("{ a } & {Q_b} | { X }", "a & b | 'X'"),
@@ -276,13 +276,13 @@ def test_line_breaks_of_the_author_stay_and_are_indented_by_open_brackets() -> N
 
 
 def test_long_lines_are_folded_before_the_loosest_operators() -> None:
-    conjunct = "(a | b) & c & F b"  # 17 characters, and 3 for each arrow
-    text = form(f"{LTL}let long = {' ^ '.join([conjunct] * 6)}\n{' -> '.join(['F(a & b)'] * 12)}\n")
+    conjunct = "(a | b) & c & F b"  # 17 characters, and 3 for each ^
+    text = form(f"{LTL}let long = {' ^ '.join([conjunct] * 6)}\n{' <-> '.join(['F(a & b)'] * 12)}\n")
     first, second = text.splitlines()[1:3], text.splitlines()[3:]
     # `let long = ` has 11, each further conjunct 20: 11 + 17 + 3 * 20 = 88 fit, the next would end at 108
     assert first == [f"let long = {' ^ '.join([conjunct] * 4)}", f"  ^ {' ^ '.join([conjunct] * 2)}"]
-    # 8 characters, then 12 for each: 8 + 7 * 12 = 92
-    assert second == [" -> ".join(["F(a & b)"] * 8), "  -> " + " -> ".join(["F(a & b)"] * 4)]
+    # 8 characters, then 13 for each: 8 + 7 * 13 = 99
+    assert second == [" <-> ".join(["F(a & b)"] * 8), "  <-> " + " <-> ".join(["F(a & b)"] * 4)]
 
 
 def test_what_cannot_be_folded_stays_in_one_line() -> None:

@@ -30,11 +30,11 @@ DEEP = {
     "a weak next too far": ("WX " * N + "false", [True] * 5),
     "brackets around each operand": ("F(" * N + "a" + ")" * N, [True, True, True, True, False]),
     # phi U b of any phi that b implies: a until the next b, then b; all positions see a b
-    "until, grouped to the right": ("a U " * N + "b", [True] * 5),
+    "until, grouped to the right": ("a U (" * N + "b" + ")" * N, [True] * 5),
     # (...(a S b) S b...) S b: from the first b on, and before it no witness
     "since, grouped to the left": ("(" * (N - 1) + "a S b" + ") S b" * (N - 1), [False, True, True, True, True]),
     # a -> (a -> ... b): where a, the value of b; elsewhere true
-    "implications": ("a -> " * N + "b", [False, True, True, False, True]),
+    "implications": ("a -> (" * N + "b" + ")" * N, [False, True, True, False, True]),
     # an even number of `a <->` before b: b itself
     "equivalences": ("a <-> " * N + "b", [False, True, True, False, True]),
     # two kinds of connectives in turn: a & (b | ...) of a at the end is a

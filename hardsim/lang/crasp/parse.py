@@ -1,5 +1,5 @@
-"""Reading `.cr` programs: lines `NAME = EXPR`, `#import NAME`, comments after `//`; and what is ours, header lines
-`key: value` and `pred NAME(i, j) = condition`.
+"""Reading `.cr` programs: lines `NAME = EXPR`, with `:=` in papers, `#import NAME`, comments after `//`; and what is
+ours, header lines `key: value` and `pred NAME(i, j) = condition`.
 
 A program is a formula file with `CountWhere`, `Extremum` and `Conditional` in its trees; its predicates count positions
 from 0.
@@ -46,7 +46,8 @@ _QUOTED = re.compile(r'"([^"\s]+)"')
 _COUNT = re.compile(r"#(?:\s*\[\s*(\w+)\s*\])?")
 _IMPORT = re.compile(r"#\s*import\s+(?P<name>\w+)\s*(?://.*)?$")
 _PREDICATE = re.compile(r"pred\s+(?P<name>\w+)\s*\((?P<params>[^()]*)\)\s*=(?!=)\s*(?P<body>.*?)\s*(?://.*)?$")
-_LINE = re.compile(r'(?P<name>\w+)\s*=(?!=)\s*(?P<body>(?:"[^"\s]+"|(?!//).)*)')
+_OF_PAPERS = re.compile(r"\w+\s*\(\s*\w+\s*\)\s*:?=")
+_LINE = re.compile(r'(?P<name>\w+)\s*:?=(?!=)\s*(?P<body>(?:"[^"\s]+"|(?!//).)*)')
 
 
 class CountWhere(ast.IntegerNode):
@@ -143,7 +144,7 @@ class _Scanner(Scanner):
         **dict.fromkeys("&|", "and is written &&, or is written ||"),
         '"': 'a symbol has two quotes and no blanks, as in "a"',
         **dict.fromkeys("/%", "there is no division, and no remainder but in pred lines"),
-        "[": "square brackets stand after # only, around the name of a predicate",
+        "[": "square brackets stand after # only, around the name of a predicate; #[j <= i] of papers is # alone",
     }
 
     def special(self) -> bool:
@@ -207,7 +208,9 @@ class CraspLayout(Layout):
         if match is None:
             text = self.written(span)
             expected = "NAME = EXPR, #import NAME, pred NAME(i, j) = ... or a header line"
-            hint = "write = instead of :=" if ":=" in text else "each definition is one line" if self.lines else ""
+            hint = "each definition is one line" if self.lines else ""
+            if _OF_PAPERS.match(text):
+                hint = 'a name stands alone here, without (i), and Q_a(i) of papers is written "a"'
             raise self.error(span, "this line is no definition", expected, hint)
         name, at = match["name"], Span(*match.span("name"))
         if name in words_of(SPELLINGS) or not NAME.fullmatch(name):

@@ -125,7 +125,9 @@ def test_predicates_are_taken_apart_by_distance_and_residue(condition: str) -> N
         ('L = "a" && L', "'L' is defined later (line 1)", "L"),
         ('L = "a"\nL = "b"', "L is defined twice", "L"),
         ('if = "a"', "if is no name", "if"),
-        ('L := "a"', "this line is no definition", 'L := "a"'),
+        ('L(i) := "a"', "this line is no definition", 'L(i) := "a"'),
+        ('L := #[j <= i] "a" == 1', "unknown operator [", "["),
+        ('L :== "a"', "this line is no definition", 'L :== "a"'),
         ('L = "a" = "b"', "unknown operator =", "="),
         ('L = "a" + 1 == 2', '"a" is a formula, and a number is needed here', '"a"'),
         ('L = #"a"', "a program without a Boolean: the last one is the answer", ""),
@@ -206,6 +208,11 @@ def test_public_programs(name: str, meant: Callable[[str], bool]) -> None:
     longer = ("abcaabca", "abcaabcb", "bbbbbbbb", "aabbcc", "aabcbc") if longest == 5 else ()
     for word in [*words, *map(tuple, longer)]:
         assert oracle(word) == meaning.accepts(word) == meant("".join(word)), word
+
+
+def test_definitions_of_papers_are_read() -> None:
+    read, written = (parse_crasp(f'C {sign} #"a"\nL {sign} C == #"b"\n') for sign in (":=", "="))
+    assert (read.alphabet, read.lets, read.formula) == (written.alphabet, written.lets, written.formula)
 
 
 def test_an_own_predicate_may_be_imported_too() -> None:

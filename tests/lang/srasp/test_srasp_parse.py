@@ -83,8 +83,8 @@ def pointwise(right: str) -> ast.Expression:
         ("N - N + N", Sum("+", Sum("-", N, N), N)),
         ("P & (P & A) & P".replace("A", "Q_a"), Nary("&", (P, P, A, P))),
         ("P | P & P", Nary("|", (P, Nary("&", (P, P))))),
-        ("P | P ^ P", Nary("|", (P, Nary("^", (P, P))))),
-        ("P -> P -> P", ast.Arrow("->", P, ast.Arrow("->", P, P))),
+        ("P | (P ^ P)", Nary("|", (P, Nary("^", (P, P))))),
+        ("P -> (P -> P)", ast.Arrow("->", P, ast.Arrow("->", P, P))),
         ("P ? P : P ? 0 : P", Conditional(P, P, Conditional(P, Truth(False), P))),
         ("in in { 'a' }", ast.Member(InputSymbol("i"), ("a",))),
         ("in(i) in {}", ast.Member(InputSymbol("i"), ())),
@@ -256,7 +256,7 @@ def test_large_programs_are_read_without_recursion() -> None:
 def test_the_deepest_expressions_print_and_run() -> None:
     from hardsim.lang.srasp.interpreter import ProgramOracle
 
-    for text in ("!" * 99 + "P", "N" + " + 1" * 99, "P ? N : " * 99 + "1", "P -> " * 99 + "P"):
+    for text in ("!" * 99 + "P", "N" + " + 1" * 99, "P ? N : " * 99 + "1", "P <-> " * 99 + "P"):
         program = parse_program(f"{HEAD}V := {text}\nY := in")
         assert parse_program(format_program(program)) == program
         ProgramOracle(program).run("ab")

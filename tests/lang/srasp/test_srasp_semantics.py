@@ -135,7 +135,7 @@ def test_attention(side: str, mask: str, found: list[int]) -> None:
         ("Q_a ^ pos > 1 ^ 1", [False, False, False, True]),
         ("Q_a -> pos = 4", [False, True, True, True]),
         ("Q_a <-> pos = 4", [False, True, True, True]),
-        ("pos = 1 -> Q_b -> 0", [True] * 4),
+        ("pos = 1 -> (Q_b -> 0)", [True] * 4),
         ("Q_a & pos = 1 | Q_b & pos = 2", [True, True, False, False]),
         ("next(in, 'b')", [True, False, False, True]),
         ("one(Q_a ? 'a' : 'b')", [False, True, True, False]),
