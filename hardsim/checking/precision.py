@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cache
 from itertools import chain, groupby, islice, permutations, product
 from random import Random
 from typing import Annotated, Any
@@ -18,15 +18,16 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.checking.campaign import CheckOptions, Deciding
-from hardsim.checking.evaluate import evaluate
+from hardsim.checking.campaign import Deciding
 from hardsim.checking.export import Export
 from hardsim.checking.exported import transformer_of
-from hardsim.checking.foreign import Foreign, NetworkEngine
+from hardsim.checking.foreign import Foreign
 from hardsim.checking.options import Request, unknown
-from hardsim.checking.result import FLOAT64, InputKind, InputName, ModelFacts, Word
+from hardsim.checking.reference import NAMES, Reference, reference_of
+from hardsim.checking.result import InputKind, InputName, ModelFacts, Word
 from hardsim.checking.subject import Subject, own_predicates
-from hardsim.checking.words import count_words, drawn, enumerate_words, few, members, structured_words
+from hardsim.checking.wanted import UNKNOWN
+from hardsim.checking.words import drawn, few, members, structured_words
 from hardsim.errors import HardsimError, InputError
 from hardsim.formats.bounds import StructureBounds, safe_to
 from hardsim.formats.evaluated import COMPUTED, LayoutValues
@@ -96,8 +97,13 @@ class FormatRow(Record):
 
     arith: Annotated[str, one_of(*ARITHS)]
     """The format."""
+    reference: Annotated[str, one_of(*NAMES)]
+    """What says which answers are right: the formula; the specification, on the words and at the positions that it
+    judges; or the exact network."""
     safe_to: Natural
-    """Every evaluation is right on every word of every length up to this one (0: not even of one symbol)."""
+    """Every evaluation is right on every judged word of every length up to this one (0: not even of one symbol)."""
+    words: Natural | None
+    """How many words of these lengths are judged; null where all words of a length were held at once."""
     safe_by: Annotated[str, one_of("structure", "words")]
     """Whether that is known of all words of a length at once, or was held word by word."""
     safe_in_order: Natural
@@ -107,11 +113,12 @@ class FormatRow(Record):
     word: Word | None
     """That word."""
     wanted: str | None
-    """What it should be answered."""
+    """What the reference says of it; with the first wrong position where it is judged position by position."""
     found: str | None
     """What it is answered in the format."""
     exactly: bool
-    """Whether the exact network answers that word wrongly, too, so that no format is to blame."""
+    """Whether the exact network answers that word wrongly, too, so that no format is to blame. Only the exact network
+    itself is never wrong where it is the reference."""
     layer: Positive | None
     """The layer whose reading leaves that of the exact network first, from 1."""
     head: str | None
@@ -135,6 +142,8 @@ class PrecisionResult(Record):
     regime: Annotated[str | None, "The regime of a formula."]
     model: ModelFacts
     """The network."""
+    reference: Annotated[str, one_of(*NAMES)]
+    """What says which answers are right, in every row."""
     max_n: Positive
     """The largest length that was asked for, and that the network is for."""
     accumulate: Annotated[str, one_of(ACCUMULATE)] | None
@@ -151,102 +160,17 @@ Report = Callable[[str, int, int], None]
 """Told the format, and how many of how many lengths are proved."""
 
 
-# ---- what is right ----
-
-
-@dataclass
-class _Reading:
-    """What words should be answered, and what outputs between two ends certainly say."""
-
-    made: Export
-
-    @cached_property
-    def _engine(self) -> NetworkEngine:
-        assert isinstance(self.made.target, Foreign)
-        return NetworkEngine(self.made.target)
-
-    def wanted(self, words: Sequence[Word]) -> list[Any]:
-        """The answers of the exact network on words of one length, or what a formula says; None where it is none."""
-        target = self.made.target
-        if isinstance(target, Foreign):
-            tokens = range(target.network.readout.length(len(words[0])))
-            found = self._engine.enclosures(words, tokens)
-            if found is None:
-                return [None] * len(words)
-            return [self.read(low, high) for low, high in zip(*found, strict=True)]
-        if target.formula is not None:
-            return list(target.oracles(words) or [])
-        return [one.soft if one.decided else None for one in evaluate(target, words, CheckOptions())]
-
-    def read(self, low: Any, high: Any) -> Any:
-        """What outputs, (tokens that are read, outputs), say at the places where a word is judged; None where that is
-        not certain."""
-        told, target = self.made.layout.description, self.made.target
-        start, stop = len(told["before"]), len(low) - len(told["after"])
-        places = {"first": [start], "last": [len(low) - 1]}.get(told["at"], list(range(start, stop)))
-        low, high, decide = low[places], high[places], told["decide"]
-        rule = decide["rule"]
-        if rule == "exact":
-            return {1.0: True, 0.0: False}.get(float(low[0, 0])) if low[0, 0] == high[0, 0] else None
-        if rule == "integer":
-            ends = [(round(a * len(low)), round(b * len(low))) for a, b in zip(low[:, 0], high[:, 0], strict=True)
-                    if np.isfinite(a) and np.isfinite(b)]  # fmt: skip
-            certain = len(ends) == len(low) and all(a == b for a, b in ends)
-            return tuple(a for a, _ in ends) if certain else None
-        if rule == "argmax":
-            names = [told["outputs"][k] for k in decide["among"]]
-            return _largest(low[:, decide["among"]], high[:, decide["among"]], names)
-        level = float(Fraction(decide["level"]))
-        if rule == "value":
-            return _Values(low, high, level)
-        above, below = low > level, high < level
-        if isinstance(target, Subject) and target.program.outputs:
-            columns = [list(_sides(above[:, k], below[:, k])) for k in range(low.shape[1])]
-            names = [symbol for symbol, _ in target.program.outputs]
-            symbols = target.symbols(list(zip(names, columns, strict=True)))
-            return None if None in symbols else symbols
-        if not (above | below).all():
-            return None
-        return bool(above[0, 0]) if above.size == 1 else tuple(map(tuple, above.tolist()))
-
-
-def _sides(above: NDArray[Any], below: NDArray[Any]) -> Iterator[bool | None]:
-    for up, down in zip(above, below, strict=True):
-        yield True if up else False if down else None
-
-
-def _largest(low: Any, high: Any, names: Sequence[str]) -> tuple[str, ...] | None:
-    """The output that certainly is the largest, at each place."""
-    found = []
-    for least, most in zip(low, high, strict=True):
-        best = int(np.argmax(least)) if np.isfinite(least.astype(float)).all() else -1
-        if best < 0 or any(most[k] >= least[best] for k in range(len(least)) if k != best):
-            return None
-        found.append(names[best])
-    return tuple(found)
-
-
-@dataclass(frozen=True, eq=False)
-class _Values:
-    """Numbers that are right if they are within a level of the exact ones."""
-
-    low: Any
-    high: Any
-    level: float
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, _Values):
-            return False
-        apart = np.maximum(self.high - other.low, other.high - self.low)
-        return bool((apart <= self.level).all())
-
-    __hash__ = None  # type: ignore[assignment]  # they are compared alone
-
-    def __str__(self) -> str:
-        return ", ".join(f"{float(x):.6g}" for x in np.ravel(self.low))
-
-
 # ---- one format ----
+
+
+@dataclass(frozen=True)
+class _Wrong:
+    """A word that is wrong when it is emulated, with what is right of it, and both answers in words."""
+
+    word: Word
+    right: Any
+    wanted: str
+    found: str
 
 
 @dataclass
@@ -267,14 +191,16 @@ class _InFormat:
     sharper: Callable[[int], tuple[Fraction, Structure] | None] = lambda _: None
     """The network with an inverse-temperature constant so many times as large."""
     work: float = WORK
-    reading: _Reading = field(init=False)
+    reference: Reference = field(init=False)
+    judged: dict[int, int] = field(default_factory=dict)
+    """By length how many words are judged, where all were enclosed one by one."""
     doubtful: list[Word] = field(default_factory=list)
     """Words of the length after the last safe one that are not enclosed."""
     held: int = 0
     """The length up to which all words of a length at once are known to be right, at every position."""
 
     def __post_init__(self) -> None:
-        self.reading = _Reading(self.made)
+        self.reference = reference_of(self.made)
         arithmetic = Emulated(self.form, self.accumulate)
         self.emulated: FormatPass[Floats] = FormatPass(self.made.layout, arithmetic)
         longest = self.made.longest
@@ -288,28 +214,30 @@ class _InFormat:
             in_order, _, first, reason = self._safe(safe, True)
             failure = first or failure
         wrong = self._wrong(in_order) if in_order < self.last else None
-        if wrong is not None and len(wrong[0]) > in_order + 1:
+        if wrong is not None and len(wrong.word) > in_order + 1:
             in_order, reason, wrong = self._closed_in(in_order, reason, wrong)
-        closed = in_order == self.last or (wrong is not None and len(wrong[0]) == in_order + 1)
+        closed = in_order == self.last or (wrong is not None and len(wrong.word) == in_order + 1)
         layer, head = (None, None) if failure is None else (failure.layer, failure.head)
         layer = None if layer is None else layer + 1
         if wrong is not None and head is None:
-            layer, head = self._first_off(wrong[0])
+            layer, head = self._first_off(wrong.word)
         return FormatRow(
             arith=self.form.name,
+            reference=self.reference.name,
             safe_to=safe,
+            words=self._counted(safe) if by == "words" else None,
             safe_by=by,
             safe_in_order=in_order,
-            fails_at=None if wrong is None else len(wrong[0]),
-            word=None if wrong is None else wrong[0],
-            wanted=None if wrong is None else _told(wrong[1]),
-            found=None if wrong is None else _told(wrong[2]),
-            exactly=wrong is not None and self._exactly(wrong[0]),
+            fails_at=None if wrong is None else len(wrong.word),
+            word=None if wrong is None else wrong.word,
+            wanted=None if wrong is None else wrong.wanted,
+            found=None if wrong is None else wrong.found,
+            exactly=wrong is not None and self.reference.exactly((wrong.word, wrong.right)),
             layer=None if safe == self.last else layer,
             head=None if safe == self.last else head,
             closed=closed,
             open=reason if not closed else f"sums in another order: {why}" if safe < in_order else None,
-            mends=() if in_order == self.last else tuple(self._mends(in_order + 1, wrong and wrong[0])),
+            mends=() if in_order == self.last else tuple(self._mends(in_order + 1, wrong)),
         )
 
     def _tokens(self, words: Sequence[Word]) -> NDArray[Any]:
@@ -342,11 +270,11 @@ class _InFormat:
             why = f"length {safe + 1} is not proved for all words at once ({failure.reason}); {why}"
         return safe, by, failure, why
 
-    def _closed_in(self, safe: int, why: str, wrong: tuple[Word, Any, Any]) -> tuple[int, str, tuple[Word, Any, Any]]:
+    def _closed_in(self, safe: int, why: str, wrong: _Wrong) -> tuple[int, str, _Wrong]:
         """The words of the lengths between one that is safe and one that fails, where that does not take long: the
         length up to which they are safe, why not the next, and the first word that is wrong."""
-        between = range(safe + 1, len(wrong[0]))
-        sizes = [count_words(len(self.made.alphabet), n) for n in between]
+        between = range(safe + 1, len(wrong.word))
+        sizes = list(map(self.reference.size, between))
         if (
             max(sizes) > self.exhaustive
             or sum(k * self._cost(n) for k, n in zip(sizes, between, strict=True)) > CLOSING
@@ -363,7 +291,7 @@ class _InFormat:
         some already; and why not the next. `left` is how much work there is time for."""
         enclosed = FormatPass(self.made.layout, Enclosed(self.form, self.accumulate, in_order))
         for n in range(safe + 1, last + 1):
-            words = count_words(len(self.made.alphabet), n)  # may be beyond any float
+            words = self.reference.size(n)  # may be beyond any float
             if words > self.exhaustive:
                 return n - 1, f"length {n} has more than {self.exhaustive:,} words (--exhaustive)"
             left -= words * self._cost(n)
@@ -379,23 +307,29 @@ class _InFormat:
     def _not_enclosed(self, enclosed: FormatPass[Any], n: int) -> list[Word]:
         """Words of a length of which the enclosure does not say what they should be answered; those that are found
         together first."""
-        words = enumerate_words(self.made.alphabet, n)
+        words, judged = iter(self.reference.words(n)), 0
         while some := list(islice(words, max(1, CELLS // (n + self.made.layout.fixed) ** 2))):
-            found = enclosed.outputs(self._tokens(some))
-            wanted = self.reading.wanted(some)
-            doubtful = [
-                word
-                for word, right, low, high in zip(some, wanted, found.low, found.high, strict=True)
-                if right is None or self.reading.read(low, high) != right
-            ]
+            asked = self.reference.asked(some)
+            judged += len(asked)
+            if not asked:
+                continue
+            found = enclosed.outputs(self._tokens([word for word, _ in asked]))
+            right = self.reference.right(asked, found.low, found.high)
+            doubtful = [word for (word, _), certain in zip(asked, right, strict=True) if not certain]
             if doubtful:
                 return doubtful
+        self.judged[n] = judged
         return []
+
+    def _counted(self, last: int) -> int | None:
+        """How many words up to a length are judged; None where some length was held for all words at once."""
+        counts = [self.judged.get(n) for n in range(1, last + 1)]
+        return None if None in counts else sum(filter(None, counts))
 
     # ---- wrong, emulated ----
 
-    def _wrong(self, safe: int) -> tuple[Word, Any, Any] | None:
-        """A word that is wrong when it is emulated, of the least length that is found; what is wanted and found."""
+    def _wrong(self, safe: int) -> _Wrong | None:
+        """A word that is wrong when it is emulated, of the least length that is found."""
         last_right, found = safe, None
         steps = [*range(1, NEXT + 1), *(NEXT * 2**k for k in range(1, STEPS))]
         for n in sorted({*(min(safe + step, self.last) for step in steps), self.last}):
@@ -405,7 +339,7 @@ class _InFormat:
             last_right = n
         if found is None:
             return None
-        low, high = last_right, len(found[0])
+        low, high = last_right, len(found.word)
         for _ in range(BACK):
             if high - low <= 1:
                 break
@@ -414,25 +348,27 @@ class _InFormat:
             low, high, found = (low, middle, nearer) if nearer is not None else (middle, high, found)
         return found
 
-    def _wrong_at(self, n: int) -> tuple[Word, Any, Any] | None:
+    def _wrong_at(self, n: int) -> _Wrong | None:
         cost, least = self._cost(n), self.work * (1 - 1 / SHARE)
         doubtful = (word for word in self.doubtful if len(word) == n)
         known = (longer for word in self.known for longer in _stretched(word, n))
         failure = self._failure(n)
         counted = _counted(failure.runs, n, list(few(self.made.alphabet))[:4]) if failure is not None else ()
         hard = chain(doubtful, counted, known, self._hard(n, failure.place if failure is not None else None))
-        words = list(dict.fromkeys(hard))[:MOST_WORDS]
-        size = max(1, min(27, CELLS // (n + self.made.layout.fixed) ** 2))
-        for start in range(0, len(words), size):
+        candidates = iter(dict.fromkeys(self.reference.fitted(hard, n, Random(self.seed))))
+        size, left = max(1, min(27, CELLS // (n + self.made.layout.fixed) ** 2)), MOST_WORDS
+        while left > 0 and (some := list(islice(candidates, min(size, left)))):
+            asked = [one for one in self.reference.asked(some) if one[1] is not UNKNOWN]
+            if not asked:
+                continue
             if self.work < max(cost, least):
                 return None
-            some = words[start : start + size]
-            self.work -= cost * len(some)
-            outputs = self.emulated.outputs(self._tokens(some))
-            for word, wanted, row in zip(some, self.reading.wanted(some), outputs, strict=True):
-                answer = self.reading.read(row, row)
-                if wanted is not None and answer != wanted:
-                    return word, wanted, answer
+            self.work -= cost * len(asked)
+            left -= len(asked)
+            outputs = self.emulated.outputs(self._tokens([word for word, _ in asked]))
+            for one, right, row in zip(asked, self.reference.right(asked, outputs, outputs), outputs, strict=True):
+                if not right:
+                    return _Wrong(*one, *self.reference.told(one, row))
         return None
 
     def _failure(self, n: int) -> NotEnclosed | None:
@@ -494,43 +430,39 @@ class _InFormat:
                     return layer, name
         return None, None
 
-    def _exactly(self, word: Word) -> bool:
-        """Whether the exact network is wrong about a word. What programs and networks are held against is what the
-        exact network says."""
-        target = self.made.target
-        if isinstance(target, Foreign) or target.formula is None:
-            return False
-        (one,) = evaluate(target, [word], CheckOptions(engine=FLOAT64))
-        return one.decided and one.soft != one.hard
-
-    def _mends(self, n: int, word: Word | None) -> Iterator[str]:
+    def _mends(self, n: int, wrong: _Wrong | None) -> Iterator[str]:
         """What makes a length safe with sums from the left, that of the word if there is one; of a network that is
         held word by word, what makes that word right."""
-        n, structure = n if word is None else len(word), self.structure
-        if word is None and self._mended(n, None, structure, self.form, self.accumulate):
+        n, structure = n if wrong is None else len(wrong.word), self.structure
+        if wrong is None and self._mended(n, None, structure, self.form, self.accumulate):
             return  # it is safe, and not known to be
         wide, told = FORMATS[ACCUMULATE], "" if isinstance(structure, Structure) else " for that word"
         inner = self.accumulate
-        if inner is None and self.form is not wide and self._mended(n, word, structure, self.form, wide):
+        if inner is None and self.form is not wide and self._mended(n, wrong, structure, self.form, wide):
             yield f"--accumulate {ACCUMULATE}{told}"
         for sharper in map(self.sharper, SHARPER):
-            if sharper is not None and self._mended(n, word, sharper[1], self.form, inner):
+            if sharper is not None and self._mended(n, wrong, sharper[1], self.form, inner):
                 yield f"--beta {sharper[0]}"
                 break
         for form in reversed(FORMATS.values()):
-            if form.digits > self.form.digits and self._mended(n, word, structure, form, inner):
+            if form.digits > self.form.digits and self._mended(n, wrong, structure, form, inner):
                 yield f"{form.name}{told}"
                 break
 
     def _mended(
-        self, n: int, word: Word | None, structure: Structure | str, form: NumberFormat, accumulate: NumberFormat | None
+        self,
+        n: int,
+        wrong: _Wrong | None,
+        structure: Structure | str,
+        form: NumberFormat,
+        accumulate: NumberFormat | None,
     ) -> bool:
         if not isinstance(structure, Structure):
-            if word is None:
+            if wrong is None:
                 return False
             emulated: FormatPass[Floats] = FormatPass(self.made.layout, Emulated(form, accumulate))
-            (row,) = emulated.outputs(self._tokens([word]))
-            return bool(self.reading.read(row, row) == self.reading.wanted([word])[0])
+            outputs = emulated.outputs(self._tokens([wrong.word]))
+            return self.reference.right([(wrong.word, wrong.right)], outputs, outputs)[0]
         try:
             if structure.causal:  # a length is held given that the shorter ones are
                 return safe_to(structure, form, accumulate, n, in_order=True)[0] == n
@@ -565,14 +497,6 @@ def _counted(runs: Sequence[tuple[str, int]], n: int, symbols: Sequence[str]) ->
         for k in sorted(range(rest + 1), key=lambda k: abs(k - apart))[: MOST_AFTER if rest else 0]:
             for x, y, z in product(symbols, repeat=3):
                 yield (*start, *((x,) * k + (y, z) * n)[:rest])
-
-
-def _told(answer: Any) -> str:
-    if answer is None:
-        return "no answer"
-    if isinstance(answer, bool):
-        return "accepted" if answer else "rejected"
-    return " ".join(map(str, answer)) if isinstance(answer, tuple) else str(answer)
 
 
 # ---- all formats ----
@@ -653,7 +577,8 @@ def precision_of(
     facts, regime = target.facts, target.regime
     wide_name, longest = ACCUMULATE if accumulate else None, made.longest
     max_n = max_n if longest is None else min(max_n, longest)
-    return PrecisionResult(name, target.kind, regime, facts, max_n, wide_name, tuple(rows), assumptions, partial)
+    right = reference_of(made).name
+    return PrecisionResult(name, target.kind, regime, facts, right, max_n, wide_name, tuple(rows), assumptions, partial)
 
 
 def _telling(report: Report, arith: str, max_n: int) -> Callable[[int], None]:

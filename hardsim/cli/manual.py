@@ -397,10 +397,12 @@ length is safe with it if sums are from the left; of a network that is held word
 Formulas whose heads look for the nearest position are held for all words of a length at once. Other networks are held
 word by word, on every word of the lengths that have at most --exhaustive words, as long as that does not take too long
 (longer with a larger --exhaustive); beyond, nothing is claimed, and words that make it hard are emulated up to --max-n.
-Of a network that others made, what is right is what it says in exact arithmetic.
+Each row names its reference, which says what is right. It is the formula, if FILE is one. It is the specification, if
+FILE is one: only the words and positions that it judges (assume:) count, and the report says how many words these are.
+Otherwise it is the exact network: a program, a model or an external network in real arithmetic.
 
 With --arith one format is asked for alone: exit code 1 if a word is wrong, 3 if there is none and not all lengths are
-safe.
+safe, or no word of these lengths is judged.
 
 \b
 Examples:

@@ -70,7 +70,8 @@ def _show(current: Session, given: Input, options: ModelOptions) -> None:
 
 
 def _safe(result: PrecisionResult) -> bool:
-    return all(row.safe_to >= result.max_n for row in result.rows)
+    """Whether every length is safe, and some word of them is judged."""
+    return all(row.safe_to >= result.max_n and row.words != 0 for row in result.rows)
 
 
 def _progress(shown: Bar | None) -> Report | None:

@@ -6,11 +6,18 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from hardsim.checking.precision import FormatRow, PrecisionResult
+from hardsim.checking.result import plural
 from hardsim.report.check import model_line
 from hardsim.report.numbers import NOTHING, count
 from hardsim.report.screen import Screen, columns
 
-FORMAT_COLUMNS = columns("<format", "safe\nup to", "in\norder", "fails\nat", "~fails first", "~mended by")
+FORMAT_COLUMNS = columns("<format", "safe\nup to", "in\norder", "fails\nat", "<reference", "~fails first", "~mended by")
+RIGHT = {
+    "formula": "the answer of the formula",
+    "specification": "what the specification says, at the positions that it judges",
+    "exact network": "the answer of the exact network, in real arithmetic",
+}
+"""What the names of references mean."""
 LONG, LONGEST = 60, 2000
 """Symbols from which a word is told in runs beside itself, and from which in runs alone, if these are few."""
 
@@ -19,11 +26,14 @@ def print_precision(screen: Screen, result: PrecisionResult, alphabet: Sequence[
     """A row for each format, then the words that are wrong, why there is a gap, and what all of it rests on."""
     title = result.input if result.regime is None else f"{result.input}, regime {result.regime}"
     summed = f", sums in {result.accumulate}" if result.accumulate else ""
-    reach = f"every word of length 1 to {count(result.max_n)}"
-    screen.head(title, [("network", model_line(result.model)), ("asked", f"{reach}, as model.py computes{summed}")])
+    judged = " that the specification judges" * (result.reference == "specification")
+    reach = f"every word of length 1 to {count(result.max_n)}{judged}"
+    lines = [("network", model_line(result.model)), ("asked", f"{reach}, as model.py computes{summed}")]
+    screen.head(title, [*lines, ("right", RIGHT[result.reference])])
     screen.block(FORMAT_COLUMNS, [_row(row, result.max_n) for row in result.rows])
     for row in result.rows:
         _print_word(screen, row, alphabet)
+        _print_judged(screen, row)
         if row.open is not None:
             screen.raw()
             screen.line(
@@ -43,6 +53,7 @@ def _row(row: FormatRow, max_n: int) -> list[str | None]:
         count(row.safe_to) + ("+" if row.safe_to >= max_n else ""),
         count(row.safe_in_order) + ("+" if row.safe_in_order >= max_n else ""),
         NOTHING if row.fails_at is None else count(row.fails_at),
+        row.reference,
         None if row.layer is None or row.word is None else first,
         ", ".join(row.mends) or None,
     ]
@@ -53,13 +64,27 @@ def _print_word(screen: Screen, row: FormatRow, alphabet: Sequence[str]) -> None
         return
     screen.raw()
     runs = f", {runs_of(row.word)}" if len(row.word) > LONG else ""
-    told = f"wrong at length {count(len(row.word))}{runs}: {row.wanted} is right, and it says {row.found}"
+    says = f"the {row.reference} says {row.wanted}, and {row.arith} says {row.found}"
+    told = f"wrong at length {count(len(row.word))}{runs}: {says}"
     if row.exactly:
         told += "; the exact network is wrong there, too, as `hardsim check` shows"
+        if row.reference == "specification":
+            told += " (name the network in place of the specification, and the reference is the exact network)"
     if len(row.word) > LONGEST and len(runs) <= LONG:
         screen.line((f"  {row.arith}", "bold"), f" is {told}")
         return
     screen.word(f"  {row.arith} is {told}", row.word, alphabet)
+
+
+def _print_judged(screen: Screen, row: FormatRow) -> None:
+    """How many words a specification judges of the lengths that are safe."""
+    if row.reference != "specification" or row.words is None or not row.safe_to:
+        return
+    lengths = f"length 1 to {count(row.safe_to)}" if row.safe_to > 1 else "length 1"
+    many = f"{plural(row.words, 'word')} of {lengths} {'is' if row.words == 1 else 'are'} judged"
+    told = many if row.words else f"no word of {lengths} is judged, so that nothing is known"
+    screen.raw()
+    screen.line((f"  {row.arith}", "bold"), f": {told} (the specification says which)")
 
 
 def runs_of(word: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 def test_every_format_has_a_row_and_a_word_stands_alone(hardsim: Any) -> None:
     found = hardsim("precision", "since", "--max-n", "24")
-    found.clean("since, regime temperature", "float32 24+", "bfloat16 20 20 21 layer 1, head S4.read", "assuming")
+    found.clean("since, regime temperature", "float32 24+ 24+ – formula", "bfloat16 20 20 21 formula", "assuming")
     assert re.search(r"its own:\n[abc]{21}\n", found.out)
 
 

@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from hardsim.checking.evaluate import compiled_text
 from hardsim.checking.export import Export, export_of, folder_files
 from hardsim.checking.open import of_document, read_expression, read_input
-from hardsim.checking.precision import FormatRow, _Reading, precision_of, structure_known
+from hardsim.checking.precision import FormatRow, precision_of, structure_known
+from hardsim.checking.reference import reference_of
 from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.errors import HardsimError
 from hardsim.formats.bounds import (
@@ -266,15 +267,14 @@ def test_no_evaluation_of_a_random_formula_is_wrong_at_a_safe_length(
                                   "networks/flipflop", "networks/majority"])  # fmt: skip
 def test_no_evaluation_of_another_network_is_wrong_at_a_safe_length(file: str) -> None:
     made, rng = export_of(read_input(str(FORMULAS / file)), ModelOptions(), 6), Random(file)
-    reading = _Reading(made)
+    reference = reference_of(made)
     for row in precision_of(made, "test", NAMES, 4, 700, False).rows:
         for n in range(1, row.safe_to + 1):
             words = list(product(list(made.alphabet)[:4], repeat=n))[:80]
             tokens = np.array([encoded_word(made.layout, word, np.dtype(np.float64)) for word in words])
             for wide in (None, "float32"):
                 outputs = RandomEvaluation(made.layout, row.arith, wide, rng).outputs(tokens)
-                for wanted, found in zip(reading.wanted(words), outputs, strict=True):
-                    assert reading.read(found, found) == wanted
+                assert all(reference.right(reference.asked(words), outputs, outputs))
 
 
 @pytest.mark.parametrize("name", ["since.ltl", "tomita_1.ltl", "bigram.ltl"])
@@ -326,12 +326,11 @@ def test_torch_is_wrong_where_a_network_that_others_made_fails(name: str, tmp_pa
     made = export_of(read_input(str(FORMULAS / "networks" / name)), ModelOptions(), 8)
     for file, data in folder_files(made, "torch").items():
         (tmp_path / file).write_bytes(data)
-    reading = _Reading(made)
+    reference = reference_of(made)
     (row,) = precision_of(made, "test", ["bfloat16"], 8, 100, True).rows
     assert row.word is not None
-    outputs = torch_runner(tmp_path, "bfloat16")(row.word)
-    (wanted,) = reading.wanted([row.word])
-    assert reading.read(outputs, outputs) != wanted
+    outputs = torch_runner(tmp_path, "bfloat16")(row.word)[None]
+    assert reference.right(reference.asked([row.word]), outputs, outputs) == [False]
 
 
 # ---- lemmas ----

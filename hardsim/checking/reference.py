@@ -1,0 +1,307 @@
+"""What is right of a word, for evaluations of a network in a number format: what a formula says, what a specification
+says where it judges, or what the exact network says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from random import Random
+from typing import Any, Final, Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardsim.checking.campaign import CheckOptions
+from hardsim.checking.evaluate import evaluate
+from hardsim.checking.export import Export
+from hardsim.checking.foreign import Foreign, NetworkEngine
+from hardsim.checking.result import FLOAT64, Word
+from hardsim.checking.subject import Subject
+from hardsim.checking.wanted import UNKNOWN, Ends, Judgement, Wanted, by_position, unjudged
+from hardsim.checking.words import LanguageWords, count_words, enumerate_words
+
+Named: TypeAlias = Literal["formula", "specification", "exact network"]
+NAMES: Final[tuple[Named, ...]] = ("formula", "specification", "exact network")
+Asked: TypeAlias = tuple[Word, Any]
+"""A word that is judged, with what is right of it; UNKNOWN where nobody knows."""
+SAMPLES = 40
+"""Random words of a language that are looked at, of one length."""
+
+
+class Reference(Protocol):
+    """What is right of words."""
+
+    @property
+    def name(self) -> Named:
+        """What it is."""
+
+    def size(self, n: int) -> int:
+        """How many words of a length may be judged."""
+
+    def words(self, n: int) -> Iterable[Word]:
+        """All of these."""
+
+    def fitted(self, words: Iterable[Word], n: int, rng: Random) -> Iterator[Word]:
+        """Words of a length that may be judged, near some others and like them."""
+
+    def asked(self, words: Sequence[Word]) -> list[Asked]:
+        """The words, of one length, that are judged."""
+
+    def right(self, asked: Sequence[Asked], low: Any, high: Any) -> list[bool]:
+        """Whether outputs between two ends, (words, tokens that are read, outputs), certainly are right."""
+
+    def told(self, asked: Asked, outputs: Any) -> tuple[str, str]:
+        """What is right of a word with wrong outputs, and what these say."""
+
+    def exactly(self, asked: Asked) -> bool:
+        """Whether the exact network is wrong about a word."""
+
+
+def reference_of(made: Export) -> Reference:
+    """What is right of the words of a network: what its formula or its specification says, if it has one; else what
+    the exact network says."""
+    if isinstance(made.target, Foreign) and made.target.oracle is not None:
+        return Specified(made, made.target)
+    return Answers(made)
+
+
+# ---- specifications ----
+
+
+@dataclass
+class Specified:
+    """A specification of an external network: right is what it says, at the places that it judges."""
+
+    made: Export
+    target: Foreign
+
+    @property
+    def name(self) -> Named:
+        """What it is."""
+        return "specification"
+
+    @cached_property
+    def _engine(self) -> NetworkEngine:
+        return NetworkEngine(self.target)
+
+    def size(self, n: int) -> int:
+        """How many words of a length may be judged."""
+        return self.target.possible(n)
+
+    def words(self, n: int) -> Iterable[Word]:
+        """All of these."""
+        domain = self.target.domain
+        return enumerate_words(self.made.alphabet, n) if domain is None else LanguageWords(domain, n, self.size(n))
+
+    def fitted(self, words: Iterable[Word], n: int, rng: Random) -> Iterator[Word]:
+        """Words of a length that may be judged, near some others and like them."""
+        domain = self.target.domain
+        if domain is None:
+            yield from words
+        elif self.size(n):
+            yield from (domain.nearest_word(word, n, rng) for word in words)
+            yield from domain.samples(n, SAMPLES, rng)
+
+    def asked(self, words: Sequence[Word]) -> list[Asked]:
+        """The words, of one length, that are judged."""
+        raws = self.target.oracles(words) or []
+        return [(word, raw) for word, raw in zip(words, raws, strict=True) if not unjudged(raw)]
+
+    def right(self, asked: Sequence[Asked], low: Any, high: Any) -> list[bool]:
+        """Whether outputs between two ends, (words, tokens that are read, outputs), certainly are right where they are
+        judged."""
+        found = [False] * len(asked)
+        for listed in (False, True):
+            chosen = [number for number, (_, raw) in enumerate(asked) if by_position(raw) is listed]
+            if chosen:
+                places, wanted = self._wanted([asked[number] for number in chosen], listed)
+                judged = self._compared(low[chosen][:, places], high[chosen][:, places], wanted)
+                for number, right in zip(chosen, judged.right.tolist(), strict=True):
+                    found[number] = right
+        return found
+
+    def told(self, asked: Asked, outputs: Any) -> tuple[str, str]:
+        """What is right at the first place with wrong outputs, and what these say there."""
+        raw, rule = asked[1], self.target.rule
+        listed = by_position(raw)
+        places, wanted = self._wanted([asked], listed)
+        for number, (place, one) in enumerate(zip(places, raw if listed else [raw], strict=True)):
+            row, here = outputs[place], slice(number, number + 1)
+            part = Wanted(wanted.judged[:, here], wanted.numbers[:, here])
+            if not self._compared(row[None, None], row[None, None], part).right[0]:
+                position = number + self.target.shortest
+                where = f" at position {position}" if position else " before the first symbol"
+                return f"{rule.told(one)}{where * listed}", rule.answer(row, row) or "no answer"
+        return "nothing else", "that"
+
+    def exactly(self, asked: Asked) -> bool:
+        """Whether the exact network is wrong about a word."""
+        word, raw = asked
+        places, wanted = self._wanted([asked], by_position(raw))
+        ends = self._engine.enclosures([word], places)
+        if ends is not None:
+            found = self._compared(*ends, wanted)
+            if found.right[0] or found.wrong[0]:
+                return bool(found.wrong[0])
+
+        def settled(low: Ends, high: Ends) -> bool:
+            compared = self._compared(low, high, wanted)
+            return bool(compared.right[0] or compared.wrong[0])
+
+        alone = self._engine.alone(word, places, settled)
+        return alone is not None and bool(self._compared(alone.low, alone.high, wanted).wrong[0])
+
+    def _wanted(self, asked: Sequence[Asked], listed: bool) -> tuple[list[int], Wanted]:
+        words, raws = [word for word, _ in asked], [raw for _, raw in asked]
+        return list(self.target.places(len(words[0]), listed)), self.target.wanted(words, raws, listed)
+
+    def _compared(self, low: Any, high: Any, wanted: Wanted) -> Judgement:
+        with np.errstate(all="ignore"):  # of what is not known in a format
+            return self.target.rule.compare(low, high, wanted)
+
+
+# ---- formulas, and exact networks ----
+
+
+@dataclass
+class Answers:
+    """What a formula says, or else the exact network: of every word, at each place at which it is read."""
+
+    made: Export
+
+    @property
+    def name(self) -> Named:
+        """Which of them."""
+        target = self.made.target
+        return "exact network" if isinstance(target, Foreign) or target.formula is None else "formula"
+
+    def size(self, n: int) -> int:
+        """How many words of a length there are."""
+        return count_words(len(self.made.alphabet), n)
+
+    def words(self, n: int) -> Iterable[Word]:
+        """All of these."""
+        return enumerate_words(self.made.alphabet, n)
+
+    def fitted(self, words: Iterable[Word], n: int, rng: Random) -> Iterator[Word]:
+        """The words themselves."""
+        yield from words
+
+    def asked(self, words: Sequence[Word]) -> list[Asked]:
+        """The words, of one length, each with its answer."""
+        answers = ((word, answer) for word, answer in zip(words, self._answers(words), strict=True))
+        return [(word, UNKNOWN if answer is None else answer) for word, answer in answers]
+
+    def right(self, asked: Sequence[Asked], low: Any, high: Any) -> list[bool]:
+        """Whether outputs between two ends, (words, tokens that are read, outputs), certainly say the answer."""
+        return [
+            answer is not UNKNOWN and bool(self._read(least, most) == answer)
+            for (_, answer), least, most in zip(asked, low, high, strict=True)
+        ]
+
+    def told(self, asked: Asked, outputs: Any) -> tuple[str, str]:
+        """The answer, and what wrong outputs say."""
+        return _told(asked[1]), _told(self._read(outputs, outputs))
+
+    def exactly(self, asked: Asked) -> bool:
+        """Whether the exact network is wrong about a word: only if a formula says what is right."""
+        target = self.made.target
+        if isinstance(target, Foreign) or target.formula is None:
+            return False
+        (one,) = evaluate(target, [asked[0]], CheckOptions(engine=FLOAT64))
+        return one.decided and one.soft != one.hard
+
+    @cached_property
+    def _engine(self) -> NetworkEngine:
+        assert isinstance(self.made.target, Foreign)
+        return NetworkEngine(self.made.target)
+
+    def _answers(self, words: Sequence[Word]) -> list[Any]:
+        """The answers of the exact network on words of one length, or what a formula says; None where it is none."""
+        target = self.made.target
+        if isinstance(target, Foreign):
+            tokens = range(target.network.readout.length(len(words[0])))
+            found = self._engine.enclosures(words, tokens)
+            if found is None:
+                return [None] * len(words)
+            return [self._read(low, high) for low, high in zip(*found, strict=True)]
+        if target.formula is not None:
+            return list(target.oracles(words) or [])
+        return [one.soft if one.decided else None for one in evaluate(target, words, CheckOptions())]
+
+    def _read(self, low: Any, high: Any) -> Any:
+        """What outputs, (tokens that are read, outputs), say at the places where a word is judged; None where that is
+        not certain."""
+        told, target = self.made.layout.description, self.made.target
+        start, stop = len(told["before"]), len(low) - len(told["after"])
+        places = {"first": [start], "last": [len(low) - 1]}.get(told["at"], list(range(start, stop)))
+        low, high, decide = low[places], high[places], told["decide"]
+        rule = decide["rule"]
+        if rule == "exact":
+            return {1.0: True, 0.0: False}.get(float(low[0, 0])) if low[0, 0] == high[0, 0] else None
+        if rule == "integer":
+            ends = [(round(a * len(low)), round(b * len(low))) for a, b in zip(low[:, 0], high[:, 0], strict=True)
+                    if np.isfinite(a) and np.isfinite(b)]  # fmt: skip
+            certain = len(ends) == len(low) and all(a == b for a, b in ends)
+            return tuple(a for a, _ in ends) if certain else None
+        if rule == "argmax":
+            names = [told["outputs"][k] for k in decide["among"]]
+            return _largest(low[:, decide["among"]], high[:, decide["among"]], names)
+        level = float(Fraction(decide["level"]))
+        if rule == "value":
+            return _Values(low, high, level)
+        above, below = low > level, high < level
+        if isinstance(target, Subject) and target.program.outputs:
+            columns = [list(_sides(above[:, k], below[:, k])) for k in range(low.shape[1])]
+            names = [symbol for symbol, _ in target.program.outputs]
+            symbols = target.symbols(list(zip(names, columns, strict=True)))
+            return None if None in symbols else symbols
+        if not (above | below).all():
+            return None
+        return bool(above[0, 0]) if above.size == 1 else tuple(map(tuple, above.tolist()))
+
+
+def _sides(above: NDArray[Any], below: NDArray[Any]) -> Iterator[bool | None]:
+    for up, down in zip(above, below, strict=True):
+        yield True if up else False if down else None
+
+
+def _largest(low: Any, high: Any, names: Sequence[str]) -> tuple[str, ...] | None:
+    """The output that certainly is the largest, at each place."""
+    found = []
+    for least, most in zip(low, high, strict=True):
+        best = int(np.argmax(least)) if np.isfinite(least.astype(float)).all() else -1
+        if best < 0 or any(most[k] >= least[best] for k in range(len(least)) if k != best):
+            return None
+        found.append(names[best])
+    return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Values:
+    """Numbers that are right if they are within a level of the exact ones."""
+
+    low: Any
+    high: Any
+    level: float
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Values):
+            return False
+        apart = np.maximum(self.high - other.low, other.high - self.low)
+        return bool((apart <= self.level).all())
+
+    __hash__ = None  # type: ignore[assignment]  # they are compared alone
+
+    def __str__(self) -> str:
+        return ", ".join(f"{float(x):.6g}" for x in np.ravel(self.low))
+
+
+def _told(answer: Any) -> str:
+    if answer is None:
+        return "no answer"
+    if isinstance(answer, bool):
+        return "accepted" if answer else "rejected"
+    return " ".join(map(str, answer)) if isinstance(answer, tuple) else str(answer)
