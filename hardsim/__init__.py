@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         from_torch,
         from_tracr,
         load,
+        load_lines,
         parse,
     )
 
@@ -51,6 +52,7 @@ __all__ = [
     "from_torch",
     "from_tracr",
     "load",
+    "load_lines",
     "parse",
 ]
 

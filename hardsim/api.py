@@ -66,6 +66,7 @@ from hardsim.checking.open import (
     Input,
     Semantics,
     about_alphabet,
+    expand_paths,
     meant_by,
     of_document,
     of_formula,
@@ -95,6 +96,7 @@ from hardsim.errors import (
 )
 from hardsim.examples import example_names, located
 from hardsim.files import STDOUT, Folder, Sink, refusing
+from hardsim.lang.corpus import line_of
 from hardsim.lang.foreign_files import naming
 from hardsim.lang.parse import parse_text
 from hardsim.lang.pretty import format_formula
@@ -132,6 +134,7 @@ __all__ = [
     "from_torch",
     "from_tracr",
     "load",
+    "load_lines",
     "parse",
 ]
 
@@ -1128,6 +1131,23 @@ def load(
     return found.read_as(**how) if any(value is not None for value in how.values()) else found
 
 
+def load_lines(
+    path: str | os.PathLike[str],
+    alphabet: str | Sequence[str] | None = None,
+    props: str | Sequence[str] | None = None,
+    dialect: str | None = None,
+    *,
+    at: At | None = None,
+) -> list[Model]:
+    """Open a file with a formula on each line, as `--lines`: each formula as `load` opens it, by the name FILE:LINE.
+
+    Raises:
+        hardsim.errors.InputError: if the file cannot be opened, or a line is wrong (SourceError, with the place).
+    """
+    names = expand_paths([_path(path, "load_lines takes a path,")], lines=True)
+    return [load(name, alphabet, props, dialect, at=at) for name in names]
+
+
 _SIGNED = re.compile(r"[\s()\[\]{}!&|^<>=~#'\"¬∧∨→↔○◯◇□⊤⊥⊕]")
 """What stands in formulas, and seldom in names of files."""
 
@@ -1136,7 +1156,7 @@ def _is_path(source: object, alphabet: object, props: object) -> bool:
     """Whether `load` takes this for a path, and not for the text of a formula."""
     if not isinstance(source, str):
         return True
-    if source.endswith(OPENED):
+    if source.endswith(OPENED) or line_of(source) is not None:
         return True
     if alphabet is not None or props not in (None, MENTIONED):
         return False
@@ -1152,7 +1172,7 @@ def _hold_openable(name: str) -> None:
     Raises:
         InputError: with the nearest name.
     """
-    if name.endswith(OPENED) or os.path.lexists(located(name)):
+    if name.endswith(OPENED) or os.path.lexists(located(name)) or line_of(name) is not None:
         return
     near = did_you_mean(name, example_names())
     raise InputError(

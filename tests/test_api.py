@@ -46,6 +46,7 @@ LEFT_OUT = {
     "dialect": "hardsim.load takes it",
     "alphabet": "hardsim.load takes it",
     "props": "hardsim.load takes them",
+    "lines": "hardsim.load_lines",
     "json": "results are data already",
     **dict.fromkeys(("tables", "all_lengths", "quiet", "format"), "of what is printed"),
     "fail_fast": "of several inputs: a method has one",

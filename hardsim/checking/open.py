@@ -25,6 +25,7 @@ from hardsim.examples import example_names, located
 from hardsim.files import LARGEST_TEXT, is_directory, names_in, read_bytes, read_head, same_file
 from hardsim.lang import ast, parse
 from hardsim.lang.ast import FUTURE_NOTE, FormulaFile
+from hardsim.lang.corpus import OTHERS, line_of, read_corpus, read_line
 from hardsim.lang.crasp.formula import as_formula
 from hardsim.lang.crasp.oracle import CraspOracle
 from hardsim.lang.crasp.parse import parse_crasp
@@ -255,7 +256,7 @@ class Input:
         if self.refusal is not None and self.formula is None:
             raise self.refusal
         if self.made is None:
-            return compile_formula(self.file, options, self.sha256)
+            return compile_formula(self.file, options, self.sha256, self.name)
         if self.formula is None:
             return _sharpened(self.made, options)
         _hold_options(self.made, options)
@@ -361,6 +362,13 @@ def read_input(
         InputError: if it cannot be read, or is none of them; if there is none, with the nearest name.
         SourceError: if the formula or program is wrong, or an example is.
     """
+    if (line := line_of(path)) is not None:
+        data = read_bytes(line[0], LARGEST_TEXT)
+        if beside is not None and alphabet is None and props in (None, MENTIONED) and not declares(path):
+            alphabet, props = beside, None
+        with naming(*line[:1] * 2):
+            file = read_line(data, *line, alphabet, props, dialect)
+        return of_formula(file, digest(file.source.text.encode()), path)
     place = located(path)
     folder = is_network_folder(place) or is_weights_name(place)
     if folder or place.endswith(SPEC):
@@ -430,7 +438,8 @@ Meant: TypeAlias = "Semantics | Specification | Another"
 
 def read_with(path: str) -> list[str]:
     """The files that are read where this is: itself, what a specification names, and the files of a network."""
-    place = located(path)
+    line = line_of(path)
+    place = located(path) if line is None else line[0]
     found = [place, *(named_files(place) if place.endswith(SPEC) else [])]
     networks = [one for one in found if is_directory(one) or is_weights_name(one)]
     with suppress(InputError):
@@ -454,6 +463,8 @@ def meant_by(given: Input, at: At | None = None) -> Meant:
 def declares(path: str) -> bool:
     """Whether a file says its own alphabet: C-RASP programs, formulas and expressions may leave it to whoever reads
     them. InputError if it cannot be read; of what it says otherwise nothing is judged."""
+    if (line := line_of(path)) is not None:
+        return _declared(read_corpus(read_bytes(line[0], LARGEST_TEXT), line[0]).head.encode())
     place = located(path)
     if is_network_folder(place) or is_weights_name(place):
         return True
@@ -614,12 +625,39 @@ def read_expression(
     return of_formula(file, digest(data))
 
 
-def expand_paths(paths: Sequence[str]) -> list[str]:
-    """The files that these paths mean: a directory stands for its formulas, programs and models, in order of name.
+def _corpora(path: str) -> list[str]:
+    """The files with a formula on each line that a path means."""
+    if not is_directory(path) or is_network_folder(path):
+        return [path]
+    found = sorted(str(Path(path, name)) for name in names_in(path) if name.endswith((".ltl", ".txt")))
+    if not found:
+        raise InputError(f"{path} has no *.ltl or *.txt file", "--lines reads files with a formula on each line.")
+    return found
+
+
+def _numbers(path: str) -> list[int]:
+    """The lines of a file that have formulas."""
+    if line_of(path) is not None:
+        raise InputError(f"{path} is one line already", "Leave out --lines, or name the file.")
+    if path.endswith(OTHERS) or is_directory(path):
+        told = f"{path} is no file of formulas, and --lines reads a formula on each line"
+        raise InputError(told, "Leave out --lines, or name the file alone.")
+    place = located(path)
+    corpus = read_corpus(read_bytes(place, LARGEST_TEXT, others=example_names), path)
+    if place != path:
+        raise InputError(f"--lines reads files, and {path} is shipped", f"`hardsim examples {path}` prints it.")
+    return [*corpus.formulas]
+
+
+def expand_paths(paths: Sequence[str], lines: bool = False) -> list[str]:
+    """The files that these paths mean: a directory stands for its formulas, programs and models, in order of name. With
+    `lines` a file stands for its formulas, one on each line, and a directory for such files.
 
     Raises:
-        InputError: if a directory has none, or cannot be read.
+        InputError: if a directory has none, or cannot be read; if a file has no formula on a line.
     """
+    if lines:
+        return [f"{path}:{number}" for one in paths for path in _corpora(one) for number in _numbers(path)]
     result: list[str] = []
     for path in paths:
         if not is_directory(path) or is_network_folder(path):
@@ -872,7 +910,9 @@ def _shown(alphabet: Alphabet) -> str:
 # ---- subjects ----
 
 
-def compile_formula(file: FormulaFile, options: ModelOptions, sha256: str | None = None) -> Subject:
+def compile_formula(
+    file: FormulaFile, options: ModelOptions, sha256: str | None = None, name: str | None = None
+) -> Subject:
     """Compile a formula, after holding its accept and reject examples against the semantics, unless they were written
     for another position than the one that is asked for.
 
@@ -889,7 +929,7 @@ def compile_formula(file: FormulaFile, options: ModelOptions, sha256: str | None
     budget = choose(program, options.beta, options.tau)
     sha256 = sha256 or digest(file.source.text.encode())
     network = assemble(program, budget)
-    subject = _of_formula(file, file.source.name, sha256, program, budget, network, options.single_head)
+    subject = _of_formula(file, name or file.source.name, sha256, program, budget, network, options.single_head)
     return replace(subject, pins=True)
 
 

@@ -161,6 +161,7 @@ class Request:
     props: str | None = None
     at: str | None = None
     dialect: str | None = None
+    lines: bool = False
     regime: str | None = None
     beta: Fraction | None = None
     tau: str | None = None

@@ -13,6 +13,8 @@ from hardsim.checking.options import MODEL, TRIED
 
 INPUT, CREW = "json expression alphabet props dialect", "dps workers backend scheduler"
 """Where the input of a command comes from, and who tries words."""
+SEVERAL = f"{INPUT} lines"
+"""The same for commands that take several inputs."""
 SHOWN = "quiet format fail_fast"
 """How the verdicts on several inputs are told."""
 FIRST_EXAMPLES = 4
@@ -532,13 +534,13 @@ COMMANDS = {
         "Is the compiled transformer right, word by word?",
         CHECK,
         f"files max_n regime require pin json | against {TRIED} {MODEL} epsilon engine {CREW} resume tables "
-        f"all_lengths {SHOWN} {INPUT}",
+        f"all_lengths {SHOWN} {SEVERAL}",
     ),
     "prove": Manual(
         "Is it right on all words up to a length?",
         PROVE,
         f"files max_n min_n all_n certificate regime json | against heads_only search smt {MODEL} epsilon engine "
-        f"dps workers pin tables {SHOWN} {INPUT}",
+        f"dps workers pin tables {SHOWN} {SEVERAL}",
         {"max_n": 64},
     ),
     "verify": Manual(
@@ -553,7 +555,7 @@ COMMANDS = {
     "words": Manual(
         "Which words are accepted, up to a length?",
         WORDS,
-        f"files max_n by expression alphabet props | budget {MODEL} epsilon engine dps {INPUT}",
+        f"files max_n by expression alphabet props | budget {MODEL} epsilon engine dps {SEVERAL}",
         minor=True,
     ),
     "equiv": Manual(
@@ -563,7 +565,7 @@ COMMANDS = {
         {"exhaustive": 2**16},
     ),
     "show": Manual(
-        "What was the formula compiled into?", SHOW, f"files regime max_n json | {MODEL} {INPUT}", {"max_n": 64}
+        "What was the formula compiled into?", SHOW, f"files regime max_n json | {MODEL} {SEVERAL}", {"max_n": 64}
     ),
     "heads": Manual("Where do the heads of a network attend, and how hard?", HEADS, f"files max_n json | {TRIED}"),
     "trace": Manual(
@@ -584,21 +586,21 @@ COMMANDS = {
     "precision": Manual(
         "Up to which length is it right in bfloat16?",
         PRECISION,
-        f"files max_n arith accumulate regime json | exhaustive seed {MODEL} epsilon {INPUT}",
+        f"files max_n arith accumulate regime json | exhaustive seed {MODEL} epsilon {SEVERAL}",
         {"max_n": 4096, "exhaustive": 65536},
     ),
     "bound": Manual(
         "What does the theory allow, and what happens?",
         BOUND,
         f"files max_n critical gap plot json | {TRIED} {MODEL} epsilon engine {CREW} tables all_lengths {SHOWN} "
-        f"{INPUT}",
+        f"{SEVERAL}",
         {"exhaustive": 256},
     ),
     "report": Manual(
         "Write a page, LaTeX, and what repeats the run.",
         REPORT,
         f"files directory max_n regime all_n | {TRIED} {MODEL} epsilon engine dps workers quiet "
-        "expression alphabet props dialect",
+        "expression alphabet props dialect lines",
     ),
     "replay": Manual("Does a report come out the same again?", REPLAY, "folder | workers quiet", minor=True),
     "examples": Manual("List or print what is shipped.", EXAMPLES, "name json"),

@@ -26,6 +26,8 @@ alphabet     --alphabet SYMBOLS          The symbols, as 'a b'. They are separat
 props        --props NAMES|auto          The propositions, as 'p q', or auto. A position has a set of them. They are for
                                          -e, and for formulas and regular expressions that declare neither these nor
                                          symbols. With auto they are those that the text mentions.
+lines        --lines                     Read each line of a file as a formula. Each is an input of its own, FILE:LINE;
+                                         header lines at the top hold for all of them.
 at           --at first|last             Where the formula is read (default: what the file says, or last).
 dialect      --dialect NAME              What a bare X of a formula is: strong-next (the default) or weak-next, as Spot,
                                          pylogics, lydia and TLSF read it.

@@ -17,7 +17,9 @@ from hardsim.errors import InputError
 from hardsim.examples import example_names, located
 from hardsim.files import LARGEST_TEXT, Draft, read_bytes, target_of
 from hardsim.lang.ast import Example, MapExample, ProgramExample
+from hardsim.lang.corpus import line_of
 from hardsim.lang.pin import example_line, read_file, with_example
+from hardsim.lang.valuations import MENTIONED
 
 OPTION = "--pin"
 SUFFIXES = (".ltl", ".srasp", ".cr")
@@ -36,6 +38,8 @@ def hold_pinnable(request: Request) -> None:
         told = f"{OPTION} writes what a file says of a word into it, and {request.against} may say otherwise"
         raise InputError(told, f"Leave out {OPTION} or --against.")
     hint = f"Name one formula (.ltl) or program (.srasp, .cr), or leave out {OPTION}."
+    if request.lines or any(line_of(path) for path in request.files or []):
+        raise InputError(f"{OPTION} writes an example of one formula into its file, and here are several", hint)
     if request.expression is not None:
         raise InputError(f"{OPTION} writes into the file that is read, and -e has none", hint)
     given = request.files or []
@@ -65,6 +69,10 @@ def hold_placed(request: Request, given: Iterable[Input]) -> None:
         if request.pin and one.formula is not None and request.at not in (None, one.formula.at):
             told = f"{OPTION} writes an example for the position that the file names ({one.formula.at})"
             raise InputError(f"{told}, and --at {request.at} reads another", "Write at: into the file instead.")
+        option, value = (one.formula and one.formula.supplied) or ("", "")
+        if request.pin and value not in ("", MENTIONED):
+            told = f"{OPTION} writes words into the file, which does not declare what --{option} gives"
+            raise InputError(told, f"Write {option}: {value} into the file instead.")
         if request.pin and one.formula is not None and one.formula.dialect is not None:
             told = f"{OPTION} writes an example for the formula as the file has it, and --dialect reads another"
             raise InputError(told, "Write dialect: into the file instead.")

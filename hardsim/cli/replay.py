@@ -26,7 +26,7 @@ from hardsim.cli.report import (
     run,
     versions,
 )
-from hardsim.cli.session import check_source
+from hardsim.cli.session import check_source, path_of
 from hardsim.errors import InputError
 from hardsim.files import hold_here, is_directory, read_bytes
 from hardsim.network.reader import Decimal, Reader
@@ -144,7 +144,7 @@ def _inside(word: Reader, place: Path) -> str:
     """The name of an input of the report."""
     try:
         hold_inside(place, word.text(), word.text())
-        (place / word.text()).stat()
+        Path(path_of(str(place / word.text()))).stat()
     except (OSError, ValueError, InputError):
         raise word.refusal(f"{word.text()} is no file among the inputs of the report") from None
     return word.text()

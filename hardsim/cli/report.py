@@ -38,6 +38,7 @@ from hardsim.cli.streams import note, say
 from hardsim.errors import InputError, Undecided
 from hardsim.examples import located
 from hardsim.files import hold_here, is_directory, read_bytes
+from hardsim.lang.corpus import line_of
 from hardsim.program.file import definitions
 from hardsim.report import latex, page
 from hardsim.report.check import Listing
@@ -69,7 +70,8 @@ def command(request: Request) -> None:
     target = free_directory(request.directory, "the report", "report")
     with draft_of(target) as folder:
         draft = folder.path
-        copied = replace(request, files=_copied(request, draft))
+        files, written = _copied(request, draft), request.written - {"lines"}
+        copied = replace(request, files=files, lines=False, written=written)
         found = run(copied, draft, draft / RESULTS)
         if found.code == streams.INTERRUPTED or not found.parts or not (draft / RESULTS).is_file():
             say("no report was written")
@@ -203,9 +205,10 @@ def _copied(request: Request, draft: Path) -> list[str] | None:
     if not request.files:
         return None
     names = []
-    for name in expand_paths(request.files):
+    for name in expand_paths(request.files, request.lines):
         read_input(name, props=request.props, alphabet=request.alphabet, dialect=request.dialect)
-        place = Path(os.path.abspath(located(name)))
+        line = line_of(name)
+        place = Path(os.path.abspath(located(name) if line is None else line[0]))
         files = [Path(os.path.abspath(one)) for one in read_with(name) if not is_directory(one)]
         with refusing_at(draft):
             root = Path(os.path.commonpath([place.parent, *(one.parent for one in files)]))
@@ -214,7 +217,7 @@ def _copied(request: Request, draft: Path) -> list[str] | None:
             for one, goal in goals.items():
                 (draft / folder / goal).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(one, draft / folder / goal)
-        names.append((folder / place.relative_to(root)).as_posix())
+        names.append((folder / place.relative_to(root)).as_posix() + (f":{line[1]}" if line else ""))
         hold_inside(draft, names[-1], name)
     return names
 

@@ -37,6 +37,7 @@ from hardsim.cli.streams import LostOutput, note, say, warn
 from hardsim.errors import HardsimError, InputError, SourceError
 from hardsim.examples import located
 from hardsim.files import STDOUT, Sink, is_directory
+from hardsim.lang.corpus import line_of
 from hardsim.lang.valuations import MENTIONED, Alphabet, Valuations
 from hardsim.lang.words import shown_word
 from hardsim.report.numbers import plural
@@ -132,12 +133,15 @@ class Session:
         self.errors.append(Failure(name, code, message))
         ending = Ending.FAILED if code == streams.UNDECIDED and self.request.require else ENDINGS[code]
         told, place = error.message if isinstance(error, InputError) else message, None
-        if isinstance(error, SourceError) and error.source.name == name:
+        if isinstance(error, SourceError) and error.source.name in (name, name and path_of(name)):
             place = error.source.line_of(error.span.start)[:2]
         one = Outcome(name, None, ending, code, told, self._seconds(), details=message, place=place)
         self._keep(replace(one, file=is_file(name)))
 
     def _keep(self, one: Outcome) -> None:
+        line = None if one.input is None else line_of(one.input)
+        if line is not None:
+            one = replace(one, whole=line[0], place=one.place or (line[1], 1))
         self.outcomes.append(one)
         if self.request.fail_fast and one.ending in (Ending.FAILED, Ending.ERROR):
             self.stopped = True
@@ -216,7 +220,7 @@ class Session:
                 )
                 yield self._welcome(self._held(given, against))
             return
-        for name in (names := self.expand(request.files or [], lambda path: expand_paths([path]))):
+        for name in (names := self.expand(request.files or [], lambda path: expand_paths([path], request.lines))):
             if self.stopped:
                 break
             self.spare(name)
@@ -519,6 +523,12 @@ class Session:
             note(f"slowest: {slowest.title}, {slowest.seconds:.1f} of {total:.1f} seconds")
 
 
+def path_of(name: str) -> str:
+    """The file of an input that is a line of it, or its name."""
+    line = line_of(name)
+    return name if line is None else line[0]
+
+
 def is_file(name: str | None) -> bool:
     """Whether an input is a file of that name, and neither an expression nor what is shipped under the name."""
     return name not in (None, EXPRESSION) and located(name or "") == name
@@ -578,6 +588,8 @@ def check_source(request: Request, needed: bool = True) -> None:
         InputError: saying what to type.
     """
     paths, expression, alphabet = request.files or [], request.expression, request.alphabet
+    if expression is not None and request.lines:
+        raise InputError("-e gives a formula, and --lines is for files", "Leave out one of them.")
     if expression is not None and paths:
         told = f"-e gives a formula, so no file can be given with it ({paths[0]})"
         raise InputError(told, "Leave out -e or the files.")

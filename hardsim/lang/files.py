@@ -15,7 +15,7 @@ from hardsim.lang.vocabulary import HEADER_KEYS, NAME, brief
 
 REPEATED = frozenset({"accept", "reject", "map", "one-of", "at-most-one"})
 """Keys of which a file may have several lines."""
-_FOREIGN_COMMENT = re.compile(r"#(?!\s*[LR]?\s*\[|\w+\s*[-+*<>=!])|[%;]|/\*|\(\*")
+FOREIGN_COMMENT = re.compile(r"#(?!\s*[LR]?\s*\[|\w+\s*[-+*<>=!])|[%;]|/\*|\(\*")
 """How comments begin elsewhere, where no formula and no statement begins; a count does with `#[`."""
 REGEX_KEYS = {
     key: f"{key}: belongs to regular expressions (.re files) and specifications (.spec files)"
@@ -78,7 +78,7 @@ class Layout(Cited, ABC):
 
     def _hold_readable(self, line: Span, text: str) -> None:
         """Refuse a comment of another language."""
-        if comment := _FOREIGN_COMMENT.match(text):
+        if comment := FOREIGN_COMMENT.match(text):
             at = Span(line.end - len(text), line.end - len(text) + len(comment[0]))
             raise self.error(at, f"{comment[0]} begins no comment here", "//", "a comment begins with //, on each line")
 

@@ -25,15 +25,15 @@ def normalised(text: str) -> str:
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
-def source_of(text: str | bytes, name: str, expected: str, hint: str) -> Source:
-    """The source that a text of a file makes. Raises SourceError if it is not UTF-8 and, with what is expected, if it
-    is empty."""
+def source_of(text: str | bytes, name: str, expected: str, hint: str, first: int = 1) -> Source:
+    """The source that a text of a file makes, from its line `first` on. Raises SourceError if it is not UTF-8 and, with
+    what is expected, if it is empty."""
     if isinstance(text, bytes):
         try:
             text = text.decode("utf-8")
         except UnicodeDecodeError as error:
             raise _undecodable(error, name) from None
-    source = Source(name, normalised(text))
+    source = Source(name, normalised(text), first)
     if not source.text.strip():
         raise SourceError(source, Span(0, 1), "the file is empty", expected, hint)
     return source

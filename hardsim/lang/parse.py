@@ -68,13 +68,14 @@ def parse_text(
     alphabet: Sequence[str] | str | None = None,
     props: Sequence[str] | str | None = None,
     dialect: str | None = None,
+    first: int = 1,
 ) -> FormulaFile:
-    """Parse a whole `.ltl` file; `name` is what errors cite. `alphabet`, or `props` (MENTIONED: those that the text
-    mentions), is used if the text has no such line, and `dialect`, one of DIALECTS, in place of the text's own. The
-    tree has no dialect: in it `X` is strong. Raises SourceError with the place of the first mistake (InputError for a
-    bad `alphabet`, `props` or `dialect`). Spans are offsets in the text with a byte order mark removed and `\\n` line
-    ends, which is the result's `source`."""
-    source = source_of(text, name, "an alphabet: line and a formula", "a small file: alphabet: a b, then F a")
+    """Parse a whole `.ltl` file, or the part of one from line `first` on; `name` is what errors cite. `alphabet`, or
+    `props` (MENTIONED: those that the text mentions), is used if the text has no such line, and `dialect`, one of
+    DIALECTS, in place of the text's own. The tree has no dialect: in it `X` is strong. Raises SourceError with the
+    place of the first mistake (InputError for a bad `alphabet`, `props` or `dialect`). Spans are offsets in the text
+    with a byte order mark removed and `\\n` line ends, which is the result's `source`."""
+    source = source_of(text, name, "an alphabet: line and a formula", "a small file: alphabet: a b, then F a", first)
     layout = FormulaLayout(source)
     symbols, supplied, readings = _alphabet(layout, alphabet, props)
     at = _at(layout)
@@ -154,6 +155,8 @@ def _alphabet(
         hint = f"write alphabet: {symbols.strip()}" if key else "add it at the top of the file"
         if not key and NAME.search(layout.written(place)):
             hint += "; --props auto reads the names of the formula as propositions"
+            if layout.formula is not None and "\n" in layout.written(layout.formula):
+                hint += ", and --lines each line as a formula of its own"
         raise layout.error(place, "missing alphabet", "a line with all symbols, as in alphabet: a b", hint)
     return given_alphabet(alphabet, props), _supplied(alphabet, props), ()
 
@@ -731,7 +734,8 @@ def misfit_error(scope: Scope, tokens: Sequence[Lexeme], index: int, region: Spa
         hint = "<> is eventually (F); unequal is written !="
         return fail(place, f"missing operator before {shown}", "an operator", hint)
     if whole_file and token.kind in _STARTS_OPERAND and _begins_anew(scope.source.text, token.span.start, region.start):
-        hint = "a file has one formula: join the two with & or |, or name the first with let"
+        hint = "a file has one formula: join the two with & or |, or name the first with let; --lines reads each line "
+        hint += "as a formula of its own"
         return fail(place, "a second formula begins here", "an operator or the end of the file", hint)
     if token.kind == "WORD" and not scope.knows(token.value, place):
         return fail(place, f"unknown operator {shown}", "an operator", scope.hint(token.value))

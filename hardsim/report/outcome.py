@@ -46,6 +46,8 @@ class Outcome:
     """The line and the column of a mistake in the file, from 1, in characters."""
     file: bool = True
     """Whether the input is a file."""
+    whole: str = ""
+    """The file, where the input is a line of it."""
 
     @property
     def title(self) -> str:
@@ -62,7 +64,7 @@ class Outcome:
     @property
     def path(self) -> str | None:
         """The file; None if it is none."""
-        return self.input if self.file else None
+        return self.whole or self.input if self.file else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,99 @@
+"""Files with a formula on each line, as collections of formulas have it.
+
+Header lines and definitions at the top hold for all formulas. Blank lines and comments are left out, also those that
+begin as in other languages. A line is named FILE:LINE, as in `corpus.txt:7`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from hardsim.errors import InputError, SourceError, Span
+from hardsim.lang.ast import FormulaFile
+from hardsim.lang.files import FOREIGN_COMMENT, HEADER, FormulaLayout
+from hardsim.lang.frontend import source_of
+from hardsim.lang.parse import parse_text
+
+OTHERS = (".srasp", ".cr", ".re", ".spec", ".json", ".onnx", ".safetensors")
+"""The suffixes of files that have no formula on each line."""
+_NAMED = re.compile(r"(?P<path>.+):(?P<line>[1-9][0-9]{0,8})", re.DOTALL)
+_DEFINITION = re.compile(r"(?:let|pred)\s")
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The formulas of a file by the number of their line, and the lines at the top that hold for all of them."""
+
+    head: str
+    formulas: Mapping[int, str]
+
+    def text(self, number: int) -> tuple[str, int]:
+        """What is read for the formula of a line, and the number of its first line."""
+        if not self.head:
+            return self.formulas[number], number
+        return self.head + "\n" * (number - 1 - self.head.count("\n")) + self.formulas[number], 1
+
+
+@lru_cache(4)
+def read_corpus(data: bytes, name: str) -> Corpus:
+    """The formulas of a file.
+
+    Raises:
+        SourceError: if it has none, or is not UTF-8.
+    """
+    source = source_of(data, name, "a formula on each line", "for example: G(a -> F b)")
+    head, formulas = 0, dict[int, str]()
+    lines = source.text.split("\n")
+    for number, line in enumerate(lines, start=1):
+        text = line.strip()
+        if not text or _is_comment(text):
+            continue
+        header = HEADER.match(text)
+        indented = head == number - 1 and head > 0 and line[0].isspace()
+        if not formulas and (indented or _DEFINITION.match(text) or (header and header["key"] in FormulaLayout.keys)):
+            head = number
+        else:
+            formulas[number] = line.rstrip()
+    if not formulas:
+        raise SourceError(source, Span(0, 1), "no line has a formula", "a formula on each line", "for example: a U b")
+    kept = (line if line.strip().startswith("//") or not _is_comment(line.strip()) else "" for line in lines[:head])
+    return Corpus("".join(f"{line}\n" for line in kept), formulas)
+
+
+def _is_comment(text: str) -> bool:
+    """Whether a line is a comment, here or elsewhere."""
+    return text.startswith(("//", "--")) or FOREIGN_COMMENT.match(text) is not None
+
+
+def line_of(name: str) -> tuple[str, int] | None:
+    """The file and the line that a name such as `corpus.txt:7` means; None if it is the name of a file, or of none."""
+    found = _NAMED.fullmatch(name)
+    if found is None or os.path.lexists(name) or not os.path.isfile(found["path"]):
+        return None
+    return None if found["path"].endswith(OTHERS) else (found["path"], int(found["line"]))
+
+
+def read_line(
+    data: bytes,
+    name: str,
+    number: int,
+    alphabet: Sequence[str] | str | None,
+    props: Sequence[str] | str | None,
+    dialect: str | None,
+) -> FormulaFile:
+    """The formula of a line of a file, read as `parse_text` reads a file.
+
+    Raises:
+        InputError: if there is no formula on that line.
+        SourceError: if it is wrong, with its place in the file.
+    """
+    corpus = read_corpus(data, name)
+    if number not in corpus.formulas:
+        near = min(corpus.formulas, key=lambda line: abs(line - number))
+        raise InputError(f"{name}: there is no formula on line {number}", f"The nearest one is on line {near}.")
+    text, first = corpus.text(number)
+    return parse_text(text, name, alphabet, props, dialect, first)
