@@ -402,7 +402,9 @@ def _read_spec(data: bytes, place: str, name: str, alone: bool) -> Input:
     given = read_specification(data, name, place)
     text = given.layout.source.text
     if alone:
-        return Input(name, given.sha256, given.alphabet, "network", text, given.layout.title, specification=given)
+        alphabet, title = given.alphabet, given.layout.title
+        notes = given.remarks(alphabet) if alphabet else ()
+        return Input(name, given.sha256, alphabet, "network", text, title, notes, specification=given)
     path = given.network
     if not os.path.exists(path):
         raise given.wrong_network(f"there is no {path}", "the path of a folder or file, relative to this file")
@@ -429,6 +431,7 @@ def _read_spec(data: bytes, place: str, name: str, alone: bool) -> Input:
     described = (*found.described, ("network", path))
     settings = restated(found.settings, foreign.network, given.stated, os.path.basename(name))
     found = replace(found, described=described, specification=given, bare=bare, foreign=foreign, settings=settings)
+    found = replace(found, remarked=(*found.remarked, *given.remarks(foreign.alphabet)))
     return replace(found, name=name, sha256=sha256, alphabet=foreign.alphabet, text=text, title=title)
 
 

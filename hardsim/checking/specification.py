@@ -19,11 +19,11 @@ from hardsim.lang.ast import SraspProgram
 from hardsim.lang.files import FileLine
 from hardsim.lang.foreign_files import ENOUGH, foreign_error
 from hardsim.lang.spec.layout import FORM, OUTPUT, SpecLayout, read_spec
-from hardsim.lang.spec.meaning import Question, hold_program
+from hardsim.lang.spec.meaning import Question, hold_program, remarks
 from hardsim.lang.spec.oracle import Lines, NextSymbols
 from hardsim.lang.srasp.interpreter import check_program_examples
 from hardsim.lang.srasp.parse import parse_program
-from hardsim.lang.valuations import listed, same_symbols, told_of
+from hardsim.lang.valuations import Alphabet, listed, same_symbols, told_of
 from hardsim.lang.words import read_names
 from hardsim.network.dense import JudgedAt, Network, Readout, Token
 from hardsim.network.numbers import Mask
@@ -54,6 +54,13 @@ class Specification:
         """What it says that words are made of; empty if it leaves that to the network."""
         line = self.layout.header("alphabet")
         return () if line is None else tuple(self._names(line, "symbol"))
+
+    def remarks(self, alphabet: Alphabet) -> tuple[str, ...]:
+        """Notes on lines that may have been meant otherwise, over the alphabet of its network; none on lines with
+        mistakes, which are told when a network is judged."""
+        with suppress(SourceError):
+            return remarks(self.layout, self.program, alphabet)
+        return ()
 
     @property
     def network(self) -> str:

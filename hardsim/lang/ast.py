@@ -181,7 +181,7 @@ class Nary(Node):
 
 
 class Arrow(Node):
-    """Implication or equivalence. `a <-> b <-> c`, like `a -> b -> c`, groups to the right."""
+    """Implication or equivalence. `a <-> b <-> c` groups to the right."""
 
     op: ArrowOp
     left: Node

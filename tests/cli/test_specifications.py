@@ -23,6 +23,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def test_a_line_that_may_be_meant_otherwise_is_noted(hardsim: Cli, here: Path) -> None:
+    written(here / "arrows.spec", MOST.replace("#L[a] >= #L[b]", "a -> b <-> a"))
+    told = "note: arrows.spec: -> binds tighter than <->: a -> b <-> c is (a -> b) <-> c"
+    hardsim("check", "arrows.spec", "--max-n", "2").says(told)
+    hardsim("check", "net", "--against", "arrows.spec", "--max-n", "2").says(told)
+    assert "note: arrows.spec" not in hardsim("check", "most.spec", "--max-n", "2").err
+
+
 @pytest.mark.usefixtures("here")
 def test_check_judges_the_network_that_it_names(hardsim: Cli) -> None:
     hardsim("check", "most.spec").exits(

@@ -190,7 +190,7 @@ def parse_regex(
             listed, does = ("accept", "does not match") if example.accept else ("reject", "matches")
             told = f"the expression {does} '{written_word(example.word, symbols)}', which is listed under '{listed}:'"
             raise layout.error(example.span, told, hint="correct the expression or the example")
-    notes = _mistakable(layout, read.tokens, symbols)
+    notes = mistakable(layout, read.tokens, symbols)
     notes += ["it matches no word (words are non-empty)"] * automaton.empty
     return RegexFile(symbols, read.expression, automaton, layout, read.examples, tuple(notes))
 
@@ -210,7 +210,7 @@ def _mentioned(source: Source, region: Span) -> Valuations:
         raise SourceError(source, region, error.message, "", error.hint) from None
 
 
-def _mistakable(text: Cited, tokens: Sequence[Lexeme], alphabet: Alphabet) -> list[str]:
+def mistakable(text: Cited, tokens: Sequence[Lexeme], alphabet: Alphabet) -> list[str]:
     """Notes on what is written as a symbol of the alphabet, or as some other notation has it, and is read otherwise."""
     signs = [token for token in tokens if token.kind in ("ANY", "OR", "AND", "NOT", "REPEAT")]
     used = {text.written(token.span): token.kind for token in signs}

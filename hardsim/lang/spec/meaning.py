@@ -12,7 +12,7 @@ from hardsim.lang.parse import Scope, formula_in, scope_over, term_in
 from hardsim.lang.regex.automaton import Automaton
 from hardsim.lang.regex.construct import automaton_of
 from hardsim.lang.regex.notation import notation_of
-from hardsim.lang.regex.parse import read_expression, regex_tokens
+from hardsim.lang.regex.parse import mistakable, read_expression, regex_tokens
 from hardsim.lang.spec.domain import extensions_of, first_in, prefixes_of
 from hardsim.lang.spec.layout import FORM, OUTPUT, VALUE, SpecLayout
 from hardsim.lang.spec.oracle import Column, Decide, Holds, JudgedAt, Lines, Matches, NextSymbols, Value, Vector
@@ -61,7 +61,7 @@ class Question:
 
     def _next(self, line: FileLine) -> Demands:
         layout, outputs = self.layout, self.outputs
-        region = self._region(line)
+        region = _region(self.layout, line)
         if self.decide == "value":
             told = "next: says which tokens may come next, and this network is judged by numbers"
             raise layout.error(line.at, told, "decide: above X or decide: argmax")
@@ -80,17 +80,6 @@ class Question:
             told = f"only the empty word matches, and the network reads nothing before words, so that {NOTHING}"
             raise layout.error(line.body, told, "an expression that a word matches")
         return Demands(NextSymbols(automaton, self.at, END, empty, self.causal), prefixes, 0 if empty else 1)
-
-    def _region(self, line: FileLine) -> Span:
-        """The place of a regular expression between slashes."""
-        text, body = line.text, line.body
-        if len(text) < 2 or not (text.startswith("/") and text.endswith("/")):
-            hint = "a regular expression stands between slashes, and nothing after it"
-            raise self.layout.error(body, f"{line.name}: is no regular expression", "/(ab)*/, say", hint)
-        region = Span(body.start + 1, body.end - 1)
-        if not self.layout.written(region).strip():
-            raise self.layout.error(body, "nothing stands between the slashes", "", "the empty word is written ()")
-        return region
 
     def _automaton(self, region: Span) -> Automaton:
         tokens = regex_tokens(self.layout, region, self.alphabet, notation_of(self.layout))
@@ -122,7 +111,7 @@ class Question:
             return None, None
         if not line.text.startswith("/"):
             return Holds(self._file(scope, formula_in(scope, line.body))), None
-        automaton = self._automaton(self._region(line))
+        automaton = self._automaton(_region(self.layout, line))
         domain = automaton if self.at == "last" else (first_in if self.at == "first" else extensions_of)(automaton)
         if domain.empty:
             told = "no place of any word is judged then"
@@ -174,6 +163,38 @@ class Question:
 
     def _file(self, scope: Scope, node: Node) -> FormulaFile:
         return FormulaFile(self.alphabet, node, source=scope.source)
+
+
+def remarks(layout: SpecLayout, program: SraspProgram | None, alphabet: Alphabet) -> tuple[str, ...]:
+    """Make notes on what the lines of a specification may have been meant to say otherwise.
+
+    Raises:
+        SourceError: with the place of a mistake.
+    """
+    notes, scope = list[str](), _scope(layout, alphabet)
+    whole, assumed = layout.header("next"), layout.header("assume")
+    for line in filter(None, (whole, assumed)):
+        if line is whole or line.text.startswith("/"):
+            tokens = regex_tokens(layout, _region(layout, line), alphabet, notation_of(layout))
+            notes += mistakable(layout, tokens, alphabet)
+        else:
+            formula_in(scope, line.body)
+    for line in layout.outputs:
+        if program is None or line.text not in program.vectors:
+            formula_in(scope, line.body)
+    return (*notes, *scope.notes)
+
+
+def _region(layout: SpecLayout, line: FileLine) -> Span:
+    """The place of a regular expression between slashes."""
+    text, body = line.text, line.body
+    if len(text) < 2 or not (text.startswith("/") and text.endswith("/")):
+        hint = "a regular expression stands between slashes, and nothing after it"
+        raise layout.error(body, f"{line.name}: is no regular expression", "/(ab)*/, say", hint)
+    region = Span(body.start + 1, body.end - 1)
+    if not layout.written(region).strip():
+        raise layout.error(body, "nothing stands between the slashes", "", "the empty word is written ()")
+    return region
 
 
 def _scope(layout: SpecLayout, alphabet: Alphabet) -> Scope:

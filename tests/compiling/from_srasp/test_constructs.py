@@ -71,7 +71,7 @@ MASKS = ("1", "j<i", "j<=i", "j>i", "j>=i")
 SCORES = [
     "{side}_j[{mask}, Q_a(j)] pos(j) : -1",
     "{side}_j[{mask}, Q_b(i)] q(j) : p(i)",
-    "{side}_j[{mask}, Q_a(j) & p(i) | q(j) ^ q(i)] in(j) : t(i)",
+    "{side}_j[{mask}, Q_a(j) & p(i) | (q(j) ^ q(i))] in(j) : t(i)",
     "{side}_j[{mask}, in(i) = in(j)] s(j) : pos(i)",
     "{side}_j[{mask}, pair(in(i), t(j)) -> p(j)] s(j) > c(i) : q(i)",
     "{side}_j[{mask}, (q(i) ? in(i) : in(j)) != t(j)] pos(j) - pos(i) : 0",

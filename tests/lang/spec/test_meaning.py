@@ -19,7 +19,7 @@ from hardsim.lang.regex.parse import parse_regex
 from hardsim.lang.semantics import Oracle
 from hardsim.lang.spec.domain import extensions_of, first_in, leading, prefixes_of
 from hardsim.lang.spec.layout import read_spec
-from hardsim.lang.spec.meaning import Demands, Question
+from hardsim.lang.spec.meaning import Demands, Question, remarks
 from hardsim.lang.spec.oracle import Said
 from hardsim.lang.srasp.parse import parse_program
 from tests.lang.spec.words import Word, words_up_to
@@ -248,6 +248,21 @@ def test_a_plus_in_an_expression_means_what_the_header_says(line: str) -> None:
         assert found is not None
         domains.append({word for word in words_up_to(4) if found.accepts(word)})
     assert domains[0] == domains[1] != domains[2] == domains[3]
+
+
+@pytest.mark.parametrize(
+    ("text", "alphabet", "told"),
+    [
+        ("next: /(1{0,1})*/\n", "01", ["{0,1} repeats what stands before it; the set is written [0 1]"]),
+        ("assume: /(()|a)*/\noutput x: a\n", "a()", ["( is a bracket", ") is a bracket"]),
+        ("assume: a -> b <-> a\noutput x: a\n", "ab", ["-> binds tighter than <->"]),
+        ("output x: a\noutput y: a -> b <-> a\n", "ab", ["-> binds tighter than <->"]),
+        ("assume: /(ab)*/\noutput x: a <-> b\n", "ab", []),
+    ],
+)
+def test_what_may_be_meant_otherwise_is_noted(text: str, alphabet: str, told: list[str]) -> None:
+    notes = remarks(read_spec(text, "x.spec"), None, tuple(alphabet))
+    assert [note.startswith(one) for note, one in zip(notes, told, strict=True)] == [True] * len(told)
 
 
 EXPRESSIONS = st.recursive(
