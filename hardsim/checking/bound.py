@@ -209,7 +209,8 @@ ASYMPTOTICS = {
     "position (Lemma 6) 1/tau(i) = beta i^2 is enough",
     "causal-position": "gap Omega(1), so Theorem 26 asks for 1/tau = O(log n); with heads that look for one position "
     "(Lemma 6) 1/tau = beta is enough",
-    "none": "gap Omega(1/n), so no constant temperature is enough for all n",
+    "none": "gap Omega(1/n), so Theorem 26 asks for 1/tau = O(n log n); a constant 1/tau = beta is enough up to a "
+    "length that grows with beta (Hahn's limit)",
 }
 GENERAL = "Theorem 26: 1/tau = O((1/gap) log(n X/(epsilon gap))); with gap >= n^-k and X <= n^k, O(n^k log n)"
 PROGRAM = "gap Omega(n^-3) and X = O(1), so Theorem 26 asks for 1/tau = O(n^3 log n)"

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from hardsim.checking.campaign import CheckOptions, Report, check_subject
 from hardsim.checking.checkpoint import Memory
+from hardsim.checking.constant import constant_reach
 from hardsim.checking.execution import Crew
 from hardsim.checking.interrupts import to_the_report
 from hardsim.checking.parting import explained
@@ -17,7 +18,6 @@ from hardsim.checking.result import AUTO, UNASKED, CheckResult, Verdict
 from hardsim.checking.sharpening import DECLARED
 from hardsim.checking.subject import Subject, Target
 from hardsim.errors import Contradiction
-from hardsim.program.regimes import REGIMES
 
 LONGEST = 64
 """The length up to which a check asks the prover, which costs the square of it."""
@@ -37,9 +37,9 @@ def check_with_proof(
 ) -> CheckResult:
     """Check a network, after the prover has been asked about all words of these lengths.
 
-    The prover is asked under engine `auto`: about what was compiled from formulas in the regimes that converge, up to
-    length LONGEST; about programs and models whose gaps and ranges follow from their weights, up to MOST_POSITIONS too,
-    unless a temperature was given.
+    The prover is asked under engine `auto`: about what was compiled from formulas, up to length LONGEST; about programs
+    and models whose gaps and ranges follow from their weights, up to MOST_POSITIONS too, unless a temperature was
+    given.
 
     A result that agrees has some words to show, a mismatch the place where it begins.
 
@@ -50,7 +50,8 @@ def check_with_proof(
     if not isinstance(subject, Subject):
         result = check_subject(subject, options, progress, crew, memory)
         return replace(result, proof=UNASKED + NO_PROOF) if result.agreed and not result.partial else result
-    return explained(subject, options, _combined(subject, options, progress, crew, memory))
+    result = explained(subject, options, _combined(subject, options, progress, crew, memory))
+    return replace(result, constant=constant_reach(subject, result))
 
 
 def _combined(
@@ -94,8 +95,6 @@ def _unasked(subject: Subject, options: CheckOptions) -> str | None:
     if subject.sharpness is not None:
         if subject.formula is None and not subject.structural:
             return gaps
-        if not REGIMES[subject.program.regime].converges:
-            return f"regime '{subject.program.regime}' is not sharp enough at every length"
         return TOO_LONG if options.max_n > LONGEST else None
     if not subject.structural and subject.kind == "srasp":
         return f"an integer of the program may leave the range -n to n ({ask})"

@@ -569,6 +569,44 @@ class ModelFacts(Record):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class ConstantReach(Record):
+    """How far a network with a constant temperature and bounded encodings is right."""
+
+    beta: Exact
+    """The inverse-temperature constant."""
+    right_to: Natural
+    """Every word of at most so many symbols is right; 0: not even every word of one symbol is."""
+    proved: bool
+    """Whether that is proved; otherwise all these words were tried."""
+    wrong_at: Length | None
+    """The length of the shortest wrong word found; null: none was found."""
+    limited: bool | None
+    """True: it is proved that no constant beta is right at every length (Hahn's limit); null: that is not known."""
+    farther_n: Length | None = None
+    """A larger length, where a wrong word was found."""
+    farther_beta: Exact | None = None
+    """A beta at which every word up to that length is proved right; null: none was found."""
+
+    @property
+    def summary(self) -> str:
+        """How far this beta reaches, and what is known of larger ones."""
+        reached = f"every word to length {self.right_to} is right ({'proved' if self.proved else 'all were tried'})"
+        if not self.right_to:
+            reached = "not every word of length 1 is known to be right"
+        if self.wrong_at is not None:
+            reached += f", and one of length {self.wrong_at} is wrong"
+        parts = [f"At beta {short(self.beta)}, with a constant temperature, {reached}."]
+        if self.farther_beta is not None:
+            parts.append(f"Beta {short(self.farther_beta)} is proved to reach length {self.farther_n}.")
+        limit = "no constant beta reaches every length (Hahn's limit)."
+        if not self.limited:
+            parts.append(f"If an earlier symbol can decide the answer at every length, {limit}")
+        else:
+            parts.append(limit[0].upper() + limit[1:])
+        return " ".join(parts)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class CheckResult(Record):
     """One input checked, a formula in one regime. If the run was interrupted, its numbers stand for the words tried
     until then."""
@@ -622,6 +660,8 @@ class CheckResult(Record):
     failed_first: FirstFailure | None = None
     """The head that failed first, if a bound is void because of one."""
     own: Own = None
+    constant: ConstantReach | None = None
+    """How far a formula's network at a constant temperature is right; null for anything else."""
 
     @property
     def summary(self) -> str:

@@ -102,7 +102,7 @@ The words are shared by --workers processes, of this machine or of a dask or ray
 \b
 Examples:
   hardsim check since
-  hardsim check since --regime none         (fails: Hahn's limit)
+  hardsim check since --regime none         (how far: Hahn's limit)
   hardsim check -e 'a S b' --alphabet 'a b c' --max-n 16
   hardsim check formulas/ --regime all --json report.json
   hardsim check flipflop.ltl --max-n 64 --workers 2

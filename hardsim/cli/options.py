@@ -33,7 +33,7 @@ dialect      --dialect NAME              What a bare X of a formula is: strong-n
                                          pylogics, lydia and TLSF read it.
 regime       --regime R                  How softmax is made sharp; all is every way. The ways are temperature (the
                                          default), position, causal-temperature and causal-position; none is plain
-                                         softmax, which must fail.
+                                         softmax, right to a length that grows with beta.
 beta         --beta B                    Inverse-temperature constant: a positive number such as 4, 7/2 or 3.9 (default:
                                          4, and more for look-ups of which a comparison adds many up: proven sharp
                                          enough).

@@ -146,8 +146,8 @@ REGIMES: dict[str, Regime] = {
         ),
         Regime(
             "none",
-            "none (Hahn 2020, Lemma 5: it must fail)",
-            "plain softmax, bounded position encodings: shows Hahn's limit",
+            "none (Hahn 2020, Lemma 5: no constant reaches every length)",
+            "plain softmax, bounded position encodings: right to a length that grows with beta (Hahn's limit)",
             converges=False,
         ),
     )

@@ -71,7 +71,10 @@ def print_bound_verdict(screen: Screen, result: BoundResult, alphabet: Sequence[
         print_violation(screen, result, result.violation, alphabet)
     elif result.refuted is not None:
         screen.word("The word", result.refuted, alphabet)
-        screen.line("  Next: raise --beta or lower --tau, or leave both out.")
+        how = "raise --beta or lower --tau, or leave both out."
+        if result.regime == "none":
+            how = "raise --beta, which reaches longer words; `hardsim check` says how far this one reaches."
+        screen.line(f"  Next: {how}")
 
 
 def length_row(length: BoundLength, alphabet: Sequence[str]) -> list[str]:

@@ -78,6 +78,8 @@ def print_check(
     print_verdict(screen, result, alphabet)
     screen.facts([*titles(result), ("network", model_line(result.model))])
     print_shown(screen, result.shown, alphabet)
+    if result.constant is not None and result.mismatch is None:
+        screen.facts([("beta", result.constant.summary)])
     lengths = result.lengths
     print_margins(screen, result, alphabet)
     if tables and result.judged:
@@ -344,6 +346,8 @@ def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
         screen.word(label, mismatch.word, alphabet)
         screen.line(f"  {answers(mismatch, alphabet, rounds=result.model.regime is not None)}")
         print_parting(screen, result.parting, mismatch, result.model.specified)
+        if result.constant is not None:
+            screen.line(f"  {result.constant.summary}")
         step = None if result.violation is not None else next_step(result, mismatch)
         if step is not None:
             screen.line(f"  {step}")
@@ -424,7 +428,7 @@ def next_step(result: CheckResult, mismatch: Mismatch) -> str | None:
     if not mismatch.refutes and result.model.specified:
         return "Next: move the threshold of the model away from its outputs."
     what = "formula" if result.kind == "ltl" else "program"
-    return next_in_network(result.model, mismatch, what, bool(result.own)) or _sharper(result)
+    return next_in_network(result.model, mismatch, what, bool(result.own), is_stored(result.input)) or _sharper(result)
 
 
 def network_command(result: CheckResult, mismatch: Mismatch, alphabet: Sequence[str]) -> str | None:
@@ -439,10 +443,15 @@ def network_command(result: CheckResult, mismatch: Mismatch, alphabet: Sequence[
     return command_line("trace" if traced else "eval", [result.input], text, [*against, *engine])
 
 
-def next_in_network(model: ModelFacts, mismatch: Mismatch, what: str, own: bool) -> str | None:
+def is_stored(name: str) -> bool:
+    """Whether an input of this name is a compiled network, and no formula or program."""
+    return name.endswith(".json")
+
+
+def next_in_network(model: ModelFacts, mismatch: Mismatch, what: str, own: bool, stored: bool) -> str | None:
     """What to do about a mismatch of a network that was compiled from a formula or program (`what`), or is not the one
     that its specification makes; None where softmax alone is at fault and no regime says why. `own`: hardsim made the
-    network itself and finds it unedited."""
+    network itself and finds it unedited; `stored`: it is read from a file, so that no option changes it."""
     if not model.specified:
         return "Next: the network is not the one that its specification makes; compile the formula again to compare."
     if "hard/oracle" in mismatch.kind and own:
@@ -455,13 +464,18 @@ def next_in_network(model: ModelFacts, mismatch: Mismatch, what: str, own: bool)
     if model.regime is None:
         return None
     if model.regime == "none":
+        if stored:
+            return (
+                "Next: compile the formula again, with a larger --beta or in another regime (proven at every length)."
+            )
         return (
-            "Next: plain softmax with bounded position encodings must fail (Hahn's limit); the regimes that are proven "
-            "right: the same command with --regime all"
+            "Next: a larger --beta reaches farther; the regimes that are proven right at every length: the same "
+            "command with --regime all"
         )
+    again = "compile the formula again, " if stored else ""
     return (
-        "Next: attention is not sharp enough at this beta and temperature; raise --beta or lower --tau, or leave "
-        "both out: the defaults are proven sharp enough."
+        f"Next: attention is not sharp enough at this beta and temperature; {again}raise --beta or lower --tau: the "
+        "defaults are proven sharp enough."
     )
 
 

@@ -17,6 +17,7 @@ from hardsim.proof.result import HeadArgument, HeadProof, Proof, WorstCase
 from hardsim.report.check import (
     STYLES,
     answers,
+    is_stored,
     model_line,
     named,
     next_in_network,
@@ -87,7 +88,7 @@ def print_proof_verdict(screen: Screen, result: ProofResult, alphabet: Sequence[
         facts = subject.facts
         print_parting(screen, result.parting, mismatch, facts.specified)
         what = "formula" if result.proof is not None else "program"
-        step = next_in_network(facts, mismatch, what, subject.own)
+        step = next_in_network(facts, mismatch, what, subject.own, is_stored(subject.name))
         if step is not None:
             screen.line(f"  {step}")
         screen.line("  More of this word:")

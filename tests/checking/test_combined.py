@@ -74,9 +74,9 @@ def test_other_engines_stand_for_themselves(asked: list[int], engine: str) -> No
     assert result.verdict is (Verdict.OBSERVED if engine == "mpmath" else Verdict.CERTIFIED)
 
 
-def test_a_regime_that_must_fail_is_not_asked_about(asked: list[int]) -> None:
-    assert check_with_proof(since("none"), CheckOptions(max_n=3)).verdict is Verdict.REFUTED
-    assert asked == []
+def test_plain_softmax_is_asked_about_as_well(asked: list[int]) -> None:
+    result = check_with_proof(since("none"), CheckOptions(max_n=3))
+    assert (result.verdict, asked) == (Verdict.REFUTED, [3])
 
 
 def test_the_prover_is_asked_up_to_a_length(asked: list[int]) -> None:

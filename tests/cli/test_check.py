@@ -394,3 +394,34 @@ def test_symbols_that_look_like_markup_are_shown_and_quoted(hardsim: Any, tmp_pa
     assert "#L[b] -" in lines
     assert shlex.join(["hardsim", "trace", str(path), "#L[b] -", "--regime", "none"]) in lines
     outcome.prints("('[/b]' S '#L[b]', read at the last position with !'[/b]' | '#L[b]')")
+
+
+# ---- a constant temperature ----
+
+
+@pytest.mark.parametrize("options", [("--regime", "none"), ("--tau", "1")])
+def test_how_far_a_constant_temperature_reaches(hardsim: Any, options: tuple[str, ...]) -> None:
+    asked = ("check", "-e", "O a", "--alphabet", "a b", *options, "--beta", "4", "--max-n", "8")
+    outcome = hardsim(*asked).exits(
+        1, "At beta 4, with a constant temperature, every word to length 6 is right (all were"
+    )
+    outcome.prints("and one of length 7 is wrong.", "No constant beta reaches every length (Hahn's limit).")
+    outcome.lacks("must fail", "defect")
+    found = hardsim(*asked, "--json", "-").exits(1).result["constant"]
+    assert (found["right_to"], found["proved"], found["wrong_at"], found["limited"]) == (6, False, 7, True)
+    # What is printed as reaching twice as far does.
+    beta = found["farther_beta"]["exact"]
+    hardsim(*asked[:-4], "--beta", beta, "--max-n", "14").exits(0, "PROVED", f"At beta {float(Fraction(beta)):g}")
+
+
+def test_what_has_no_heads_is_right_at_every_length(hardsim: Any) -> None:
+    outcome = hardsim("check", "-e", "a", "--alphabet", "a b", "--regime", "none", "--max-n", "4").exits(0, "PROVED")
+    outcome.lacks("Hahn", "constant beta")
+
+
+def test_a_compiled_file_is_not_told_to_take_options(hardsim: Any, since: Path, tmp_path: Path) -> None:
+    path = tmp_path / "since.model.json"
+    for options in (("--regime", "none"), ("--beta", "1")):
+        hardsim("compile", since, *options, "-o", path).exits(0)
+        outcome = hardsim("check", path, "--max-n", "3").exits(1, "compile the formula again")
+        outcome.lacks("defect", "leave both out", "--regime all")
