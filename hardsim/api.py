@@ -105,9 +105,10 @@ from hardsim.lang.vocabulary import brief
 from hardsim.lang.words import check_word, parse_word
 from hardsim.network.dense import JudgedAt
 from hardsim.program.regimes import REGIMES
+from hardsim.reading.folder import network_of
 from hardsim.reading.network_json import network_json
 from hardsim.reading.readout import reread
-from hardsim.reading.tensors import WHOLE, is_network_folder
+from hardsim.reading.tensors import WHOLE, Stored, is_network_folder
 from hardsim.reading.torch import from_torch as taken_from_torch
 from hardsim.reading.tracr import from_tracr as taken_from_tracr
 from hardsim.reading.writing import save
@@ -860,7 +861,7 @@ class Model:
                 return Model(given.read_as(**{key: value for key, value in said.items() if value is not None}))
             network = reread(foreign.network, names, symbols, input, at, decide)
             made = of_network(network, given.name, given.sha256, given.title, given.stored, given.described)
-            return Model(replace(made, text=given.text, document=given.document))
+            return Model(replace(made, text=given.text))
 
     # ---- as a file ----
 
@@ -888,6 +889,7 @@ class Model:
         name = _path(path, "save takes a path,")
         if self._input.stored is not None and not name.endswith(".json"):
             with _in_python():
+                self._hold_stored(self._input.stored)
                 save(self._input.stored, name)
             return
         text = self.to_json()
@@ -895,6 +897,16 @@ class Model:
             for read in read_with(self.name):
                 target.spare(read)
             target.write(text)
+
+    def _hold_stored(self, stored: Stored) -> None:
+        """Hold that the network is read as its folder would be read again: a folder stores no other readout."""
+        foreign, (network, _) = self._input.foreign, network_of(stored)
+        if foreign is None or (network.tokens, network.outputs, network.readout) == (
+            foreign.network.tokens, foreign.network.outputs, foreign.network.readout
+        ):  # fmt: skip
+            return
+        told = f"save: {self.name} is read in another way than its folder says, and a folder would not keep that"
+        raise InputError(told, "Give a name that ends in .json: network JSON keeps how words are read.")
 
     # ---- how it is asked ----
 

@@ -32,8 +32,10 @@ from hardsim.cli.manual import COMMANDS
 from hardsim.cli.options import OPTIONS
 from hardsim.errors import InputError, Interrupted, InvariantError, Remark, SourceError, Undecided, Unsupported
 from hardsim.examples import formulas_directory
+from hardsim.network.dense import JudgedAt
 from tests.cli.conftest import interrupt, written
 from tests.mistakes import marked, raised
+from tests.reading.folders import DATA
 from tests.strategies import all_words
 
 SHIPPED = formulas_directory()
@@ -970,3 +972,22 @@ def test_the_tour_of_the_module_is_right(tmp_path: Path, monkeypatch: pytest.Mon
     exec(compile(tour, "hardsim/api.py", "exec"), {})
     page = (SHIPPED.parent / "docs" / "python.md").read_text("utf-8")
     assert all(f".{method}(" in tour and f".{method}(" in page for method in METHODS)
+
+
+@pytest.mark.parametrize("name", ["torch-layer", "gpt2"])
+def test_a_network_that_is_read_anew_is_saved_as_it_is_read(tmp_path: Path, name: str) -> None:
+    """A folder has no place for that, and must not become another network in silence; network JSON has one, again and
+    again."""
+    model = hardsim.load(DATA / name).read_as(at="first")
+    error = raised(
+        hardsim.InputError, model.save, tmp_path / "folder", match="read in another way than its folder says"
+    )
+    assert ".json" in error.hint
+    assert not (tmp_path / "folder").exists()
+    places: tuple[JudgedAt, ...] = "last", "each", "first"
+    for number, at in enumerate(places):
+        model = model.read_as(at=at)
+        model.save(tmp_path / f"{number}.json")
+        model = hardsim.load(tmp_path / f"{number}.json")
+        assert json.loads(model.to_json())["at"] == at
+    hardsim.load(DATA / name).save(tmp_path / "folder")

@@ -232,6 +232,9 @@ def _architecture(settings: Settings, weights: Tensors, start: str) -> str:
     if name in OTHERS:
         told = f"{settings.where}: {key} is {name}, {OTHERS[name]}"
         raise InputError(told, HEADLESS if name == BASE else f"Read are {', '.join(_HEADS)}.")
+    if like := next((head for head in _HEADS if name.endswith(head.removeprefix("GPT2"))), None):
+        settings.take(key, like, f"{settings.source}: {name}")  # a class of its own, which is called by its head
+        return like
     found = next((head for head, tensor in TELLING.items() if weights.has(tensor)), None)
     if found is None and start:
         found = LANGUAGE_MODEL  # a head that is the embedding leaves no tensor, and the body has a name of its own

@@ -217,7 +217,7 @@ def test_files_of_more_than_tensors_are_refused(torch: Any, tmp_path: Path) -> N
     for value, said in (
         (torch.nn.Linear(2, 2), "not a file of tensors alone"),
         ({"w": weight, "when": print}, "not a file of tensors alone"),
-        ({"model": {"w": weight}, "epoch": 3}, "'model' is no tensor"),
+        ({"model": {"w": weight}, "ema": {"w": weight}}, "several state dicts are inside: 'model', 'ema'"),
         ({"w": weight, "epoch": 3}, "'epoch' is no tensor"),
         ({3: weight}, "3 is no tensor"),
         ([weight], "holds list, not a state dict"),
@@ -232,6 +232,18 @@ def test_files_of_more_than_tensors_are_refused(torch: Any, tmp_path: Path) -> N
     for broken in (whole[:-20], b"", b"text"):
         (tmp_path / "state.pt").write_bytes(broken)
         raised(InputError, read_folder, str(tmp_path), match="not a file of tensors alone")
+
+
+@pytest.mark.parametrize("key", ["state_dict", "model_state_dict", "model"])
+def test_a_training_checkpoint_holds_a_state_dict(torch: Any, tmp_path: Path, key: str) -> None:
+    names = {f"module._orig_mod.{name}": torch.ones(2) for name in ("a.w", "b.w")}
+    saved = {key: names, "epoch": 3, "optimizer_states": [{"state": {0: torch.ones(2)}}], "version": "2.5"}
+    stored = read_folder(state_folder(torch, tmp_path, saved))
+    assert set(stored.tensors) == {"a.w", "b.w"}
+    assert [note.partition(": ")[2].split(" (")[0] for note in stored.notes] == [
+        f"the weights are '{key}' of a training checkpoint; epoch, optimizer_states, version beside it are not read",
+        "every tensor begins with module._orig_mod.",
+    ]
 
 
 def test_integers_are_no_weights(torch: Any, tmp_path: Path) -> None:

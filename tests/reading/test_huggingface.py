@@ -213,6 +213,11 @@ def test_a_head_is_stated_or_shown_by_tensors() -> None:
     assert read_gpt2(configured(stored("gpt2-own-head"), architectures=None)).readout.at == "each"
     assert read_gpt2(configured(stored("gpt2-labels"), architectures=None)).readout.at == "last"
     refused(configured(architectures=["GPT2LMHeadModel", "GPT2Model"]), "one architecture is needed")
+    own = configured(architectures=["GPT2BCELMHeadModel"])
+    assert difference(read_gpt2(own), ids, expected) < LINEAR
+    assert own.settings.taken["architectures"].source == "config.json: GPT2BCELMHeadModel"
+    assert not own.settings.remarks
+    refused(configured(architectures=["MyGPT2ForTokenClassification"]), r"the tensor classifier\.weight is missing")
     mine = configured(architectures=["MyGPT2"])
     assert difference(read_gpt2(mine), ids, expected) < LINEAR
     assert mine.settings.remarks == [
