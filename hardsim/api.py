@@ -56,7 +56,9 @@ from hardsim.checking.equiv import EquivOptions, EquivResult, compare
 from hardsim.checking.evaluate import compiled_text, evaluate
 from hardsim.checking.execution import BACKENDS
 from hardsim.checking.export import GOALS, ExportResult, export_of, fill_file, fill_folder
-from hardsim.checking.foreign import Asked, Foreign, NetworkJudge
+from hardsim.checking.failures import evaluated_apart
+from hardsim.checking.foreign import Foreign, NetworkJudge
+from hardsim.checking.functions import PythonReference
 from hardsim.checking.heads import HeadsResult, heads_of, network_alone
 from hardsim.checking.language import hold_affordable, language, language_meant, observed_words, words_result
 from hardsim.checking.open import (
@@ -283,6 +285,7 @@ class Model:
         self,
         *,
         against: Against | None = None,
+        unjudged: Any = None,
         words: Iterable[str | Iterable[Any]] | None = None,
         max_n: int = 8,
         exhaustive: int = 1024,
@@ -308,10 +311,9 @@ class Model:
         on the `words` that are given alone; `progress` is told how many of how many words are done. With `against`, a
         formula, a program, a regular expression or a specification or the path of one, that semantics is the oracle.
 
-        A network that others made can be held against another one that was opened, by what that certainly says, or
-        against a function: of a word, a tuple of tokens, it says what is wanted. That is a truth, a token, a set of
-        tokens (those that are above, or that may win), a number, or a mapping from outputs to truths or numbers; a list
-        of these is by position, one for each symbol; None is not judged. An error of the function is raised as it is.
+        An external network can be compared with another one that was opened, and everything with a function, which
+        returns what is wanted of a word, a tuple of symbols: see `docs/python.md`. None, or `unjudged` in its place,
+        means "not judged". An exception of the function is raised as it is, unless another word is a mismatch.
 
         Raises:
             hardsim.errors.Interrupted: at Ctrl-C, with a partial result.
@@ -319,9 +321,9 @@ class Model:
         """
         with self._asked(locals()) as asked:
             request, given, other = asked.request, asked.given, asked.given.against
-            _hold_here(request, given.wants is not None, words is not None)
-            read = [(given.name, given.sha256, given.alphabet)]
-            read += [] if other is None else [(other.name, other.sha256, other.alphabet)]
+            function = isinstance(other, PythonReference)
+            _hold_here(request, function, words is not None)
+            read = [(one.name, one.sha256, one.alphabet) for one in (given, other) if one is not None]
             with asked.keeping(read) as kept, crews(request, asked.remark) as staff:
                 if kept is None or not kept.complete:
                     staff.join()
@@ -331,12 +333,13 @@ class Model:
                 with remembering(kept, subject.name, subject.regime) as memory:
                     result = memory.result
                     if result is None:
-                        crew = staff.crew(lambda: 1 if given.wants else default_workers(subject, options))
+                        crew = staff.crew(lambda: 1 if function else default_workers(subject, options))
                         result = check_with_proof(subject, replace(options, workers=crew.workers), update, crew, memory)
                         if not result.partial:
                             memory.finish(result)
                 if kept is not None and not result.partial:
                     kept.finish()
+            asked.failed(result)
         return _whole(result, result.partial)
 
     @overload
@@ -344,6 +347,7 @@ class Model:
         self,
         *,
         against: None = None,
+        unjudged: None = None,
         max_n: int | None = None,
         min_n: int = 1,
         all_n: bool = False,
@@ -369,6 +373,7 @@ class Model:
         self,
         *,
         against: Against,
+        unjudged: Any = None,
         max_n: int | None = None,
         min_n: int = 1,
         all_n: bool = False,
@@ -394,6 +399,7 @@ class Model:
         self,
         *,
         against: Against | None = None,
+        unjudged: Any = None,
         max_n: int | None = None,
         min_n: int = 1,
         all_n: bool = False,
@@ -433,6 +439,7 @@ class Model:
                 asked.remark(NO_PROOF)
                 network = asked.target()
                 found = check_with_proof(network, asked_of(request, network), _update(progress))
+                asked.failed(found)
                 return _whole(found, found.partial)
             asked.compiled_alone()
             with ExitStack() as stack:
@@ -454,6 +461,7 @@ class Model:
         self,
         *words: str | Iterable[Any],
         against: Against | None = None,
+        unjudged: Any = None,
         regime: str | None = None,
         beta: Number | None = None,
         tau: Number | None = None,
@@ -476,8 +484,13 @@ class Model:
             subject, longest = asked.subject(), max(map(len, given))
             asked.precision(subject, longest)
             options = CheckOptions(max_n=longest, dps=asked.request.dps, engine=asked.request.engine)
-            found, engine = tuple(evaluate(subject, given, options)), asked.request.engine
-        return EvalResult(subject.name, subject.kind, subject.facts, engine, found, against=subject.against)
+            found, bad = evaluated_apart(given, lambda some: list(evaluate(subject, some, options)))
+            engine, facts = asked.request.engine, subject.facts
+            result = EvalResult(
+                subject.name, subject.kind, facts, engine, tuple(found), against=subject.against, errors=bad
+            )
+            asked.failed(result)
+        return result
 
     @_answering
     def words(
@@ -795,6 +808,7 @@ class Model:
         plot: str | os.PathLike[str] | None = None,
         head: Iterable[str] = (),
         against: Against | None = None,
+        unjudged: Any = None,
         regime: str | None = None,
         beta: Number | None = None,
         tau: Number | None = None,
@@ -922,7 +936,7 @@ class Model:
         fault."""
         with _in_python() as remark, self._input.answering() if self._read else nullcontext():
             named = {renamed.get(name, name): value for name, value in values.items() if name != "words"}
-            against = named.get("against")
+            against, unjudged = named.get("against"), named.pop("unjudged", None)
             if not isinstance(against, str | os.PathLike):
                 named.pop("against", None)
             if "at" in named and named["at"] is None:
@@ -933,13 +947,22 @@ class Model:
             request = Request(**meant, written=frozenset(asked_for))
             hold_one_regime(request, "one result is of one network")
             given, options = self._input, request.options()[0]
+            if unjudged is not None and not _is_function(against):
+                told = "unjudged is what a function returns where nothing is judged, and against is no function"
+                raise InputError(told, "Leave out unjudged, or give against=function.")
             if against is not None:
-                given, notes = _held(given, against)
+                given, notes = _held(given, against, unjudged)
                 for text in notes:
                     remark(text)
             if given.foreign is not None:
                 request.hold_stored(given)
-            yield _Asked(given, request, options, remark)
+            try:
+                yield _Asked(given, request, options, remark)
+            except InputError as error:
+                own = given.against.raised(error) if isinstance(given.against, PythonReference) else None
+                if own is None:
+                    raise
+                raise _Failed(own) from None
 
 
 @dataclass(frozen=True)
@@ -967,6 +990,11 @@ class _Asked:
         kept.lost = lambda error: self.remark(str(error))
         with closing(kept):
             yield kept
+
+    def failed(self, result: CheckResult | EvalResult) -> None:
+        """A remark on each word of which a result knows nothing."""
+        for one in result.errors:
+            self.remark(one.summary)
 
     def unused(self, options: str, reason: str) -> None:
         """A remark on those of the options that were given and have no use, if there are any."""
@@ -1008,8 +1036,13 @@ class _Asked:
         return CheckOptions(asked.max_n, asked.exhaustive, asked.samples, asked.seed, dps, engine=asked.engine)
 
 
-def _held(given: Input, against: object) -> tuple[Input, tuple[str, ...]]:
-    """An input with what it is held against, and the remarks on that."""
+def _is_function(against: object) -> bool:
+    """Whether a reference is a function of words."""
+    return callable(against) and not isinstance(against, Model)
+
+
+def _held(given: Input, against: object, unjudged: object = None) -> tuple[Input, tuple[str, ...]]:
+    """An input with its reference, and the remarks on that."""
     if isinstance(against, Model):
         return replace(given, against=meant_by(against._input, against._at)), ()
     if isinstance(against, str | os.PathLike):
@@ -1018,21 +1051,7 @@ def _held(given: Input, against: object) -> tuple[Input, tuple[str, ...]]:
     if not callable(against):
         kind = type(against).__name__
         raise TypeError(f"against must be a path, a formula or program that was opened, or a function, not {kind}")
-    if given.foreign is None:
-        told = f"{given.name} is {KINDS[given.kind]}: functions say what networks that others made should compute"
-        raise InputError(told, "Give a file: a formula, a program or a regular expression.")
-    function = against
-
-    def wanted(word: tuple[Any, ...]) -> Any:
-        try:
-            return function(word)
-        except Exception as error:  # the caller's own
-            raise _Failed(error) from None
-
-    wanted.__name__ = getattr(function, "__name__", type(function).__name__)
-    network = given.foreign.network
-    asked = Asked(wanted, {str(token): token for token in network.tokens})
-    return replace(given, wants=asked), ()
+    return replace(given, against=PythonReference(against, given.alphabet, unjudged)), ()
 
 
 def _hold_here(request: Request, function: bool, words: bool) -> None:
@@ -1081,8 +1100,13 @@ def _outputs(asked: _Asked, words: Sequence[Any]) -> EvalResult:
     """What a network that others made says of words."""
     subject, engine = asked.given.network(asked.options), asked.request.engine
     judge = NetworkJudge(subject, asked.request.dps, engine)
-    found = tuple(judge.evaluation(_word_of(word, subject)) for word in words)
-    return EvalResult(subject.name, subject.kind, subject.facts, engine, found, against=subject.against)
+    given = [_word_of(word, subject) for word in words]
+    found, bad = evaluated_apart(given, lambda some: [judge.evaluation(word) for word in some])
+    result = EvalResult(
+        subject.name, subject.kind, subject.facts, engine, tuple(found), against=subject.against, errors=bad
+    )
+    asked.failed(result)
+    return result
 
 
 # ---- opening ----

@@ -324,11 +324,14 @@ def test_a_method_takes_the_options_of_its_command(name: str) -> None:
         expected["max_n"] = None
     if name == "check":  # on the command line there is no choice of words
         expected["words"] = None
+    if "against" in expected:  # nor a function, which may mark what is not judged
+        expected["unjudged"] = None
     method = getattr(Model, name)
     assert defaults(method) == expected
     for overload in get_overloads(method):
         found = defaults(overload)
-        assert found.items() <= (expected | {one: found.get(one) for one in ("critical", "against")}).items()
+        others = {one: found.get(one) for one in ("critical", "against", "unjudged")}
+        assert found.items() <= (expected | others).items()
 
 
 def defaults(method: Callable[..., object]) -> dict[str, Any]:

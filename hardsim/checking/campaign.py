@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -24,6 +24,7 @@ from hardsim.checking.engines import (
     head_bounds,
 )
 from hardsim.checking.execution import Crew, Job, LocalCrew, Shard, processors
+from hardsim.checking.failures import tallied
 from hardsim.checking.foreign import Foreign, NetworkJudge
 from hardsim.checking.interrupts import held, interruptible, to_the_report
 from hardsim.checking.options import LARGEST_LENGTH, Request
@@ -47,6 +48,7 @@ from hardsim.checking.result import (
     Verdict,
     Violation,
     Word,
+    WordError,
     no_answer,
     plural,
 )
@@ -61,8 +63,8 @@ from hardsim.checking.sharpening import (
     unpacked,
 )
 from hardsim.checking.shrink import shrunk
-from hardsim.checking.subject import Subject, Target
-from hardsim.checking.tally import COUNTS, Tally, first_of, settle, settle_mismatch
+from hardsim.checking.subject import Subject, Target, no_output_of
+from hardsim.checking.tally import COUNTS, MOST_FAILURES, Tally, first_of, settle, settle_mismatch
 from hardsim.checking.trend import growth, margin_trend
 from hardsim.checking.void import exceeded_bound, first_failure, void_after
 from hardsim.checking.words import (
@@ -94,6 +96,8 @@ MOST_SYMBOLS = 5 * 10**7
 """Of all words that are measured before the temperature is known: each takes eight bytes, and a word sixty more."""
 PASSED = "passed"
 """What is known of words that a search of longer ones came upon: that they were not tried."""
+GO_ON = 2000
+"""Words that are tried, in whole lengths, after the length at which the reference or the program failed on a word."""
 WIDTH = 1e-6
 """More than what the enclosures of a margin differ by where a word is run among other words."""
 ZERO = Fraction(0)
@@ -276,11 +280,19 @@ class Deciding:
         if not self.subject.acceptor:
             return False
         if len(word) > SHORT:
-            answers = self.subject.oracles([word]) or [self._asked(word)]
-            return answers[0] is True
+            with suppress(InputError):
+                answers = self.subject.oracles([word]) or [self._asked(word)]
+                return answers[0] is True
+            return False
         if word not in self._known:
-            self._known[word] = self._asked(word) is True
+            self._known[word] = self._accepts(word)
         return self._known[word]
+
+    def _accepts(self, word: Word) -> bool:
+        """Whether the word is accepted; one on which the reference or the program fails is not."""
+        with suppress(InputError):
+            return self._asked(word) is True
+        return False
 
 
 def words_of(subject: Target, options: CheckOptions, n: int, accepts: Callable[[Word], bool] | None = None) -> WordPlan:
@@ -411,15 +423,32 @@ class _Campaign:
         self.before = self.done = sum(tally.words for tally in self.tallies.values())
         self.total = max(sum(requested(subject, options, n) for n in [*self.lengths, *alone]), self.done)
         self.measured = 0
+        self.ended: WordError | None = None
+        """What ended the run early."""
 
     def run(self) -> None:
-        """Tally every planned word that is not in a tally yet."""
+        """Tally every planned word that is not in a tally yet. An error about a whole length ends this early if a
+        mismatch is known then.
+
+        Raises:
+            InputError: if none is.
+        """
+        try:
+            self._run()
+        except InputError as error:
+            known = (tally.mismatch for tally in self.tallies.values())
+            if not any(one is not None and one.refutes for one in known):
+                raise
+            self.ended = WordError(None, error.message, error.hint)
+
+    def _run(self) -> None:
         subject, options = self.subject, self.options
         if subject.one_network or not isinstance(subject, Subject):
             self._tally(None, self._shards())
             for wave in self.waves:
                 self._tally(None, (self._start(n) for n in wave if n not in self.tallies))
-            self._tally(None, iter(self._passed()))
+            if not self.failed:
+                self._tally(None, iter(self._passed()))
             return
 
         def planned(total: int) -> None:
@@ -429,7 +458,7 @@ class _Campaign:
             self.measured += words
             self._advance(n)
 
-        prepared, runs, _ = measure_all(subject, options, self.crew, planned, told, self.lengths)
+        prepared, runs, _ = measure_all(subject, options, self.crew, planned, told, self.lengths, tolerant=True)
         self.prepared = prepared
         latest = max(self.tallies, default=1)
         for n in runs:
@@ -458,12 +487,30 @@ class _Campaign:
         with closing(self.crew.run(job, left())) as parts:
             for plan, part in parts:
                 with held():
+                    if self._ends_before(part.n):
+                        return
                     if plan is not None:
                         self.plans[part.n] = plan
                     self.tallies.setdefault(part.n, Tally(part.n)).merge(part, self.subject.alphabet)
                     self.done += part.words
                     self.memory.keep(lambda: list(self.tallies.values()), self.done)
                     self._advance(part.n)
+
+    @property
+    def failed(self) -> list[WordError]:
+        """The first words on which the reference or the program failed, shortest first."""
+        found = [] if self.prepared is None else list(self.prepared.failures)
+        found += [one for _, tally in sorted(self.tallies.items()) for one in tally.failures]
+        return found + ([] if self.ended is None else [self.ended])
+
+    def _ends_before(self, n: int) -> bool:
+        """Whether the run ends before a length: after failures it goes on, in whole lengths, to see whether other words
+        are wrong, but not for long, since whoever asked waits for the error if none is."""
+        if n in self.tallies or not any(tally.failed for tally in self.tallies.values()):
+            return False
+        first = min(length for length, tally in self.tallies.items() if tally.failed)
+        after = sum(tally.words for length, tally in self.tallies.items() if length > first)
+        return sum(tally.failed for tally in self.tallies.values()) >= MOST_FAILURES or after >= GO_ON
 
     def _passed(self) -> list[Shard]:
         """The prefixes that searches of longer words came upon, and whose margin is less than any of their length: they
@@ -549,6 +596,8 @@ class _Campaign:
         if isinstance(subject, Foreign):  # what is printed of them has no more digits than float64
             simpler = options.words is None and options.engine != MPMATH
             return shrunk(subject, found, options.dps) if simpler else found
+        if isinstance(subject, Subject):
+            found = replace(found, no_output=no_output_of(subject, found))
         if not isinstance(subject, Subject) or not subject.one_network or options.engine != AUTO:
             return found
         return settle_mismatch(found, Judge(subject, subject.program, None, options.dps, BALL).answer)
@@ -570,6 +619,9 @@ class _Campaign:
         escalated = sum(tally.escalated for tally in tallies)
         stuck = None if mismatch is not None else next(filter(None, (tally.stuck for tally in tallies)), None)
         found: list[Told] = [*lengths, *judged]
+        failed = self.failed
+        if failed and not partial and violation is None and (mismatch is None or not mismatch.refutes):
+            raise failed[0].error
         least = subject.shortest if isinstance(subject, Foreign) else 1
         regular = isinstance(subject, Foreign) and subject.domain is not None
         counted, some = not some or regular, some or regular
@@ -603,6 +655,7 @@ class _Campaign:
             trend=margin_trend([one for one in judged if options.words is not None or one.n <= options.max_n]),
             failed_first=first_failure({tally.n: self._void(tally) for tally in tallies}),
             own=own_failure(subject, mismatch, violation),
+            errors=tuple(failed[:MOST_FAILURES]),
         )
 
     def _void(self, tally: Tally) -> dict[str, FirstFailure]:
@@ -652,18 +705,20 @@ def measure_all(
     planned: Callable[[int], None],
     told: Callable[[int, int], None],
     lengths: Sequence[int],
+    tolerant: bool = False,
 ) -> tuple[Preparation, dict[int, list[Shard]], dict[int, list[Answer]]]:
     """`prepare_words` for all words of these lengths that are to be tried; `planned` is told how many there are.
 
     Raises:
-        InputError: if they do not fit in memory, or a word leaves the range of a program's construction (OutOfRange).
+        InputError: if they do not fit in memory, or a word leaves the range of a program's construction (OutOfRange)
+            and this is not `tolerant`.
     """
     hold_affordable(subject, options, lengths)
     with closing(crew.run(Job(Chooser, (subject, options)), (Shard(n, ()) for n in lengths))) as chosen:
         plans: dict[int, WordPlan] = {plan.n: plan for plan in chosen}
     planned(sum(len(plan.words) for plan in plans.values()))
     words, whole = {n: plan.words for n, plan in plans.items()}, {n: plan.exhaustive for n, plan in plans.items()}
-    return prepare_words(subject, words, whole, crew, told)
+    return prepare_words(subject, words, whole, crew, told, tolerant=tolerant)
 
 
 class Judge:
@@ -688,6 +743,14 @@ class Judge:
 
     def tally(self, words: Sequence[Word], known: Sequence[bytes] | None = None) -> Tally:
         """All that is asked about words of one length; `known` are exact runs of them."""
+        whole = len(words)
+
+        def tally(some: Sequence[Word]) -> Tally:
+            return self._tally(some, known if len(some) == whole else None)
+
+        return tallied(words, tally, self.subject.alphabet)
+
+    def _tally(self, words: Sequence[Word], known: Sequence[bytes] | None) -> Tally:
         total = Tally(len(words[0]))
         prepared = [self.subject.prepared(word) for word in words]
         start = 0
@@ -784,11 +847,14 @@ def judged_length(subject: Foreign, tally: Tally, engine: str) -> JudgedLength:
     """One length of a network that others made."""
     _, numbers = settle(tally, engine)
     margin, possible = tally.extremes.get(MARGIN), subject.possible(tally.n)
-    tried = tally.words if subject.domain is None else tally.words - tally.unjudged
+    known = tally.words - tally.failed
+    tried = known if subject.domain is None else known - tally.unjudged
     return JudgedLength(
         n=tally.n,
-        words=tally.words - tally.unjudged,
+        words=known - tally.unjudged,
         unjudged=tally.unjudged,
+        positions_judged=tally.positions_judged,
+        positions_unjudged=tally.positions_unjudged,
         possible=possible,
         exhaustive=tried == possible,
         mismatches=tally.soft_mismatches,
@@ -804,7 +870,12 @@ def _counts(subject: Subject, tally: Tally) -> dict[str, Any]:
     counts = {name: getattr(tally, name) for name in COUNTS}
     if not subject.acceptor:
         counts["accepted"] = None
-    return counts | {"n": tally.n, "possible": possible, "exhaustive": tally.words == possible}
+    known = tally.words - tally.failed
+    counts |= {"n": tally.n, "words": known - tally.unjudged, "possible": possible, "exhaustive": known == possible}
+    if subject.by_function:
+        for name in ("unjudged", "positions_judged", "positions_unjudged"):
+            counts[name] = getattr(tally, name)
+    return counts
 
 
 def theorem_length(subject: Subject, plan: LengthPlan, tally: Tally) -> LengthResult:
@@ -905,6 +976,8 @@ def judge(
     found: list[tuple[bool, str]] = []
     if mismatch is not None and mismatch.refutes:
         what = f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}, the shortest mismatch found"
+        if mismatch.no_output is not None:
+            what += f"; {mismatch.no_output.summary}"
         if mismatch.direct:
             what = wrong_on(mismatch, lengths, least)
         found.append((mismatch.certain(engine), what))
@@ -913,7 +986,9 @@ def judge(
     if found:
         return contradiction(found)
     if not any(length.words for length in lengths):
-        return Verdict.UNDECIDED, "no word was tried"
+        left = sum(length.unjudged for length in lengths)
+        told = f"no word was judged: the reference leaves {plural(left, 'word')} open" if left else "no word was tried"
+        return Verdict.UNDECIDED, told
     if mismatch is not None:
         return Verdict.UNDECIDED, NO_ANSWER
     undecided = sum(length.undecided for length in lengths)
@@ -936,11 +1011,12 @@ def contradiction(found: Sequence[tuple[bool, str]]) -> tuple[Verdict, str]:
 def wrong_on(mismatch: Mismatch, lengths: Sequence[Told], least: int = 1) -> str:
     """That a network that others made is wrong on a word, and what became that word."""
     n, first = len(mismatch.word), mismatch.shrunk_from
+    wanted = "" if mismatch.no_output is None else f"; {mismatch.no_output.summary}"
     if not n:
-        return "it is wrong on the empty word"
+        return f"it is wrong on the empty word{wanted}"
     source = "" if first is None else f"a word of {len(first):,}" if len(first) > n else "another of as many"
     of = f", shrunk from {source} symbols" if source else ""
-    return f"it is wrong on a word of length {n:,}{of}, {shortest(lengths, n, least)}"
+    return f"it is wrong on a word of length {n:,}{of}, {shortest(lengths, n, least)}{wanted}"
 
 
 def shortest(lengths: Sequence[Told], n: int, least: int = 1) -> str:
@@ -977,6 +1053,10 @@ class Told(Tried, Protocol):
     def undecided(self) -> int:
         """Words without an answer."""
 
+    @property
+    def unjudged(self) -> int:
+        """Words that the reference leaves open."""
+
 
 def lengths_text(lengths: Sequence[int]) -> str:
     """Lengths in words, ascending, of which some may be left out where words were given."""
@@ -993,7 +1073,8 @@ def lengths_text(lengths: Sequence[int]) -> str:
 def words_tried(found: Sequence[Tried], max_n: int, noun: str = "word", least: int = 1, counted: bool = True) -> str:
     """All words of `least` symbols up to some length, how many of the longer ones, and those that are pinned; unless
     `counted` nobody knows how many of the possible words are what the noun says."""
-    lengths, longer = [length for length in found if length.n <= max_n], [one for one in found if one.n > max_n]
+    lengths = [length for length in found if length.n <= max_n]
+    longer = [length for length in found if length.n > max_n and length.words]
     known = zip(lengths, count(least), strict=False)
     whole = sum(1 for _ in takewhile(lambda one: one[0].exhaustive and one[0].n == one[1], known))
     parts: list[str] = []

@@ -8,7 +8,7 @@ these against that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from hardsim.checking.engines import FLOAT_DIGITS, MARGIN
+from hardsim.checking.failures import apart, tallied
 from hardsim.checking.result import (
     AUTO,
     BALL,
@@ -28,6 +29,7 @@ from hardsim.checking.result import (
     Evaluation,
     Mismatch,
     ModelFacts,
+    NoOutput,
     OutputEnds,
     PlaceOutputs,
     Word,
@@ -50,19 +52,6 @@ CELLS = 2**20
 """Outputs, at all places of some words, that are held against what is wanted at once."""
 DIGITS_OF_MPMATH = 50
 """Decimal digits where nobody says how many."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A function from a word, a tuple of tokens as they are called where the network comes from, to what is wanted."""
-
-    function: Callable[[tuple[Token, ...]], Any]
-    tokens: Mapping[str, Token]
-
-    def __call__(self, word: Word) -> Any:
-        found = self.function(tuple(self.tokens[symbol] for symbol in word))
-        # numpy.where and others return an array of no dimension where a value is meant.
-        return found.item() if isinstance(found, np.ndarray) and not found.ndim else found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +115,20 @@ class Foreign(Target):
         """Those words, of one length, of which something is wanted; of a `domain` all are."""
         if self.domain is not None or not words:
             return words
-        return [word for word, raw in zip(words, self.oracles(words) or [], strict=True) if not unjudged(raw)]
+        # Words on which the reference fails stay among them: who judges them tells of that.
+        parts, _ = apart(words, lambda some: list(zip(some, self.oracles(some) or [], strict=True)))
+        left = {word for part in parts for word, raw in part if unjudged(raw)}
+        return [word for word in words if word not in left]
+
+    def positions_of(self, n: int, raw: Any) -> tuple[int, int]:
+        """How many positions of a word of n symbols the reference judges, and how many it leaves open. A single value
+        judges one of the symbols at which the network is read; where prefixes are words of their own, there is one."""
+        if by_position(raw):
+            judged = sum(one is not None for one in raw)
+            return judged, len(raw) - judged
+        each = self.network.readout.at == "each" and not self.prefixes
+        judged = int(raw is not None)
+        return judged, (n + 1 - self.shortest if each else 1) - judged
 
     def places(self, n: int, listed: bool) -> Sequence[int]:
         """The positions, of all tokens that are read, where a word of n symbols is judged: with a list by position at
@@ -241,6 +243,12 @@ class NetworkEngine:
         return OutputBounds(*_ends(rows), BALL, int(bits * LOG_2))
 
 
+def unbounded(places: int, outputs: int) -> OutputBounds:
+    """Outputs of which nothing is known."""
+    high = np.full((1, places, outputs), inf)
+    return OutputBounds(-high, high, FLOAT64, 0)
+
+
 def ended(raw: Any) -> Any:
     """What is wanted at the end of a word."""
     return raw[-1] if by_position(raw) else raw
@@ -272,6 +280,9 @@ class NetworkJudge:
 
     def tally(self, words: Sequence[Word]) -> Tally:
         """What is found on words of one length."""
+        return tallied(words, self._tally, self.subject.alphabet)
+
+    def _tally(self, words: Sequence[Word]) -> Tally:
         raws, order = self._raws(words), self.subject.alphabet
         if self.subject.prefixes:
             raws = [ended(raw) for raw in raws]
@@ -285,6 +296,9 @@ class NetworkJudge:
                 total.merge(found, order)
         total.unjudged = len(words) - total.words
         total.words = len(words)
+        for raw in raws:
+            if unjudged(raw):  # the judged ones are counted where they are judged
+                total.positions_unjudged += sum(self.subject.positions_of(len(words[0]), raw))
         return total
 
     def _raws(self, words: Sequence[Word]) -> list[Any]:
@@ -293,22 +307,39 @@ class NetworkJudge:
     def searched(self, words: Sequence[Word]) -> tuple[Tally, list[float], list[tuple[Word, float]]]:
         """The same of words that are all judged, and at most the margin of each. Where prefixes are words of their own,
         those of each word are judged on the way: one that is wrong is a mismatch, whatever the end says. Of these, or
-        of the word alone, the one with the least margin is named, with that."""
-        raws, total, margins = self._raws(words), Tally(len(words[0])), list[float]()
+        of the word alone, the one with the least margin is named, with that. A word on which the reference fails has an
+        infinite margin."""
+        known: dict[Word, tuple[float, tuple[Word, float]]] = {word: (inf, (word, inf)) for word in words}
+
+        def tally(some: Sequence[Word]) -> Tally:
+            total, margins, least = self._searched(some)
+            known.update(zip(some, zip(margins, least, strict=True), strict=True))
+            return total
+
+        total = tallied(words, tally, self.subject.alphabet)
+        return total, [known[word][0] for word in words], [known[word][1] for word in words]
+
+    def _searched(self, words: Sequence[Word]) -> tuple[Tally, list[float], list[tuple[Word, float]]]:
+        raws, total, subject = self._raws(words), Tally(len(words[0])), self.subject
+        margins = [inf] * len(words)
         least: list[tuple[Word, float]] = []
-        subject = self.subject
         for start in range(0, len(words), self._size(len(words[0]))):
             some = slice(start, start + self._size(len(words[0])))
             if subject.prefixes:
                 ends = self.engine.enclosures(words[some], subject.places(len(words[0]), True))
                 last = None if ends is None else (ends[0][:, -1:], ends[1][:, -1:])
-                part, low = self._judged(words[some], [ended(raw) for raw in raws[some]], False, last)
-                least += self._prefixes(part, low, words[some], raws[some], ends)
-            else:
-                part, low = self._judged(words[some], raws[some], by_position(raws[some][0]))
-                least += zip(words[some], low, strict=True)
-            total.merge(part, subject.alphabet)
-            margins += low
+                part, margins[some] = self._judged(words[some], [ended(raw) for raw in raws[some]], False, last)
+                least += self._prefixes(part, margins[some], words[some], raws[some], ends)
+                total.merge(part, subject.alphabet)
+                continue
+            for listed in (False, True):  # a reference may say lists of some words and one value of others
+                chosen = [place for place in range(len(words))[some] if by_position(raws[place]) is listed]
+                if chosen:
+                    part, low = self._judged([words[i] for i in chosen], [raws[i] for i in chosen], listed)
+                    total.merge(part, subject.alphabet)
+                    for place, margin in zip(chosen, low, strict=True):
+                        margins[place] = margin
+            least += zip(words[some], margins[some], strict=True)
         return total, margins, least
 
     def _size(self, places: int) -> int:
@@ -358,6 +389,10 @@ class NetworkJudge:
         places = subject.places(len(words[0]), listed)
         wanted = subject.wanted(words, raws, listed)
         tally = Tally(len(words[0]), len(words))
+        for raw in raws:
+            known, open_ = subject.positions_of(len(words[0]), raw)
+            tally.positions_judged += known
+            tally.positions_unjudged += open_
         left: Sequence[int] = range(len(words))
         ends = ends or self.engine.enclosures(words, places)
         margins = [-inf] * len(words)
@@ -394,7 +429,10 @@ class NetworkJudge:
             found = self.rule.compare(low, high, wanted)
             return bool(found.right[0] or found.wrong[0])
 
-        found = self.engine.alone(word, self.subject.places(len(word), listed), settled)
+        places = self.subject.places(len(word), listed)
+        found = self.engine.alone(word, places, settled)
+        if found is None and wanted.never.any():  # wrong whatever the outputs are
+            found = unbounded(len(places), len(self.rule.outputs))
         if found is None or not settled(found.low, found.high):
             tally.undecided += 1
             tally.stuck = tally.stuck or word
@@ -417,7 +455,29 @@ class NetworkJudge:
         said = [self.rule.answer(low, high) for low, high in zip(found.low[0], found.high[0], strict=True)]
         wishes = [self.rule.told(one) for one in (raw if listed else [raw])]
         kept = [said[place] if wish is not None else None for place, wish in enumerate(wishes)]
-        return Mismatch(word, _answer(raw, wishes, listed), None, _answer(raw, kept, listed), direct=True)
+        return Mismatch(
+            word,
+            _answer(raw, wishes, listed),
+            None,
+            _answer(raw, kept, listed),
+            direct=True,
+            no_output=self._no_output(word, raw, listed),
+        )
+
+    def _no_output(self, word: Word, raw: Any, listed: bool) -> NoOutput | None:
+        """The first wanted value that no output has."""
+        if not listed:
+            position = 1 if self.subject.network.readout.at == "first" else len(word)
+            return self._unsaid(raw, position)
+        found = (self._unsaid(one, place) for place, one in enumerate(raw, start=self.subject.shortest))
+        return next(filter(None, found), None)
+
+    def _unsaid(self, raw: Any, position: int) -> NoOutput | None:
+        never = self.rule.never(raw)
+        if not never:
+            return None
+        told = self.rule.told(frozenset(never) if len(never) > 1 else never[0])
+        return NoOutput.of(str(told), position, self.rule.possible())
 
     # ---- single words ----
 
@@ -468,6 +528,7 @@ class NetworkJudge:
             margin=Fraction(compared.low[0]) if judged and -inf < compared.low[0] < inf else None,
             places=tuple(rows),
             right=right if judged else None,
+            no_output=self._no_output(word, raw, listed) if right is False else None,
         )
 
     def _ends(self, output: Token, low: Any, high: Any) -> OutputEnds:

@@ -15,6 +15,7 @@ from hardsim.checking.another import Another
 from hardsim.checking.engines import HardRunner
 from hardsim.checking.exported import document_of, hold_exported, is_exported
 from hardsim.checking.foreign import Foreign, judging
+from hardsim.checking.functions import PythonReference
 from hardsim.checking.result import Answer, Opened, Word
 from hardsim.checking.specification import SPEC, Specification, named_files, read_specification
 from hardsim.checking.subject import At, ModelOptions, Subject, counting_of, digest, own_predicates
@@ -163,8 +164,6 @@ class Input:
     """What was read of it."""
     settings: tuple[TakenSetting, ...] = ()
     """The settings that decide what a network computes and how it reads words, with the source of each."""
-    wants: Callable[[Word], Any] | None = None
-    """A function that says what is wanted of it."""
     specification: Specification | None = None
     """What says so in the file that names it; `foreign` is the network as that reads it."""
     bare: Foreign | None = None
@@ -213,12 +212,10 @@ class Input:
         if self.foreign is None:
             raise InvariantError(f"{self.name} is {KINDS[self.kind]}")
         if self.specification is not None and self.bare is not None:
-            if self.wants is not None or self.against is not None:
+            if self.against is not None:
                 told = f"{self.name} says itself what its network should compute"
                 raise InputError(told, "Leave out --against, or name the network in place of the specification.")
             return self.foreign if options.at is None else self.read_as(at=options.at).network(ModelOptions())
-        if self.wants is not None:
-            return judging(self.foreign, self.wants, named_function(self.wants))
         found = self.foreign if options.at is None else _read_at(self.foreign, options.at)
         return found if self.against is None else self.against.deciding(found)
 
@@ -289,13 +286,6 @@ KINDS: dict[Opened, str] = {
     "re": "a regular expression",
     "network": "a network that others made",
 }
-
-
-def named_function(function: Callable[..., Any]) -> str:
-    """What a function is called, in reports."""
-    inner = getattr(function, "function", function)
-    name = getattr(inner, "__name__", type(inner).__name__)
-    return "a function" if name == "<lambda>" else f"the function {name}"
 
 
 def _read_at(foreign: Foreign, at: At) -> Foreign:
@@ -435,7 +425,7 @@ def _read_spec(data: bytes, place: str, name: str, alone: bool) -> Input:
     return replace(found, name=name, sha256=sha256, alphabet=foreign.alphabet, text=text, title=title)
 
 
-Meant: TypeAlias = "Semantics | Specification | Another"
+Meant: TypeAlias = "Semantics | Specification | Another | PythonReference"
 """What says what is wanted of networks."""
 
 

@@ -210,7 +210,7 @@ def command_for(subject: Subject, word: Word, engine: str = AUTO, dps: int | Non
         options["--tau"] = str(subject.schedule)
     if subject.epsilon is not None:
         options["--epsilon"] = str(subject.epsilon)
-    options["--against"] = subject.against
+    options["--against"] = None if subject.by_function else subject.against  # a function has no name of a file
     traced = subject.positions(len(word)) <= LONGEST_TRACED
     usual = engine == AUTO or (traced and engine == FLOAT64)  # a trace is in balls
     options |= {"--engine": None if usual else engine, "--dps": None if dps is None else str(dps)}

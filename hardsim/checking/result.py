@@ -16,6 +16,7 @@ from itertools import count as count_from
 from itertools import pairwise, takewhile
 from typing import Annotated, Literal, TypeAlias, get_args
 
+from hardsim.errors import InputError, OutOfRange
 from hardsim.lang.pretty import shortened
 from hardsim.lang.words import shown_word, written_output
 from hardsim.program.regimes import REGIMES
@@ -88,9 +89,11 @@ NOT_DECIDED = "not decided"
 UNASKED = "not asked: "
 """How a text begins that says why the prover was not asked."""
 LONGEST_TOLD = 40
-"""Characters of a word or of the name of an input in a summary."""
+"""Characters of a word, of a value or of the name of an input in a summary."""
 SINGLE_ROWS, MOST_ROWS = 8, 12
 """Lengths that have a row of their own in a table, and the most rows of a table of lengths."""
+MOST_POSSIBLE = 20
+"""Possible outputs that a mismatch lists."""
 LARGEST_SHOWN = 10**9
 """Counts from here on are shown as a power of ten."""
 
@@ -120,6 +123,71 @@ class Verdict(StrEnum):
         return self in order and order.index(self) >= order.index(wanted)
 
 
+def judged_part(answer: Answer, reference: Answer) -> Answer:
+    """An answer without the positions that the reference leaves open; the whole one if it leaves none open, or if it
+    has another number of positions."""
+    if not isinstance(answer, tuple) or not isinstance(reference, tuple):
+        return answer
+    if len(answer) != len(reference) or None not in reference:
+        return answer
+    return tuple(one for one, wish in zip(answer, reference, strict=True) if wish is not None)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class NoOutput(Record):
+    """A wanted value that no output has, so that every answer of the network is wrong there."""
+
+    wanted: str
+    """The value, or the set of values."""
+    position: Natural
+    """The symbol of the word at which it is wanted, from 1; 0: before the first."""
+    possible: tuple[str, ...]
+    """The outputs that the network can say, of which the first MOST_POSSIBLE are listed."""
+    count: Natural
+    """How many outputs the network can say."""
+
+    @staticmethod
+    def of(wanted: str, position: int, possible: Sequence[str]) -> NoOutput:
+        """The record, with the outputs that are listed."""
+        return NoOutput(wanted, position, tuple(possible[:MOST_POSSIBLE]), len(possible))
+
+    @property
+    def summary(self) -> str:
+        """The value, the position and the possible outputs."""
+        more = f" ... ({self.count:,} in all)" if self.count > len(self.possible) else ""
+        known = f"the possible outputs are {' '.join(self.possible)}{more}" if self.count else "outputs are integers"
+        return f"{self.wanted} is wanted at position {self.position}, which no output is: {known}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class WordError(Record):
+    """A word of which nothing is known, since the reference or the program failed on it."""
+
+    word: AnyWord | None
+    """The word; null: what failed is about no single word."""
+    message: str
+    """What was wrong."""
+    hint: str = ""
+    """What to do next."""
+    out_of_range: bool = False
+    """Whether the word leaves the range that a construction covers."""
+
+    @staticmethod
+    def of(word: Word, error: InputError) -> WordError:
+        """What an error says of a word."""
+        return WordError(word, error.message, error.hint, isinstance(error, OutOfRange))
+
+    @property
+    def error(self) -> InputError:
+        """The error again."""
+        return (OutOfRange if self.out_of_range else InputError)(self.message, self.hint)
+
+    @property
+    def summary(self) -> str:
+        """What was wrong, which names the word."""
+        return f"not checked: {self.message}"
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Mismatch(Record):
     """The shortest word on which two of the answers differ, or on which hard attention has none."""
@@ -141,6 +209,8 @@ class Mismatch(Record):
     """Whether the network, which others made, has no hard attention and is held against the oracle itself."""
     shrunk_from: AnyWord | None = None
     """The word that was found first, where a simpler one was made of it; null: this one."""
+    no_output: NoOutput | None = None
+    """The first wanted value that no output has; null: every wanted value is one of an output."""
 
     @property
     @written
@@ -150,9 +220,10 @@ class Mismatch(Record):
         """Which pair disagrees; where hard attention decides nothing, softmax cannot disagree with it."""
         if self.direct:
             return DIRECT
+        soft, hard, oracle = (judged_part(one, self.oracle) for one in (self.soft, self.hard, self.oracle))
         pairs = [
-            ("soft/hard", self.decided and settled(self.hard) and self.soft != self.hard),
-            ("hard/oracle", self.oracle is not None and self.oracle != self.hard),
+            ("soft/hard", self.decided and settled(hard) and soft != hard),
+            ("hard/oracle", oracle is not None and oracle != hard),
         ]
         return " and ".join(name for name, differs in pairs if differs) or UNSETTLED
 
@@ -160,7 +231,8 @@ class Mismatch(Record):
     def summary(self) -> str:
         """Which answers differ on which word."""
         first = "" if self.shrunk_from is None else f" (shrunk from {plural(len(self.shrunk_from), 'symbol')})"
-        return f"{self.kind} on {word_summary(self.word)}{first}: {answers_summary(self)}"
+        impossible = "" if self.no_output is None else f"; {self.no_output.summary}"
+        return f"{self.kind} on {word_summary(self.word)}{first}: {answers_summary(self)}{impossible}"
 
     @property
     def refutes(self) -> bool:
@@ -168,8 +240,9 @@ class Mismatch(Record):
         return self.kind != UNSETTLED
 
     def certain(self, engine: str) -> bool:
-        """Whether it refutes with certainty: semantics and hard attention are exact, what mpmath finds is observed."""
-        return self.refutes and (engine != MPMATH or "hard/oracle" in self.kind)
+        """Whether it refutes with certainty: semantics and hard attention are exact, what mpmath finds is observed. A
+        wanted value that no output has needs no arithmetic."""
+        return self.refutes and (engine != MPMATH or "hard/oracle" in self.kind or self.no_output is not None)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -336,6 +409,12 @@ class LengthResult(Record):
     """The layers, one by one."""
     void: Void = False
     void_after: VoidAfter = None
+    unjudged: Natural = 0
+    """Words on which the reference, a Python function, leaves every position open; they do not count as tried."""
+    positions_judged: Natural | None = None
+    """Positions that the function judges, on all words tried; null: no function is the reference."""
+    positions_unjudged: Natural | None = None
+    """Positions that it leaves open, on all words."""
 
     @property
     def mismatches(self) -> int:
@@ -351,7 +430,12 @@ class JudgedLength(Record):
     words: Natural
     """Words judged."""
     unjudged: Natural
-    """Words of which nothing is wanted; they do not count as tried."""
+    """Words on which the reference leaves every position open; they do not count as tried."""
+    positions_judged: Natural
+    """Positions that the reference judges. A word has a position for each symbol where the network is read at each or
+    the reference is a list, and one otherwise."""
+    positions_unjudged: Natural
+    """Positions that the reference leaves open."""
     possible: Possible
     exhaustive: bool
     """Whether these are all words of the length."""
@@ -361,8 +445,8 @@ class JudgedLength(Record):
     """Words on which it is not certain whether it is."""
     digits: Digits
     margin: Lower | None
-    """At most the least distance of a judged output from a wrong answer, on all words but the undecided ones;
-    negative: one is wrong. None: nothing was judged, or no margin was found."""
+    """At most the least distance of a judged output from a wrong answer, on all words but the undecided ones and those
+    on which a wanted value is no output; negative: one is wrong. None: nothing was judged, or no margin was found."""
     margin_word: AnyWord | None
     """The first word that may have the least margin."""
 
@@ -662,6 +746,9 @@ class CheckResult(Record):
     own: Own = None
     constant: ConstantReach | None = None
     """How far a formula's network at a constant temperature is right; null for anything else."""
+    errors: tuple[WordError, ...] = ()
+    """The first words of which nothing is known, since the reference or the program failed on them. A check without a
+    mismatch ends with the first of these errors instead."""
 
     @property
     def summary(self) -> str:
@@ -678,6 +765,23 @@ class CheckResult(Record):
     def words(self) -> Natural:
         """Words tried."""
         return sum(length.words for length in self.lengths) + sum(length.words for length in self.judged)
+
+    @property
+    @written
+    def positions_judged(self) -> Natural | None:
+        """Positions that the reference judges, on all words tried; null where none are counted."""
+        return self._positions("positions_judged")
+
+    @property
+    @written
+    def positions_unjudged(self) -> Natural | None:
+        """Positions that the reference leaves open, on all words; null where none are counted."""
+        return self._positions("positions_unjudged")
+
+    def _positions(self, name: str) -> int | None:
+        found = [getattr(one, name) for one in (*self.lengths, *self.judged)]
+        counted = [value for value in found if value is not None]
+        return sum(counted) if counted else None
 
     @property
     @written
@@ -752,6 +856,8 @@ class Evaluation(Record):
     """The outputs of a network that others made, at each place where it is read."""
     right: bool | None = None
     """Whether such a network says what is wanted; None where nothing is, or it is not decided."""
+    no_output: NoOutput | None = None
+    """The first wanted value that no output has; null: every wanted value is one of an output."""
 
     @property
     def summary(self) -> str:
@@ -762,9 +868,13 @@ class Evaluation(Record):
     def mismatch(self) -> Mismatch | None:
         """The mismatch, if two of the answers differ."""
         if self.places:
-            wrong = Mismatch(self.word, self.oracle, None, self.soft, self.output, self.decided, direct=True)
+            wrong = Mismatch(
+                self.word, self.oracle, None, self.soft, self.output, self.decided, True, None, self.no_output
+            )
             return wrong if self.right is False else None
-        found = Mismatch(self.word, self.oracle, self.hard, self.soft, self.output, self.decided)
+        found = Mismatch(
+            self.word, self.oracle, self.hard, self.soft, self.output, self.decided, no_output=self.no_output
+        )
         return found if found.refutes else None
 
     @property
@@ -791,6 +901,8 @@ class EvalResult(Record):
     """The words, in the order given."""
     partial: Partial = False
     against: Against = None
+    errors: tuple[WordError, ...] = ()
+    """The words without an answer, which are not among `words`, since the reference or the program failed on them."""
 
     @property
     def summary(self) -> str:
@@ -800,6 +912,7 @@ class EvalResult(Record):
         parts = [plural(len(self.words), "word"), f"{counted[0]} {'agrees' if counted[0] == 1 else 'agree'}"]
         parts.append(f"{counted[1]} {'mismatch' if counted[1] == 1 else 'mismatches'}")
         parts += [f"{counted[2]} undecided"] * bool(counted[2]) + ["interrupted"] * self.partial
+        parts += [f"{len(self.errors)} without an answer"] * bool(self.errors)
         return f"{input_summary(self.input)}: {', '.join(parts)}"
 
     def __iter__(self) -> Iterator[Evaluation]:

@@ -12,6 +12,7 @@ result depends on the seed, and not on how many processes there are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice, permutations
 from random import Random
@@ -20,6 +21,7 @@ from typing import Any, Protocol
 from hardsim.checking.foreign import Foreign, ended
 from hardsim.checking.tally import Tally
 from hardsim.checking.words import Word, boundary_pairs, changed_once, drawn, sample_words, structured_words
+from hardsim.errors import InputError
 
 SEARCHED = 400
 """Words of a length that are tried where nobody says how many."""
@@ -193,8 +195,9 @@ class LengthSearch:
 
         def wanted(word: Word) -> Any:
             if word not in answers:
-                raw = (self.subject.oracles([word]) or [None])[0]
-                answers[word] = ended(raw)
+                answers[word] = None
+                with suppress(InputError):  # a word on which the reference fails makes no pair
+                    answers[word] = ended((self.subject.oracles([word]) or [None])[0])
             return answers[word]
 
         if not some:

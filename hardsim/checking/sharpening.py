@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import pickle
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from typing import TypeAlias
 
 from hardsim.checking.engines import HardRunner, batches, hard_answers
 from hardsim.checking.execution import Crew, Job, LocalCrew, Shard
-from hardsim.checking.result import Answer, Tie, Violation, Word
+from hardsim.checking.failures import apart
+from hardsim.checking.result import Answer, Tie, Violation, Word, WordError
 from hardsim.checking.subject import SIDES, Subject
 from hardsim.errors import InvariantError, Undecided
 from hardsim.hard.exact import HardTrace
@@ -84,6 +86,24 @@ def measured(subject: Subject, program: Program, keep: bool, shard: Shard) -> Me
     return Measured(facts, tuple(runs), tuple(answers))
 
 
+Parts: TypeAlias = tuple[list[tuple[Shard, Measured]], list[WordError]]
+"""What was measured of some words of one length, in parts, and the words that have no answer."""
+
+
+def measured_parts(subject: Subject, program: Program, keep: bool, tolerant: bool, shard: Shard) -> Parts:
+    """The same of all words of a shard; `tolerant`: of those that stay in the range of the construction.
+
+    Raises:
+        OutOfRange: if a word leaves that range, unless this is `tolerant`.
+    """
+
+    def run(words: Sequence[Word]) -> tuple[Shard, Measured]:
+        some = Shard(shard.n, tuple(words))
+        return some, measured(subject, program, keep, some)
+
+    return apart(shard.words, run) if tolerant else ([run(shard.words)], [])
+
+
 def packed(trace: HardTrace) -> bytes:
     """A run in few bytes, without what only measuring it needs."""
     layers = [replace(layer, rows={}, values={}, inputs=[]) for layer in trace.layers]
@@ -141,6 +161,8 @@ class Preparation:
     """The heads whose ties were broken."""
     violations: Mapping[int, Violation]
     """By length, a declared gap that does not hold, measured before any tie is broken."""
+    failures: tuple[WordError, ...] = ()
+    """Words that leave the range of the construction; they are not measured."""
 
 
 def prepare_words(
@@ -150,12 +172,14 @@ def prepare_words(
     crew: Crew | None = None,
     told: Callable[[int, int], None] | None = None,
     keep: bool = True,
+    tolerant: bool = False,
 ) -> tuple[Preparation, dict[int, list[Shard]], dict[int, list[Answer]]]:
     """Exact hard attention once on all words of some lengths, ties broken that softmax could not break; and the words
-    again in shards that carry their runs, and what hard attention answers (before ties are broken).
+    again in shards that carry their runs, and what hard attention answers (before ties are broken). If this is
+    `tolerant`, words that leave the range of the construction are left out, and listed as failures.
 
     Raises:
-        OutOfRange: if a program leaves the range that its construction covers.
+        OutOfRange: if a word leaves the range that the construction covers, unless this is `tolerant`.
         InvariantError: if an answer is another one once ties are broken.
     """
     shards = [Shard(n, some) for n, every in words.items() for some in _portions(tuple(every))]
@@ -164,22 +188,27 @@ def prepare_words(
         facts: dict[int, LengthFacts] = {}
         runs: dict[int, list[Shard]] = {}
         answers: dict[int, list[Answer]] = {n: [] for n in words}
-        job = Job(partial, (measured, subject, program, keep))
-        with closing((crew or LocalCrew(1)).run(job, iter(shards))) as parts:
-            found: Measured
-            for shard, found in zip(shards, parts, strict=True):
+        job = Job(partial, (measured_parts, subject, program, keep, tolerant))
+        failures.clear()
+        with closing((crew or LocalCrew(1)).run(job, iter(shards))) as found:
+            parts: Parts
+            for shard, parts in zip(shards, found, strict=True):
                 n = shard.n
-                if n in facts:
-                    facts[n].merge(found.facts)
-                else:
-                    facts[n], runs[n] = found.facts, []
-                runs[n].append(Shard(n, shard.words, found.runs))
-                answers[n] += found.answers
+                for some, part in parts[0]:
+                    if n in facts:
+                        facts[n].merge(part.facts)
+                    else:
+                        facts[n], runs[n] = part.facts, []
+                    runs[n].append(Shard(n, some.words, part.runs))
+                    answers[n] += part.answers
+                failures.extend(parts[1])
                 if told is not None:
                     told(n, len(shard.words))
         for n, seen in facts.items():
-            seen.exhaustive = whole[n]
+            seen.exhaustive = whole[n] and all(one.word is None or len(one.word) != n for one in failures)
         return facts, runs, answers
+
+    failures = list[WordError]()
 
     program = subject.program
     facts, runs, answers = run(program)
@@ -193,7 +222,7 @@ def prepare_words(
         facts, runs, again = run(program)
         if again != answers:
             raise InvariantError(f"{subject.name}: hard attention answers otherwise once ties are broken")
-    return Preparation(program, facts, ties, tuple(broken), violations), runs, answers
+    return Preparation(program, facts, ties, tuple(broken), violations, tuple(failures)), runs, answers
 
 
 def _portions(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:

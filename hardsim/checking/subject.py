@@ -14,7 +14,19 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
-from hardsim.checking.result import Answer, FormulaText, InputKind, InputName, ModelFacts, Opened, Title, Word, settled
+from hardsim.checking.result import (
+    Answer,
+    FormulaText,
+    InputKind,
+    InputName,
+    Mismatch,
+    ModelFacts,
+    NoOutput,
+    Opened,
+    Title,
+    Word,
+    settled,
+)
 from hardsim.compiling.from_ltl.lower import Method, lower
 from hardsim.errors import HardsimError, InputError, InvariantError
 from hardsim.hard.exact import HardTrace as HardTrace
@@ -79,6 +91,8 @@ class Target(ABC):
     """The semantics; None for what is its own specification."""
     against: str | None = None
     """The name of the file whose semantics `oracle` is, where that is not its own."""
+    by_function: bool = False
+    """Whether `oracle` is a Python function, which may leave words and positions open."""
 
     @property
     def formula_text(self) -> str | None:
@@ -415,6 +429,19 @@ class SubjectRecord(Record):
     def model(self) -> ModelFacts:
         """The network in numbers."""
         return self.subject.facts
+
+
+def no_output_of(subject: Subject, mismatch: Mismatch) -> NoOutput | None:
+    """The first value of a reference that no output of a transduction is; None: there is none, or words are
+    accepted."""
+    program, oracle = subject.program, mismatch.oracle
+    if not isinstance(oracle, tuple):
+        return None
+    symbols = tuple(symbol for symbol, _ in program.outputs if symbol != subject.blank)
+    for position, value in enumerate(oracle, start=1):
+        if value is not None and (isinstance(value, str) if program.integers else value not in symbols):
+            return NoOutput.of(str(value), position, () if program.integers else symbols)
+    return None
 
 
 def counting_of(program: Program) -> str | None:

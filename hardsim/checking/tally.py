@@ -21,7 +21,19 @@ from hardsim.checking.engines import (
     SoftAnswer,
     Span,
 )
-from hardsim.checking.result import AUTO, BALL, FLOAT64, MPMATH, Answer, Mismatch, Violation, Word, settled
+from hardsim.checking.result import (
+    AUTO,
+    BALL,
+    FLOAT64,
+    MPMATH,
+    Answer,
+    Mismatch,
+    Violation,
+    Word,
+    WordError,
+    judged_part,
+    settled,
+)
 from hardsim.errors import InvariantError
 from hardsim.lang.valuations import Numbering
 from hardsim.run.enclosure import Booleans
@@ -73,6 +85,9 @@ def extreme(sign: int, span: Span, words: Sequence[Word], among: Booleans) -> Ex
 LEAST, LARGEST = ("least accepted",), ("largest rejected",)
 """Of the unrounded outputs."""
 COUNTS = ("words", "accepted", "soft_mismatches", "hard_mismatches", "undecided")
+REFERENCE_COUNTS = ("unjudged", "failed", "positions_judged", "positions_unjudged")
+MOST_FAILURES = 10
+"""Words that are remembered of those on which the reference or the program failed."""
 
 
 @dataclass
@@ -92,6 +107,13 @@ class Tally:
     undecided: int = 0
     unjudged: int = 0
     """Words of which nothing is wanted, which are among `words`."""
+    failed: int = 0
+    """Words on which the reference or the program failed, which are among `words`."""
+    failures: tuple[WordError, ...] = ()
+    """The first of these."""
+    positions_judged: int = 0
+    positions_unjudged: int = 0
+    """Positions that the reference judges, and those that it leaves open."""
     escalated: int = 0
     digits: int = 0
     extremes: dict[Place, Extreme] = field(default_factory=dict)
@@ -120,22 +142,38 @@ class Tally:
         wanted = hards if oracles is None else oracles
         accepted = np.array([answer is True for answer in wanted], dtype=np.bool_)
         tally.accepted = int(accepted.sum())
-        known = np.array([settled(answer) for answer in hards], dtype=np.bool_)
-        wrong_soft = np.array([soft != hard for soft, hard in zip(found.answers, hards, strict=True)], dtype=np.bool_)
-        wrong_soft &= found.decided & known
-        wrong_hard = np.array([one != other for one, other in zip(wanted, hards, strict=True)], dtype=np.bool_)
+        if oracles is not None:
+            tally._count_positions(oracles, len(words[0]) if isinstance(hards[0], tuple) else 1)
+        # What the reference leaves open cannot be wrong, a word or a position of a word.
+        judged = np.array([oracles is None or answer is not None for answer in wanted], dtype=np.bool_)
+        wishes, exact, softs = wanted, hards, found.answers
+        if tally.positions_unjudged:
+            wishes, exact, softs = (list(map(judged_part, some, wanted)) for some in (wanted, hards, found.answers))
+        known = np.array([settled(answer) for answer in exact], dtype=np.bool_)
+        wrong_soft = np.array([soft != hard for soft, hard in zip(softs, exact, strict=True)], dtype=np.bool_)
+        wrong_soft &= found.decided & known & judged
+        wrong_hard = np.array([wish != hard for wish, hard in zip(wishes, exact, strict=True)], dtype=np.bool_) & judged
         tally.soft_mismatches, tally.hard_mismatches = int(wrong_soft.sum()), int(wrong_hard.sum())
         # A word that hard attention leaves undecided cannot be answered wrongly: it is reported if nothing else is.
-        for place in np.flatnonzero(wrong_soft | wrong_hard | ~known).tolist():
+        for place in np.flatnonzero(wrong_soft | wrong_hard | ~known & judged).tolist():
             answer = found.one(place)
             oracle, value = None if oracles is None else oracles[place], answer.middle(OUTPUT)
             decided = answer.decided
             one = Mismatch(words[place], oracle, hards[place], answer.answer, value if decided else None, decided)
             tally.mismatch = first_of(tally.mismatch, one, order)
-        stuck = np.flatnonzero(~found.decided & known)
+        stuck = np.flatnonzero(~found.decided & known & judged)
         tally.undecided, tally.stuck = len(stuck), words[int(stuck[0])] if len(stuck) else None
         tally._measure(words, accepted, found)
         return tally
+
+    def _count_positions(self, oracles: Sequence[Answer], size: int) -> None:
+        """Count the words and positions that a reference judges and leaves open; a word has `size` positions."""
+        for answer in oracles:
+            row = answer if isinstance(answer, tuple) else (answer,) * (size if answer is None else 1)
+            left = sum(one is None for one in row)
+            self.positions_unjudged += left
+            self.positions_judged += len(row) - left
+            self.unjudged += answer is None
 
     def _measure(self, words: Sequence[Word], accepted: Booleans, found: BatchAnswers) -> None:
         """Keep what is extreme about the words of a batch."""
@@ -163,8 +201,9 @@ class Tally:
 
     def merge(self, other: Tally, order: Sequence[str]) -> None:
         """Add the words of another tally of the same length, which come after those of this one."""
-        for name in (*COUNTS, "unjudged", "escalated"):
+        for name in (*COUNTS, *REFERENCE_COUNTS, "escalated"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.failures = (*self.failures, *other.failures)[:MOST_FAILURES]
         for what, found in other.extremes.items():
             self._keep(what, found)
         self.digits = max(self.digits, other.digits)

@@ -16,7 +16,7 @@ from enum import Enum
 from fractions import Fraction
 from functools import cached_property
 from math import inf, isfinite
-from numbers import Rational, Real
+from numbers import Number, Rational, Real
 from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -33,9 +33,13 @@ Ends: TypeAlias = NDArray[Any]
 """Ends of enclosures, (words, places, outputs): float64, or objects that are Fractions."""
 Judged: TypeAlias = NDArray[np.int8]
 """What is wanted of outputs: of a comparison with a level 1 above, 0 not; of an argmax 1 may win, 0 may not; of a
-number 1; -1 what is not judged, or takes no part; 2 what nobody knows."""
-NOT_JUDGED, NOT_KNOWN = -1, 2
+number 1; -1 what is not judged, or takes no part; 2 what nobody knows; 3 at every output of a place where something is
+wanted that no output can say, so that every answer there is wrong."""
+NOT_JUDGED, NOT_KNOWN, NEVER = -1, 2, 3
+MOST_LISTED = 20
+"""Possible outputs that a mismatch lists."""
 SHOWN_DIGITS = 6
+NAN_HINT = "Give None where nothing is judged; in Python unjudged=float('nan') lets NaN say that."
 MOST_KNOWN = 10_000
 """Things wanted of a place that are remembered."""
 
@@ -64,6 +68,12 @@ class Wanted:
     def unknown(self) -> Booleans:
         """The words of which nobody knows all that is wanted."""
         found: Booleans = (self.judged == NOT_KNOWN).any(axis=(1, 2))
+        return found
+
+    @property
+    def never(self) -> Booleans:
+        """The words that want something that no output can say."""
+        found: Booleans = (self.judged == NEVER).any(axis=(1, 2))
         return found
 
     @staticmethod
@@ -123,10 +133,10 @@ class Rule:
 
         Args:
             raw: a truth, a token, a set of tokens, a number, or a mapping from outputs to truths or numbers; None where
-                nothing is judged.
+                nothing is judged. A token that no output has is a value that the network never says: NEVER.
 
         Raises:
-            InputError: if it is none of what can be wanted there.
+            InputError: if it is of a type that cannot be wanted there.
         """
         same = self._same.get(id(raw))
         if same is not None:
@@ -156,20 +166,52 @@ class Rule:
         if raw is UNKNOWN:
             judged[:] = NOT_KNOWN
             return judged, numbers
+        if self.never(raw):
+            judged[:] = NEVER
+            return judged, numbers
         if self.readout.decide == "argmax":
             judged[self._among] = 0
-            for token in raw if isinstance(raw, Set) else [raw]:
-                judged[self._output(token)] = 1
-            if not (judged == 1).any():
-                raise InputError("no output may win", "Name one token or more, or None where nothing is judged.")
+            judged[[index for index in map(self._found, self._winners(raw)) if index is not None]] = 1
             return judged, numbers
         for index, value in self._each(raw):
+            if value is None:
+                continue
             judged[index] = 1
             if self.readout.decide == "value":
                 numbers[index] = _number(value)
             else:
                 judged[index] = _truth(value)
         return judged, numbers
+
+    def never(self, raw: Any) -> tuple[Any, ...]:
+        """The wanted values that no output has, if they make every answer at a place wrong; else none.
+
+        A set under argmax is judged by those of its members that can win. A set of the outputs that are above a level
+        is exact, so that one unknown member is enough.
+
+        Raises:
+            InputError: if the raw value is of a type that cannot be wanted there.
+        """
+        if self.readout.decide == "argmax":
+            winners = self._winners(raw)
+            return winners if all(self._found(token) is None for token in winners) else ()
+        if self.readout.decide == "above" and isinstance(raw, Set):
+            return tuple(token for token in map(_scalar, raw) if self._found(token) is None)
+        return ()
+
+    def possible(self) -> tuple[str, ...]:
+        """The names of the outputs that can be said at a place."""
+        among = self._among if self.readout.decide == "argmax" else [True] * len(self.outputs)
+        return tuple(str(output) for output, part in zip(self.outputs, among, strict=True) if part)
+
+    def _winners(self, raw: Any) -> tuple[Any, ...]:
+        """The tokens that may win an argmax."""
+        if raw is None or raw is UNKNOWN:
+            return ()
+        found = tuple(map(_scalar, raw)) if isinstance(raw, Set) else (_scalar(raw),)
+        if not found:
+            raise InputError("no output may win", "Name one token or more, or None where nothing is judged.")
+        return found
 
     def _each(self, raw: Any) -> list[tuple[int, Any]]:
         """The outputs that are judged, each with what it should be."""
@@ -188,17 +230,27 @@ class Rule:
         raise InputError(told, f"{hint}; or decide by argmax.")
 
     def _output(self, token: Any) -> int:
-        token = token.item() if isinstance(token, np.generic) else token
+        """The index of an output that is named.
+
+        Raises:
+            InputError: if there is none.
+        """
+        index = self._found(_scalar(token))
+        if index is None:
+            names = [str(output) for output in self.outputs]
+            near = did_you_mean(str(token), names)
+            told = f"{_text(token)} is no output of the network{near and f'; {near}'}"
+            raise InputError(told, f"It has: {' '.join(names[:MOST_LISTED])}")
+        return index
+
+    def _found(self, token: Any) -> int | None:
+        """The index of the output that a value names, by type and value, else by value, else by its text; None: no
+        output has it, or that output takes no part in the argmax."""
         same = [i for i, output in enumerate(self.outputs) if type(token) is type(output) and token == output]
         equal = same or [i for i, output in enumerate(self.outputs) if _equal(token, output)]
         named = equal or [i for i, output in enumerate(self.outputs) if str(output) == str(token)]
-        if not named:
-            near = did_you_mean(str(token), [str(output) for output in self.outputs])
-            shown = " ".join(str(output) for output in self.outputs[:20])
-            raise InputError(f"{_text(token)} is no output of the network{near and f'; {near}'}", f"It has: {shown}")
-        if not self._among[named[0]]:
-            raise InputError(f"{_text(token)} takes no part in the argmax", "Name one of the outputs that do.")
-        return named[0]
+        part = self.readout.decide != "argmax" or (bool(named) and bool(self._among[named[0]]))
+        return named[0] if named and part else None
 
     # ---- what is found ----
 
@@ -211,7 +263,13 @@ class Rule:
             by = _value if self.readout.decide == "value" else _above
             found = by(low, high, wanted, self.readout.level, exact)
         right, wrong, least, most = (part.reshape(len(low), -1) for part in found)
-        return Judgement(right.all(axis=1) & ~wanted.unknown, wrong.any(axis=1), least.min(axis=1), most.min(axis=1))
+        never = wanted.never  # these are wrong whatever the outputs are, and have no margin
+        return Judgement(
+            right.all(axis=1) & ~wanted.unknown & ~never,
+            wrong.any(axis=1) | never,
+            np.where(never, -inf, least.min(axis=1)),
+            np.where(never, -inf, most.min(axis=1)),
+        )
 
     def says(self, low: Sequence[Any], high: Sequence[Any]) -> Any:
         """What the outputs at one place certainly say: whether the only one is above the level, the names of those that
@@ -350,6 +408,21 @@ def _equal(token: Any, output: Token) -> bool:
     return isinstance(found, bool | np.bool_) and bool(found)
 
 
+def _scalar(value: Any) -> Any:
+    """A token as a plain value.
+
+    Raises:
+        InputError: if it is no text and no number, or is not a number (NaN): these are no values of outputs.
+    """
+    value = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(value, str | Number):
+        told = f"a value of type {type(value).__name__} is no output: {_text(value)}"
+        raise InputError(told, "Give a token, a set of tokens or None; or a list of these, one for each symbol.")
+    if value != value:  # NaN alone differs from itself
+        raise InputError("NaN is no output", NAN_HINT)
+    return value
+
+
 def _truth(value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise InputError(f"an output is above its level or not: {_text(value)} says neither", "Give True or False.")
@@ -359,7 +432,8 @@ def _truth(value: Any) -> bool:
 def _number(value: Any) -> Fraction:
     plain = value.item() if isinstance(value, np.generic) else value
     if not isinstance(plain, Real) or not isfinite(plain):
-        raise InputError(f"a number is wanted, not {_text(value)}", "Give a finite number, or None.")
+        hint = NAN_HINT if isinstance(plain, Real) and plain != plain else "Give a finite number, or None."
+        raise InputError(f"a number is wanted, not {_text(value)}", hint)
     return Fraction(plain) if isinstance(plain, Rational) else Fraction(float(plain))
 
 

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import starmap
 
 from hardsim.checking.campaign import CheckOptions
 from hardsim.checking.evaluate import evaluate, evaluate_together
+from hardsim.checking.failures import apart
 from hardsim.checking.foreign import Foreign, NetworkJudge
 from hardsim.checking.interrupts import held, interruptible
 from hardsim.checking.open import Input, about_alphabet
 from hardsim.checking.options import Request
-from hardsim.checking.result import AUTO, FLOAT64, MPMATH, EvalResult, Evaluation, OracleAnswer, OracleResult, Word
+from hardsim.checking.result import (
+    AUTO,
+    FLOAT64,
+    MPMATH,
+    EvalResult,
+    Evaluation,
+    OracleAnswer,
+    OracleResult,
+    Word,
+    WordError,
+)
 from hardsim.checking.subject import Subject
 from hardsim.cli.estimate import Foresight, announce_words
 from hardsim.cli.session import Session, check_source, session
@@ -94,17 +106,19 @@ def _evaluate_network(current: Session, texts: list[Source], subject: Foreign) -
     """All words on a network that others made; after an interruption those before it."""
     words = network_words(texts, subject)
     judge, engine = NetworkJudge(subject, current.request.dps, current.request.engine), current.request.engine
-    found, told = list[Evaluation](), Foresight(subject.name, "words")
+    found, bad, told = list[Evaluation](), list[WordError](), Foresight(subject.name, "words")
     try:
         with interruptible():
-            for word in words:
-                found.append(judge.evaluation(word))
-                told(len(found), len(words))
+            for done, word in enumerate(words, start=1):
+                parts, failed = apart([word], lambda some: [judge.evaluation(one) for one in some])
+                found += [one for part in parts for one in part]
+                bad += failed
+                told(done, len(words))
     except KeyboardInterrupt:
         current.interrupted = True
         say(f"interrupted: of {len(words)} words {len(found)} were evaluated")
-    partly, facts = len(found) < len(words), subject.facts
-    result = EvalResult(subject.name, "network", facts, engine, tuple(found), partly, subject.against)
+    partly, facts = len(found) + len(bad) < len(words), subject.facts
+    result = EvalResult(subject.name, "network", facts, engine, tuple(found), partly, subject.against, tuple(bad))
     current.found.append(result)
     current.screen.line((subject.name, "bold"), f"  {model_line(facts)}")
     print_outputs(current.screen, found, subject.alphabet)
@@ -116,6 +130,8 @@ def _evaluate_network(current: Session, texts: list[Source], subject: Foreign) -
     if wrong and engine == MPMATH:
         say(f"OBSERVED, not certified. {NEXT_CERTIFY}")
     current.conclude(not wrong, undecided > 0)
+    if bad:
+        raise bad[0].error
 
 
 @held()
@@ -129,17 +145,28 @@ def _evaluate(current: Session, texts: list[Source], subject: Subject) -> None:
     options = CheckOptions(max_n=longest, dps=current.request.dps, engine=engine)
     with interruptible():
         announce_words(name, words, lambda word: list(evaluate(subject, [word], options)))
-    found, told = list[Evaluation](), Foresight(name, "words")
+    found, bad, told = list[Evaluation](), list[WordError](), Foresight(name, "words")
+
+    def alone(some: Sequence[Word]) -> list[Evaluation]:
+        return list(evaluate(subject, some, options))
+
     try:
         with interruptible():
-            for some in evaluate_together(subject, words, options):
-                found += some
-                told(len(found), len(words))
+            try:
+                for some in evaluate_together(subject, words, options):
+                    found += some
+                    told(len(found), len(words))
+            except InputError:  # some word has no answer; the others have
+                for word in words[len(found) :]:
+                    parts, failed = apart([word], alone)
+                    found += [one for part in parts for one in part]
+                    bad += failed
     except KeyboardInterrupt:
         current.interrupted = True
         say(f"interrupted: the table of {name} is partial, it has {len(found)} of {len(words)} words")
-    partly = len(found) < len(words)
-    current.found.append(EvalResult(name, subject.kind, facts, engine, tuple(found), partly, subject.against))
+    partly = len(found) + len(bad) < len(words)
+    result = EvalResult(name, subject.kind, facts, engine, tuple(found), partly, subject.against, tuple(bad))
+    current.found.append(result)
     current.screen.line((name, "bold"), f"  {model_line(facts)}")
     print_evaluations(current.screen, found, subject.alphabet)
     undecided = sum(not one.decided for one in found)
@@ -157,3 +184,5 @@ def _evaluate(current: Session, texts: list[Source], subject: Subject) -> None:
         say(f"{name}: {mismatches} of {len(found)} words mismatch (the rows that do not agree)")
         if engine == MPMATH:
             say(f"OBSERVED, not certified. {NEXT_CERTIFY}")
+    if bad:
+        raise bad[0].error

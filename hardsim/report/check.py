@@ -80,6 +80,7 @@ def print_check(
     print_shown(screen, result.shown, alphabet)
     if result.constant is not None and result.mismatch is None:
         screen.facts([("beta", result.constant.summary)])
+    screen.facts([("judged", positions_text(result))])
     lengths = result.lengths
     print_margins(screen, result, alphabet)
     if tables and result.judged:
@@ -97,6 +98,14 @@ def print_check(
             screen.raw()
         print_facts(screen, result, rests_on, alphabet)
     screen.raw()
+
+
+def positions_text(result: CheckResult) -> str | None:
+    """How many positions the reference judges and leaves open; None where it leaves none open."""
+    left = result.positions_unjudged
+    if not left:
+        return None
+    return f"{plural(result.positions_judged or 0, 'position')}, {count(left)} left open by the reference"
 
 
 def print_shown(screen: Screen, shown: Shown | None, alphabet: Sequence[str]) -> None:
@@ -345,6 +354,8 @@ def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
         label = f"The shortest mismatching word{among}" if mismatch.refutes else "The word"
         screen.word(label, mismatch.word, alphabet)
         screen.line(f"  {answers(mismatch, alphabet, rounds=result.model.regime is not None)}")
+        if mismatch.no_output is not None:
+            screen.line(f"  {mismatch.no_output.summary}", hang=2)
         print_parting(screen, result.parting, mismatch, result.model.specified)
         if result.constant is not None:
             screen.line(f"  {result.constant.summary}")
@@ -355,6 +366,8 @@ def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
         if command is not None:
             screen.line("  More of this word:")
             screen.raw(command)
+    for failed in result.errors:
+        screen.line(f"  {failed.summary}", hang=2)
     if result.violation is not None:
         # Also beside a mismatch: a gap that is too large makes softmax too soft.
         screen.line(f"{result.violation.what} does not hold at length {result.violation.n}")

@@ -106,6 +106,8 @@ def print_outputs(screen: Screen, found: Sequence[Evaluation], alphabet: Sequenc
         verdict = f", {RIGHT[one.right]}" if one.right is not None else ""
         screen.raw(shown_word(one.word, alphabet))
         screen.line(f"  says {said}{verdict}{margin}")
+        if one.no_output is not None:
+            screen.line(f"  {one.no_output.summary}", hang=2)
         wished = any(place.wanted is not None for place in one.places)
         rows = [
             [

@@ -31,7 +31,8 @@ def judged(n: int, margin: Fraction | int | None, **other: Any) -> JudgedLength:
     value = None if margin is None else Fraction(margin)
     word = None if value is None else ("a",) * n
     found = JudgedLength(
-        n=n, words=2**n, unjudged=0, possible=2**n, exhaustive=True, mismatches=0, undecided=0, digits=15,
+        n=n, words=2**n, unjudged=0, positions_judged=2**n, positions_unjudged=0,
+        possible=2**n, exhaustive=True, mismatches=0, undecided=0, digits=15,
         margin=value, margin_word=word,
     )  # fmt: skip
     return replace(found, **other)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import inf
+from math import inf, nan
 from typing import Any
 
 import numpy as np
@@ -53,16 +53,42 @@ def test_an_argmax_among_some_outputs() -> None:
     ends = [(1, 1), (0, 0), (9, 9)]
     assert compared(rule, "a", ends, True)[:2] == (True, False)
     assert rule.answer(*zip(*ends, strict=True)) == "a"
-    error = raised(InputError, lambda: rule.place("c"))
-    assert error.message == "'c' takes no part in the argmax"
+    assert rule.never("c") == ("c",)  # it takes no part, so that no answer is c
+    assert compared(rule, "c", ends, True) == (False, True, -inf, -inf)
 
 
 def test_outputs_that_are_equal_in_python_are_two() -> None:
     rule = Rule((1, True, "x"), Readout(decide="argmax", among=(1, "x")))
     assert rule.answer([0, 9, 1], [0, 9, 1]) == "x"
-    assert raised(InputError, lambda: rule.place(True)).message == "True takes no part in the argmax"
+    assert rule.never(True) == (True,)
     both = Rule((True, 1), Readout(decide="argmax"))
     assert [both.place(raw)[0].tolist().index(1) for raw in (np.bool_(True), np.int64(1))] == [0, 1]
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize(
+    ("decide", "raw", "never"),
+    [
+        ("argmax", "d", {"d"}),
+        ("argmax", 99, {99}),
+        ("argmax", {"d", "e"}, {"d", "e"}),
+        ("argmax", {"a", "d"}, set()),  # a can win
+        ("above", {"a", "d"}, {"d"}),  # the set of those above is exact
+        ("above", {"a"}, set()),
+        ("above", set(), set()),
+        ("argmax", None, set()),
+    ],
+)
+def test_a_value_that_no_output_has_is_wrong_whatever_the_outputs_are(
+    decide: Any, raw: Any, never: set[Any], exact: bool
+) -> None:
+    rule = Rule(ABC, Readout(decide=decide))
+    assert set(rule.never(raw)) == never
+    if never:
+        for ends in ([(1, 1), (-1, -1), (-1, -1)], [(-inf, inf)] * 3):
+            assert compared(rule, raw, ends, exact) == (False, True, -inf, -inf)
+    else:
+        assert compared(rule, raw, [(1, 1), (-1, -1), (-1, -1)], exact)[1] is (raw == set())
 
 
 def test_what_may_win_in_any_case_is_right_however_large() -> None:
@@ -105,6 +131,10 @@ def test_several_outputs_above(raw: Any, right: bool) -> None:
     assert compared(Rule(ABC, Readout()), raw, ends, True)[:2] == (right, not right)
 
 
+def test_an_output_that_a_mapping_leaves_open_is_not_judged() -> None:
+    assert compared(Rule(ABC, Readout()), {"a": None, "b": True}, [(-1, -1), (1, 1), (-1, -1)], True)[0]
+
+
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize(
     ("raw", "ends", "right", "wrong"),
@@ -145,7 +175,11 @@ def test_tokens_are_those_of_python() -> None:
 @pytest.mark.parametrize(
     ("readout", "raw", "message"),
     [
-        (Readout(decide="argmax"), "d", "'d' is no output of the network"),
+        (Readout(decide="argmax"), ["a"], "a value of type list is no output: ['a']"),
+        (Readout(decide="argmax"), {"a": True}, "a value of type dict is no output: {'a': True}"),
+        (Readout(decide="argmax"), nan, "NaN is no output"),
+        (Readout(), {"d": True}, "'d' is no output of the network"),
+        (Readout(decide="value"), {"a": nan}, "a number is wanted, not nan"),
         (Readout(decide="argmax"), set(), "no output may win"),
         (Readout(), True, "the network has 3 outputs, and True does not say of which"),
         (Readout(decide="value"), 1, "the network has 3 outputs, and 1 does not say of which"),

@@ -1,0 +1,215 @@
+"""Python functions as references: what they return, read as what is wanted of a word.
+
+A function is asked about one word at a time, in this process. Arrays and tensors become lists and plain numbers here,
+and the marker of what is not judged becomes None, so that nothing behind this module knows of either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from numbers import Number
+from typing import Any
+
+from hardsim.checking.foreign import Foreign, judging
+from hardsim.checking.result import LONGEST_TOLD, Answer, Word
+from hardsim.checking.subject import Subject
+from hardsim.checking.wanted import by_position
+from hardsim.errors import InputError
+from hardsim.lang.valuations import Alphabet
+from hardsim.lang.words import has_long_symbols, shown_word
+
+ARRAYS = "Give a list of values, one for each symbol; an array or a tensor of one dimension is read as one."
+
+
+@dataclass(frozen=True)
+class PythonReference:
+    """A function from words, tuples of symbols, to what is wanted of them.
+
+    `marker` is what the function returns where nothing is judged, for a word or at a position. With another marker than
+    None, None is no answer: a function that forgot to return must not pass for one that leaves a word open.
+    """
+
+    function: Callable[[tuple[Any, ...]], Any]
+    alphabet: Alphabet
+    marker: Any = None
+    failures: dict[str, Exception] = field(default_factory=dict, compare=False)
+    """The exceptions that the function raised, by the message of the error that was made of each."""
+
+    def __post_init__(self) -> None:
+        if by_position(self.marker) or isinstance(self.marker, Mapping):
+            told = f"unjudged is one value, not a {type(self.marker).__name__}"
+            raise InputError(told, "Give what the function returns where nothing is judged, such as -100.")
+
+    @property
+    def name(self) -> str:
+        """What the function is called, in reports."""
+        name = getattr(self.function, "__name__", type(self.function).__name__)
+        return "a function" if name == "<lambda>" else f"the function {name}"
+
+    @property
+    def sha256(self) -> str:
+        """An empty text: the text of a function does not say what it computes."""
+        return ""
+
+    def raised(self, error: InputError) -> Exception | None:
+        """The exception of the function itself behind an error; None if the function raised none."""
+        return self.failures.get(error.message)
+
+    def deciding(self, foreign: Foreign) -> Foreign:
+        """The external network, checked against this function."""
+        tokens = {str(token): token for token in foreign.network.tokens}
+
+        def oracle(word: Word) -> Any:
+            with _naming(word, foreign.alphabet):
+                return self.wanted(tuple(tokens[symbol] for symbol in word), word)
+
+        return judging(foreign, oracle, self.name)
+
+    def judging(self, subject: Subject) -> Subject:
+        """What was compiled here, with this function as its oracle."""
+        answers = _Answers(subject)
+
+        def oracle(word: Word) -> Answer:
+            with _naming(word, subject.alphabet):
+                return answers.of(word, self.wanted(word, word))
+
+        return replace(subject, oracle=oracle, against=self.name, by_function=True)
+
+    def wanted(self, tokens: tuple[Any, ...], word: Word) -> Any:
+        """What is wanted of a word of these tokens; None where nothing is.
+
+        Raises:
+            InputError: if the function raises an exception, returns lists in lists, or None beside another marker.
+        """
+        try:
+            found = self.function(tokens)
+        except Exception as error:  # the caller's own
+            told = f"the function raised {type(error).__name__}: {error}"
+            self.failures[_about(word, self.alphabet, told)] = error
+            raise InputError(told, "Correct the function.") from error
+        raw = self._read(found)
+        if by_position(raw):
+            return [self._position(one) for one in raw]
+        return raw
+
+    def _position(self, value: Any) -> Any:
+        raw = self._read(value)
+        if by_position(raw):
+            raise InputError("a list stands in a list by position", ARRAYS)
+        return raw
+
+    def _read(self, value: Any) -> Any:
+        """A value of the function as a plain one."""
+        plain = _plain(value)
+        if value is self.marker or _same(plain, _plain(self.marker)):
+            return None
+        if plain is None:
+            told = f"the function returned None, and unjudged={_told(self.marker)} says what is not judged"
+            raise InputError(told, "Return that value, or leave unjudged= out.")
+        if isinstance(plain, Mapping):
+            pairs = {_plain(key): self._read(one) for key, one in plain.items()}
+            return pairs if any(one is not None for one in pairs.values()) else None
+        if isinstance(plain, Set):
+            members = frozenset(map(_plain, plain))
+            if any(one is None or _same(one, _plain(self.marker)) for one in members):
+                told = f"{_told(self.marker)} says that nothing is judged, and is no member of a set"
+                raise InputError(told, "Return it alone, or leave it out of the set.")
+            return members
+        return plain
+
+
+class _Answers:
+    """How a formula or a program reads the answers of a function: as those of hard attention."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject, program = subject, subject.program
+        self.integers = program.integers
+        self.symbols = () if subject.acceptor else tuple(symbol for symbol, _ in program.outputs)
+
+    def of(self, word: Word, raw: Any) -> Answer:
+        """What is wanted of a word as an answer.
+
+        Raises:
+            InputError: if it is none: a truth is wanted of what accepts words, a sequence of what maps them.
+        """
+        if raw is None:
+            return None
+        if self.subject.acceptor:
+            if not isinstance(raw, bool):
+                told = f"{self.subject.name} accepts a word or not: {_told(raw)} says neither"
+                raise InputError(told, "Return True or False, or None where nothing is judged.")
+            return raw
+        row = self._row(raw)
+        fixed = self.subject.blank is None
+        if fixed and len(row) != len(word):
+            told = f"for {len(word)} symbols a list of {len(row)} was wanted"
+            raise InputError(told, "A list by position has an entry for each symbol, None where nothing is judged.")
+        found = tuple(map(self._integer if self.integers else self._symbol, row))
+        return None if found and all(one is None for one in found) else found
+
+    def _row(self, raw: Any) -> Sequence[Any]:
+        if isinstance(raw, str) and not self.integers:
+            return raw.split() if has_long_symbols(self.symbols) else tuple(raw)
+        if not by_position(raw):
+            made = "integers" if self.integers else "symbols"
+            told = f"{self.subject.name} maps words to {made}: {_told(raw)} is no list of {made}"
+            raise InputError(told, "Return a list with an entry for each symbol, or None where nothing is judged.")
+        return raw
+
+    def _symbol(self, value: Any) -> str | None:
+        if value is None or isinstance(value, str):
+            return value
+        return str(_number(value))
+
+    def _integer(self, value: Any) -> str | int | None:
+        """An integer; the text of any other number, which no output is."""
+        if value is None:
+            return None
+        number = _number(value)
+        with suppress(OverflowError, TypeError, ValueError):  # an infinity, a complex number
+            if number == int(number):
+                return int(number)
+        return str(number)
+
+
+@contextmanager
+def _naming(word: Word, alphabet: Alphabet) -> Iterator[None]:
+    """Errors that name the word."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(_about(word, alphabet, error.message), error.hint) from error
+
+
+def _about(word: Word, alphabet: Alphabet, told: str) -> str:
+    return f"on the word {shown_word(word, alphabet)}: {told}"
+
+
+def _number(value: Any) -> Any:
+    if not isinstance(value, Number) or value != value:  # NaN alone differs from itself
+        told = f"{_told(value)} is no symbol and no number"
+        raise InputError(told, "Return a list with an entry for each symbol, None where nothing is judged.")
+    return value
+
+
+def _plain(value: Any) -> Any:
+    """Arrays, tensors and their scalars as lists and values of Python; masked entries as None."""
+    tolist = getattr(value, "tolist", None)
+    return tolist() if callable(tolist) and not isinstance(value, type) else value
+
+
+def _same(value: Any, marker: Any) -> bool:
+    """Whether a value is the marker. Numbers are compared by value and a truth is no number, NaN is NaN, and anything
+    else is compared within its type."""
+    if marker is None or isinstance(marker, bool) or isinstance(value, bool):
+        return value is marker
+    if isinstance(marker, Number) and isinstance(value, Number):
+        return bool(value == marker or (value != value and marker != marker))
+    return type(value) is type(marker) and bool(value == marker)
+
+
+def _told(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= LONGEST_TOLD else f"{text[:LONGEST_TOLD]}..."
