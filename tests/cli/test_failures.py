@@ -70,7 +70,7 @@ def test_eval_answers_the_other_words(hardsim: Cli, folder: Path) -> None:
     hardsim("eval", "x.spec", "a", "b").exits(2, "as wanted").says("is a division by 0")
 
 
-@pytest.mark.parametrize("options", [[], ["--workers", "2"]])
+@pytest.mark.parametrize("options", [[], pytest.param(["--workers", "2"], marks=pytest.mark.slow)])
 def test_a_word_out_of_range_hides_no_mismatch(hardsim: Cli, folder: Path, options: list[str]) -> None:
     """The program accepts where at least half of the symbols are a; b alone it rejects."""
     written(folder / "double.srasp", DOUBLE)

@@ -21,7 +21,7 @@ def judged(n: int, margin: str | None, word: tuple[str, ...] | None = None) -> J
     """All words of a length; by default a^n has the least margin."""
     found = None if margin is None else Fraction(margin)
     told = None if found is None else ("a",) * n if word is None else word
-    return JudgedLength(n, 2**n, 0, 2**n, True, 0, 0, 15, found, told)
+    return JudgedLength(n, 2**n, 0, 2**n, 0, 2**n, True, 0, 0, 15, found, told)
 
 
 LENGTHS = (judged(0, "1/2"), judged(1, "1/4"), judged(2, None))
