@@ -24,7 +24,7 @@ from hardsim.checking.engines import (
     head_bounds,
 )
 from hardsim.checking.execution import Crew, Job, LocalCrew, Shard, processors
-from hardsim.checking.failures import tallied
+from hardsim.checking.failures import given_up, tallied
 from hardsim.checking.foreign import Foreign, NetworkJudge
 from hardsim.checking.interrupts import held, interruptible, to_the_report
 from hardsim.checking.options import LARGEST_LENGTH, Request
@@ -96,8 +96,6 @@ MOST_SYMBOLS = 5 * 10**7
 """Of all words that are measured before the temperature is known: each takes eight bytes, and a word sixty more."""
 PASSED = "passed"
 """What is known of words that a search of longer ones came upon: that they were not tried."""
-GO_ON = 2000
-"""Words that are tried, in whole lengths, after the length at which the reference or the program failed on a word."""
 WIDTH = 1e-6
 """More than what the enclosures of a margin differ by where a word is run among other words."""
 ZERO = Fraction(0)
@@ -504,13 +502,13 @@ class _Campaign:
         return found + ([] if self.ended is None else [self.ended])
 
     def _ends_before(self, n: int) -> bool:
-        """Whether the run ends before a length: after failures it goes on, in whole lengths, to see whether other words
-        are wrong, but not for long, since whoever asked waits for the error if none is."""
-        if n in self.tallies or not any(tally.failed for tally in self.tallies.values()):
+        """Whether the run ends before a length, which depends on what was found and not on how many workers there
+        are."""
+        bad = [length for length, tally in self.tallies.items() if tally.failed]
+        if n in self.tallies or not bad:
             return False
-        first = min(length for length, tally in self.tallies.items() if tally.failed)
-        after = sum(tally.words for length, tally in self.tallies.items() if length > first)
-        return sum(tally.failed for tally in self.tallies.values()) >= MOST_FAILURES or after >= GO_ON
+        after = sum(tally.words for length, tally in self.tallies.items() if length > min(bad))
+        return given_up(sum(self.tallies[length].failed for length in bad), after)
 
     def _passed(self) -> list[Shard]:
         """The prefixes that searches of longer words came upon, and whose margin is less than any of their length: they

@@ -9,10 +9,19 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from hardsim.checking.result import Evaluation, Word, WordError
-from hardsim.checking.tally import Tally
+from hardsim.checking.tally import MOST_FAILURES, Tally
 from hardsim.errors import InputError
 
+GO_ON = 2000
+"""Words that are tried, in whole lengths, after the length at which the reference or the program failed on a word."""
 T = TypeVar("T")
+
+
+def given_up(failed: int, after: int) -> bool:
+    """Whether a run ends before its next length: `failed` words have no answer, and `after` words of longer lengths
+    were tried since. A run goes on after a failure to see whether other words are wrong, but not for long: whoever
+    asked waits for the error if none is."""
+    return failed >= MOST_FAILURES or (failed > 0 and after >= GO_ON)
 
 
 def apart(words: Sequence[Word], answer: Callable[[Sequence[Word]], T]) -> tuple[list[T], list[WordError]]:
@@ -55,5 +64,5 @@ def tallied(words: Sequence[Word], tally: Callable[[Sequence[Word]], Tally], ord
         total.merge(part, order)
     total.words += len(bad)
     total.failed += len(bad)
-    total.failures += tuple(bad)
+    total.failures = (*total.failures, *bad)[:MOST_FAILURES]
     return total

@@ -15,7 +15,7 @@ from typing import Any
 from hardsim.checking.foreign import Foreign, judging
 from hardsim.checking.result import LONGEST_TOLD, Answer, Word
 from hardsim.checking.subject import Subject
-from hardsim.checking.wanted import by_position
+from hardsim.checking.wanted import by_position, hold_positions
 from hardsim.errors import InputError
 from hardsim.lang.valuations import Alphabet
 from hardsim.lang.words import has_long_symbols, shown_word
@@ -63,7 +63,10 @@ class PythonReference:
 
         def oracle(word: Word) -> Any:
             with _naming(word, foreign.alphabet):
-                return self.wanted(tuple(tokens[symbol] for symbol in word), word)
+                raw = self.wanted(tuple(tokens[symbol] for symbol in word), word)
+            if by_position(raw):  # also where every entry is open: the list of another word would be, too
+                hold_positions(raw, word)
+            return raw
 
         return judging(foreign, oracle, self.name)
 

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from hardsim.checking.engines import HardRunner, batches, hard_answers
 from hardsim.checking.execution import Crew, Job, LocalCrew, Shard
-from hardsim.checking.failures import apart
+from hardsim.checking.failures import apart, given_up
 from hardsim.checking.result import Answer, Tie, Violation, Word, WordError
 from hardsim.checking.subject import SIDES, Subject
 from hardsim.errors import InvariantError, Undecided
@@ -194,6 +194,10 @@ def prepare_words(
             parts: Parts
             for shard, parts in zip(shards, found, strict=True):
                 n = shard.n
+                first = min((len(one.word or ()) for one in failures), default=n)
+                after = sum(len(some) for length, some in answers.items() if length > first)
+                if n not in facts and given_up(len(failures), after):
+                    break
                 for some, part in parts[0]:
                     if n in facts:
                         facts[n].merge(part.facts)

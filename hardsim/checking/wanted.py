@@ -316,7 +316,7 @@ def by_position(raw: Any) -> TypeGuard[Sequence[Any]]:
 
 def unjudged(raw: Any) -> bool:
     """Whether nothing is wanted of a word."""
-    return raw is None or (by_position(raw) and all(one is None for one in raw))
+    return raw is None or (by_position(raw) and len(raw) > 0 and all(one is None for one in raw))
 
 
 def hold_positions(raw: Sequence[Any], word: Word, shortest: int = 1) -> None:

@@ -117,6 +117,8 @@ def _evaluate_network(current: Session, texts: list[Source], subject: Foreign) -
     except KeyboardInterrupt:
         current.interrupted = True
         say(f"interrupted: of {len(words)} words {len(found)} were evaluated")
+    if bad and not found:
+        raise bad[0].error
     partly, facts = len(found) + len(bad) < len(words), subject.facts
     result = EvalResult(subject.name, "network", facts, engine, tuple(found), partly, subject.against, tuple(bad))
     current.found.append(result)
@@ -164,6 +166,8 @@ def _evaluate(current: Session, texts: list[Source], subject: Subject) -> None:
     except KeyboardInterrupt:
         current.interrupted = True
         say(f"interrupted: the table of {name} is partial, it has {len(found)} of {len(words)} words")
+    if bad and not found:
+        raise bad[0].error
     partly = len(found) + len(bad) < len(words)
     result = EvalResult(name, subject.kind, facts, engine, tuple(found), partly, subject.against, tuple(bad))
     current.found.append(result)

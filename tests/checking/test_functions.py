@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import hardsim
-from hardsim.checking import campaign
+from hardsim.checking import failures
 from hardsim.checking.result import Verdict
 from hardsim.errors import InputError
 from hardsim.network.dense import Readout
@@ -145,6 +145,8 @@ def test_a_marker_is_compared_by_type() -> None:
         (lambda word: [nan] * len(word), {}, "on the word a: NaN is no output"),
         (lambda word: range(len(word)), {}, "on the word a: a value of type range is no output: range(0, 1)"),
         (lambda word: [0, 0], {}, "for the word a of 1 symbols a list of 2 was wanted"),
+        (lambda word: [], {}, "for the word a of 1 symbols a list of 0 was wanted"),
+        (lambda word: [None, None], {}, "for the word a of 1 symbols a list of 2 was wanted"),
         (every, {"unjudged": [0]}, "unjudged is one value, not a list"),
         ("since", {"unjudged": 0}, "unjudged is what a function returns where nothing is judged, and against is no "
          "function"),
@@ -294,7 +296,7 @@ def test_a_reference_that_always_fails_is_given_up_soon(monkeypatch: pytest.Monk
 
     raised(KeyError, lambda: labels().check(against=fails, max_n=9))
     assert max(map(len, asked)) <= 4  # 2 + 4 + 8 failures are enough
-    monkeypatch.setattr(campaign, "GO_ON", 5)
+    monkeypatch.setattr(failures, "GO_ON", 5)
     asked.clear()
 
     def once(word: Word) -> Any:
