@@ -71,7 +71,7 @@ def test_the_json_of_a_check_meets_the_schema(hardsim: Cli, net: Path, more: Pat
     assert (found["kind"], found["verdict"], found["lengths"], found["words"]) == ("network", "REFUTED", [], 6)
     assert found["mismatch"] == {
         "kind": "soft/oracle", "word": ["a", "b"], "oracle": False, "hard": None, "soft": True, "output": None,
-        "decided": True, "direct": True, "shrunk_from": None,
+        "decided": True, "direct": True, "shrunk_from": None, "no_output": None,
     }  # fmt: skip
     one, two = found["judged"]
     assert (one["n"], one["words"], one["exhaustive"], one["mismatches"], one["unjudged"]) == (1, 2, True, 0, 0)
