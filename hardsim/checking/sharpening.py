@@ -194,9 +194,7 @@ def prepare_words(
             parts: Parts
             for shard, parts in zip(shards, found, strict=True):
                 n = shard.n
-                first = min((len(one.word or ()) for one in failures), default=n)
-                after = sum(len(some) for length, some in answers.items() if length > first)
-                if n not in facts and given_up(len(failures), after):
+                if n not in facts and _given_up(failures, answers):
                     break
                 for some, part in parts[0]:
                     if n in facts:
@@ -227,6 +225,12 @@ def prepare_words(
         if again != answers:
             raise InvariantError(f"{subject.name}: hard attention answers otherwise once ties are broken")
     return Preparation(program, facts, ties, tuple(broken), violations, tuple(failures)), runs, answers
+
+
+def _given_up(failures: Sequence[WordError], answers: Mapping[int, Sequence[Answer]]) -> bool:
+    """Whether no further length is measured, after words that leave the range of the construction."""
+    first = min((len(one.word or ()) for one in failures), default=0)
+    return given_up(len(failures), sum(len(some) for n, some in answers.items() if n > first))
 
 
 def _portions(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:

@@ -209,10 +209,10 @@ def test_what_takes_no_part_in_the_argmax_is_never_said() -> None:
     assert (found.mismatch.word, found.mismatch.no_output.possible) == (("b",), ("1",))
 
 
-def test_numbers_and_text_name_the_same_output_as_everywhere() -> None:
-    for kind in (str, float, np.int8, bool):
-        found = labels().check(against=lambda word, kind=kind: list(map(kind, every(word))), max_n=2)
-        assert found.verdict is Verdict.CERTIFIED
+@pytest.mark.parametrize("kind", [str, float, np.int8, bool])
+def test_numbers_and_text_name_the_same_output_as_everywhere(kind: Callable[[int], Any]) -> None:
+    found = labels().check(against=lambda word: list(map(kind, every(word))), max_n=2)
+    assert found.verdict is Verdict.CERTIFIED
 
 
 def test_outputs_beyond_twenty_are_counted() -> None:
