@@ -47,10 +47,10 @@ from hardsim.lang.valuations import (
     Alphabet,
     Numbering,
     Valuations,
+    alphabet_text,
     listed,
     same_spelling,
     same_symbols,
-    told_of,
 )
 from hardsim.lang.vocabulary import brief
 from hardsim.lang.words import written_word
@@ -897,7 +897,7 @@ def listed_symbols(alphabet: Alphabet) -> Sequence[str]:
 def _shown(alphabet: Alphabet) -> str:
     """What an alphabet is, for messages that hold two against each other."""
     more = f" ({len(alphabet):,} symbols)" if not isinstance(alphabet, Valuations) and len(alphabet) > 20 else ""
-    return listed(told_of(alphabet), 20) + more
+    return alphabet_text(alphabet, 20) + more
 
 
 # ---- subjects ----

@@ -23,7 +23,7 @@ from hardsim.lang.spec.meaning import Question, hold_program, remarks
 from hardsim.lang.spec.oracle import Lines, NextSymbols
 from hardsim.lang.srasp.interpreter import check_program_examples
 from hardsim.lang.srasp.parse import parse_program
-from hardsim.lang.valuations import Alphabet, listed, same_symbols, told_of
+from hardsim.lang.valuations import Alphabet, alphabet_text, listed, same_symbols
 from hardsim.lang.words import read_names
 from hardsim.network.dense import JudgedAt, Network, Readout, Token
 from hardsim.network.numbers import Mask
@@ -250,7 +250,7 @@ class Specification:
             raise layout.error(others[0].at, told, f"one line {FORM[OUTPUT]}")
         own, line = layout.header("alphabet"), layout.header("decide")
         if own is not None and not same_symbols(subject.alphabet, self.alphabet):
-            told = f"{subject.name} is over another alphabet: {listed(told_of(subject.alphabet), 20)}"
+            told = f"{subject.name} is over another alphabet: {alphabet_text(subject.alphabet, 20)}"
             raise layout.error(own.body, told, "the same symbols, in whatever order")
         if line is not None:
             found = readout_of(None, None, line.text, (), (self._only_output,), Readout(), self._at(line.body))

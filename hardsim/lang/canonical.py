@@ -24,15 +24,27 @@ from hardsim.lang.spec.layout import OUTPUT, VALUE, SpecLayout, read_spec
 from hardsim.lang.srasp.parse import parse_program
 from hardsim.lang.trees import levels
 from hardsim.lang.valuations import MENTIONED, Alphabet, Valuations, is_sets
-from hardsim.lang.vocabulary import PREFIXES, SYMBOL_PREFIX, WORD, YIELDING, is_bare, quoted
+from hardsim.lang.vocabulary import (
+    PIECE,
+    PREFIXES,
+    SYMBOL_PREFIX,
+    WORD,
+    YIELDING,
+    is_bare,
+    joined_names,
+    quoted,
+    unquoted,
+)
 from hardsim.lang.words import has_long_symbols, read_alphabet, read_words, written_word
 
 _COMMENT = re.compile(r"(?<!\S)//[^\n]*")
-_COMMENT_OR_SYMBOL = re.compile(r'"[^"\s]+"|//[^\n]*')
+_COMMENT_OR_SYMBOL = re.compile(r'"[^"\s]+(?:[ ]+[^"\s]+)*"|//[^\n]*')
 """A comment of a C-RASP program needs no space before it."""
 _OBEYED_BLANK = re.compile("[\t\x0b\x0c\x1c-\x1f\x85\u2028\u2029]")
 """White space that a terminal obeys, which becomes a space in comments and in the value of `source:` too."""
 _WORDS = frozenset({"accept", "reject"})
+_NAMES = frozenset({"alphabet", "props", "one-of", "at-most-one"})
+"""Keys whose value is names, of which some may be quoted."""
 _TEXTS = frozenset({"source", "network", "program"})
 """Keys whose value is kept as it is."""
 _Item: TypeAlias = tuple[int, int, Sequence[str]]
@@ -149,13 +161,20 @@ CRASP_STYLE = Style(_crasp_spelling, _crasp_spaced, brackets=False, folds=False)
 # ---- parts of files ----
 
 
+def _pieces(line: FileLine) -> list[str]:
+    """What white space separates in a header line. Names have quotes only where they need them."""
+    pieces = [match[0] for match in PIECE.finditer(line.text)]
+    return [joined_names([unquoted(piece)]) for piece in pieces] if line.name in _NAMES else pieces
+
+
 def _header(layout: Layout, line: FileLine, alphabet: Alphabet) -> list[str]:
     """A header line; examples that do not fit into one line are divided."""
-    key, words = f"{line.name}:", line.text.split()
+    key, words = f"{line.name}:", _pieces(line)
     if line.name in _WORDS and is_sets(alphabet):
         return [f"{key} {written_word(word, alphabet)}" for word, _ in read_words(layout.source, line.body, alphabet)]
     if line.name in _WORDS:
         lines, whole = [key], has_long_symbols(alphabet)
+        words = words if whole else line.text.split()
         for word in words:
             if not whole and lines[-1] != key and len(lines[-1]) + 1 + len(word) > WIDTH:
                 lines.append(key)
@@ -207,7 +226,7 @@ def _beside_tree(layout: Layout) -> tuple[dict[str, str], list[str]]:
     text, rest, at = layout.source.text, "", 0
     for line in layout.headers:
         if line.name not in (*_WORDS, "map"):
-            said = _OBEYED_BLANK.sub(" ", line.text) if line.name in _TEXTS else " ".join(line.text.split())
+            said = _OBEYED_BLANK.sub(" ", line.text) if line.name in _TEXTS else " ".join(_pieces(line))
             values[line.name] = f"{values.get(line.name, '')}{said}\n"
         rest += text[at : line.at.start] + "\n"
         at = _line_end(text, line.at.start)

@@ -15,13 +15,13 @@ from hardsim.lang.vocabulary import NUMBER, SYMBOL_PREFIX, VECTOR_NAME, WORD, Sp
 BLANK = re.compile(r"(?:\s|(?<!\S)//[^\n]*)*")
 """White space and comments, which begin after white space or at the beginning of the text."""
 # The symbol that is a quote may be written ''' as well as '''', because that is what one tries first.
-_QUOTED = re.compile(r"'((?:''|[^'\s])+)'|'(')'(?!')")
+_QUOTED = re.compile(r"'((?:''|[^'\s])+(?:[ ]+(?:''|[^'\s])+)*)'|'(')'(?!')")
 _DECIMALS = re.compile(r"\.[0-9]*")
 _STRONG = re.compile(r"\s*\[\s*!\s*\]")
 """What makes the next operator a strong one, in every dialect."""
 _BOUNDS = re.compile(r"\s*\[(?=\s*[-+.,:0-9])(?P<inside>[^\[\]()\n]*)(?P<end>\]?)")
 _NUMBERS = re.compile(r"\s*(?P<least>[0-9]*)\s*(?:(?P<to>,|:|\.\.)\s*(?P<most>[0-9]*)\s*)?")
-_DOUBLY_QUOTED = re.compile(r'"([^"\s]+)"')
+_DOUBLY_QUOTED = re.compile(r'"([^"\s]+(?:[ ]+[^"\s]+)*)"')
 """A symbol or proposition as Spot, Owl and pylogics quote it."""
 _BRACED = re.compile(r"\{\s*(\w+)\s*\}")
 """A proposition as reelay writes it."""
@@ -166,7 +166,7 @@ class Scanner(Cited, ABC):
         match = _QUOTED.match(self.text, start, self.end)
         if match is None:
             hint = "the symbol that is a quote is written ''''" if "'" in self.symbols else ""
-            expected = "a symbol without white space and a closing quote, as in '('"
+            expected = "a symbol and a closing quote, as in '(' or 'send invoice'"
             raise self.error(Span(start, start + 1), "this quote is never closed", expected, hint)
         self.add(kind, (match[1] or match[2]).replace("''", "'"), match.end())
 

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from hardsim.lang import ast
 from hardsim.lang.valuations import Valuations
-from hardsim.lang.vocabulary import SINGLE, is_bare, quoted
+from hardsim.lang.vocabulary import SINGLE, is_bare, joined_names, quoted
 from hardsim.lang.words import has_long_symbols, written_word
 
 # How tightly an operator binds; an operand that binds less tightly than its place asks for gets brackets.
@@ -128,10 +128,10 @@ def format_file(file: ast.FormulaFile) -> str:
     """The text of a file: title, header, examples, predicates, definitions and formula, each on lines of its own."""
     lines = [f"// {file.title}"] if file.title else []
     if isinstance(file.alphabet, Valuations):
-        lines.append(f"props: {' '.join(file.alphabet.props)}")
+        lines.append(f"props: {joined_names(file.alphabet.props)}")
         lines.extend(map(str, file.alphabet.constraints))
     else:
-        lines.append(f"alphabet: {' '.join(file.alphabet)}")
+        lines.append(f"alphabet: {joined_names(file.alphabet)}")
     if file.origin:
         lines.append(f"source: {file.origin}")
     # an `at: last` that was written silences a note, which would come back without it

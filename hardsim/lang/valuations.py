@@ -16,6 +16,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
 
 from hardsim.errors import InputError
+from hardsim.lang.vocabulary import joined_names
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,8 +30,8 @@ MOST_LISTED: Final = 4_096
 MENTIONED: Final = "auto"
 """In place of propositions: those that the formula mentions."""
 
-_SET = re.compile(r"\{(?:[^\s{},]+(?:,[^\s{},]+)*)?\}")
-_NO_NAME = re.compile(r"[\s{},]")
+_NAME = r"[^\s{},]+(?:[ ]+[^\s{},]+)*"
+_SET = re.compile(rf"\{{(?:{_NAME}(?:,{_NAME})*)?\}}")
 
 ConstraintKey: TypeAlias = Literal["one-of", "at-most-one"]
 
@@ -53,7 +54,7 @@ class Exclusion:
         return f"{'exactly' if self.key == 'one-of' else 'at most'} one of {', '.join(self.names)} holds"
 
     def __str__(self) -> str:
-        return f"{self.key}: {' '.join(self.names)}"
+        return f"{self.key}: {joined_names(self.names)}"
 
 
 class Valuations(Sequence[str]):
@@ -313,7 +314,7 @@ def members_of(symbol: str) -> list[str]:
 
 def is_proposition(name: str) -> bool:
     """Whether a name can stand in a set."""
-    return bool(name) and _NO_NAME.search(name) is None
+    return re.fullmatch(_NAME, name) is not None
 
 
 def is_sets(alphabet: Sequence[str]) -> bool:
@@ -371,7 +372,14 @@ def where_held(symbols: Symbols, alphabet: Alphabet) -> str:
 
 def listed(names: Collection[str], most: int = 12) -> str:
     """The first few symbols or names, for messages."""
-    return " ".join(islice(names, most)) + (" ..." if len(names) > most else "")
+    return joined_names(islice(names, most)) + (" ..." if len(names) > most else "")
+
+
+def alphabet_text(alphabet: Sequence[str], most: int) -> str:
+    """An alphabet for messages: its first symbols, or its first propositions and all of its constraints."""
+    if not isinstance(alphabet, Valuations):
+        return listed(alphabet, most)
+    return " ".join(["props", listed(alphabet.props, most), *map(str, alphabet.constraints)])
 
 
 def told_of(alphabet: Sequence[str]) -> list[str]:

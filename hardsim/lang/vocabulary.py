@@ -6,7 +6,7 @@ What is named `PROGRAM_` is about programs alone; `COMMON` is what both language
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from hardsim.errors import did_you_mean
@@ -221,7 +221,7 @@ LOOK_ALIKES: Mapping[str, str] = {
     ";": "a formula has no mark at its end",
     "[": "square brackets occur in counts, as in #L[a], in bounds, as in F[0,3], and in [] and X[!] only",
     **dict.fromkeys("{}", "brackets are round: ( ); in braces stands one proposition alone, as in {p}"),
-    '"': "what is quoted has no white space in it, as in \"a\" or 'a'",
+    '"': "what is quoted has spaces only inside, as in \"a\" or 'send invoice'",
     "#": "a count is written #L[a], #R[a] or #[a]; a comment begins with //",
     ":": "a header line is a key of letters and a colon, before the definitions and the formula",
 }
@@ -263,6 +263,22 @@ def unquoted(piece: str) -> str:
     return match[match.lastgroup].replace("''", "'") if match.lastgroup == "single" else match[match.lastgroup]
 
 
+def is_name(text: str) -> bool:
+    """Whether a text can be a symbol: it is not empty, and its only white space is spaces inside."""
+    return bool(text) and text == text.strip() and not any(char.isspace() and char != " " for char in text)
+
+
+def open_quote(pieces: Sequence[str]) -> int | None:
+    """Which piece of a list of names begins with a quote that a later one ends with, as in `'a b','c d'`; None if
+    there is none."""
+    for index, piece in enumerate(pieces):
+        mark, later = piece[:1], pieces[index + 1 :]
+        begins = mark in ("'", '"') and piece[1:2] not in ("", mark) and unquoted(piece) == piece
+        if begins and any(mark in one[1:] and unquoted(one) == one for one in later):
+            return index
+    return None
+
+
 def split_names(text: str) -> list[str]:
     """The names in a text that separates them by white space; names with blanks are quoted."""
     return [unquoted(match[0]) for match in PIECE.finditer(text)]
@@ -270,7 +286,12 @@ def split_names(text: str) -> list[str]:
 
 def joined_names(names: Iterable[str]) -> str:
     """Names as `split_names` reads them."""
-    return " ".join(name if split_names(name) == [name] else quoted(name) for name in names)
+    return " ".join(name if _stands_alone(name) else quoted(name) for name in names)
+
+
+def _stands_alone(name: str) -> bool:
+    """Whether a name means itself in a list of names, whatever stands beside it."""
+    return " " not in name and (len(name) == 1 or name[0] not in ("'", '"'))
 
 
 def symbol_hint(text: str, symbols: Collection[str]) -> str:

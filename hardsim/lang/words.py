@@ -13,11 +13,12 @@ from hardsim.lang.valuations import (
     Valuations,
     is_proposition,
     is_sets,
+    listed,
     propositions_of,
     set_symbol,
     written_set,
 )
-from hardsim.lang.vocabulary import brief
+from hardsim.lang.vocabulary import PIECE, brief, is_name, open_quote, quoted, unquoted
 from hardsim.records import EMPTY
 from hardsim.visible import OBEYED
 
@@ -28,27 +29,39 @@ _PIECE = re.compile(r"\S+")
 _SET_PIECE = re.compile(r"\{(?P<inside>[^{}]*)\}|\S[^\s{}]*")
 """A set of propositions, or what is none."""
 _PLAIN_NAME = "separate propositions by spaces; their names contain no comma and no brace"
+_QUOTED_NAMES = "names with blanks are quoted and separated by blanks: 'a b' 'c d'; a quote inside is doubled"
 _QUOTE_SETS = "on a command line quote the word, since shells expand braces"
 _PRINTABLE = "leave out control characters, and give text as UTF-8"
 
 
 def check_alphabet(alphabet: Sequence[str] | str) -> tuple[str, ...]:
-    """An alphabet from outside a file: symbols, or one text with the symbols separated by white space. Raises
-    InputError for an empty alphabet, a symbol twice, and a symbol that is empty or has white space or control
-    characters in it."""
-    symbols = tuple(alphabet.split()) if isinstance(alphabet, str) else tuple(alphabet)
+    """An alphabet from outside a file: symbols, or one text with the symbols separated by white space, where those with
+    blanks are quoted. Raises InputError for an empty alphabet, a symbol twice, a quote that is not closed, and a symbol
+    that is empty or has white space other than inner spaces, or control characters, in it."""
+    symbols = _given_names(alphabet)
     if not symbols:
         raise InputError("the alphabet is empty", "give its symbols separated by spaces, such as 'a b'")
     if len(symbols) > LARGEST_ALPHABET:
         raise InputError(f"the alphabet has {len(symbols):,} symbols", f"give at most {LARGEST_ALPHABET:,}")
     for index, symbol in enumerate(symbols):
-        if not symbol or symbol.split() != [symbol]:
-            raise InputError(f"{symbol!r} is no symbol", "a symbol is not empty and contains no white space")
+        if not is_name(symbol):
+            raise InputError(f"{symbol!r} is no symbol", "a symbol is not empty, and has spaces only inside")
         if unprintable(symbol):
             raise InputError(f"{brief(symbol)} is no symbol: it has {unprintable(symbol)} in it", _PRINTABLE)
         if symbol in symbols[:index]:
             raise InputError(f"the symbol {symbol} stands twice in the alphabet", "give each symbol once")
     return symbols
+
+
+def _given_names(names: Sequence[str] | str) -> tuple[str, ...]:
+    """Names that are given outside a file. Raises InputError for a quote that is not closed."""
+    if not isinstance(names, str):
+        return tuple(names)
+    pieces = [match[0] for match in PIECE.finditer(names)]
+    index = open_quote(pieces)
+    if index is not None:
+        raise InputError(f"no quote and blank close the name that begins {brief(pieces[index])}", _QUOTED_NAMES)
+    return tuple(map(unquoted, pieces))
 
 
 def unprintable(symbol: str) -> str:
@@ -72,7 +85,13 @@ def read_names(source: Source, region: Span, what: str, expected: str) -> dict[s
     """The symbols, propositions or tokens in the value of a header line, with their places. Raises SourceError as
     `read_alphabet`."""
     seen: dict[str, Span] = {}
-    for symbol, span in _pieces(source, region):
+    pieces = [(match[0], Span(*match.span())) for match in PIECE.finditer(source.text, region.start, region.end)]
+    index = open_quote([piece for piece, _ in pieces])
+    if index is not None:
+        message = f"this {what} begins with a quote that is not closed where a blank follows"
+        raise SourceError(source, pieces[index][1], message, "a closing quote and a blank", _QUOTED_NAMES)
+    for piece, span in pieces:
+        symbol = unquoted(piece)
         if symbol in seen:
             raise SourceError(source, span, f"duplicate {what} {symbol}", f"each {what} once", "remove one of the two")
         if unprintable(symbol):
@@ -91,17 +110,17 @@ def read_names(source: Source, region: Span, what: str, expected: str) -> dict[s
 def check_propositions(names: Sequence[str] | str, constraints: Sequence[Exclusion] = ()) -> Valuations:
     """The alphabet of propositions that are given outside a file: names, or one text with the names separated by white
     space. Raises InputError as `check_alphabet`, for a name with a comma or brace in it, and for too many of them."""
-    listed = tuple(names.split()) if isinstance(names, str) else tuple(names)
-    if not listed:
+    given = _given_names(names)
+    if not given:
         raise InputError("there are no propositions", "give them separated by spaces, such as 'p q'")
-    for name in listed:
+    for name in given:
         if not is_proposition(name):
             raise InputError(f"{brief(name)} is no proposition", _PLAIN_NAME)
         if unprintable(name):
             raise InputError(f"{brief(name)} is no proposition: it has {unprintable(name)} in it", _PRINTABLE)
-        if listed.count(name) > 1:
+        if given.count(name) > 1:
             raise InputError(f"the proposition {name} is given twice", "give each proposition once")
-    return Valuations(listed, constraints)
+    return Valuations(given, constraints)
 
 
 def read_propositions(
@@ -139,7 +158,9 @@ def has_long_symbols(alphabet: Collection[str]) -> bool:
 
 def written_word(word: Iterable[str], alphabet: Sequence[str]) -> str:
     """A word as the user writes it."""
-    return (" " if has_long_symbols(alphabet) and not is_sets(alphabet) else "").join(word)
+    if not has_long_symbols(alphabet) or is_sets(alphabet):
+        return "".join(word)
+    return " ".join(quoted(symbol) if " " in symbol else symbol for symbol in word)
 
 
 def shown_word(word: Sequence[str], alphabet: Sequence[str]) -> str:
@@ -198,12 +219,25 @@ def _expected(alphabet: Sequence[str]) -> str:
 
 
 def _some(names: Sequence[str]) -> str:
-    return f"{' '.join(names[:20])}{' ...' if len(names) > 20 else ''}"
+    return listed(names, 20)
 
 
 def _pieces(source: Source, region: Span) -> list[tuple[str, Span]]:
     """The runs without white space, with their places."""
     return [(match[0], Span(*match.span())) for match in _PIECE.finditer(source.text, region.start, region.end)]
+
+
+def _symbol_pieces(source: Source, region: Span, alphabet: Sequence[str]) -> list[tuple[str, Span]]:
+    """The symbols of a word that blanks separate; quotes are part of a symbol only if there is no such symbol without
+    them."""
+    found = list[tuple[str, Span]]()
+    for match in PIECE.finditer(source.text, region.start, region.end):
+        span, name = Span(*match.span()), unquoted(match[0])
+        if match[0] not in alphabet and name in alphabet:
+            found.append((name, span))
+        else:
+            found += _pieces(source, span)
+    return found
 
 
 def _symbols(source: Source, pieces: Sequence[tuple[str, Span]], alphabet: Sequence[str]) -> tuple[str, ...]:
@@ -212,6 +246,8 @@ def _symbols(source: Source, pieces: Sequence[tuple[str, Span]], alphabet: Seque
         found = _SET_PIECE.finditer(source.text, pieces[0][1].start, pieces[-1][1].end)
         return tuple(_set_symbol(source, match, alphabet) for match in found)
     long = has_long_symbols(alphabet)
+    if long:
+        pieces = _symbol_pieces(source, Span(pieces[0][1].start, pieces[-1][1].end), alphabet)
     for text, span in pieces:
         for offset, symbol in enumerate([text] if long else text):
             if symbol not in alphabet:
@@ -248,6 +284,8 @@ def _set_symbol(source: Source, piece: re.Match[str], alphabet: Sequence[str]) -
     start = span.start + 1
     for part in text[1:-1].split(",") if text[1:-1].strip() else []:
         name = part.strip()
+        if name not in names and unquoted(name) in names:
+            name = unquoted(name)
         begin = start + len(part) - len(part.lstrip())
         at = Span(begin, begin + max(1, len(name)))
         expected = f"a proposition ({_some(names)})"
@@ -288,6 +326,9 @@ def _hint(text: str, symbol: str, alphabet: Sequence[str]) -> str:
             return "there are no comments in header lines: move it to a line of its own"
         hints = {",": "words are separated by spaces alone", "ε": "words are non-empty"}
         return hints.get(symbol, "words are written without quotes" if symbol in "\"'" else "")
+    blank = next((name for name in alphabet if " " in name and text.strip("'\"") in name.split()), None)
+    if blank is not None:
+        return f"a symbol with blanks is quoted: {quoted(blank)}"
     parts, letters = segmented(text, alphabet), list(dict.fromkeys("".join(alphabet)))
     hint = "separate symbols by spaces" + (f": {' '.join(parts)}" if parts else "")
     if len(alphabet) == 1 and all(letter in letters for letter in text):

@@ -16,6 +16,7 @@ from hardsim.errors import HardsimError, InputError, OutOfRange
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.ast import BOS
 from hardsim.lang.valuations import Alphabet, ConstraintKey, Exclusion, Valuations
+from hardsim.lang.vocabulary import is_name
 from hardsim.lang.words import check_propositions, unprintable
 from hardsim.network.columns import PositionFunction, UserPredicate, parse_column, real_value
 from hardsim.network.model import (
@@ -253,8 +254,8 @@ def read_alphabet(data: Reader) -> Alphabet:
     if not alphabet or len(set(alphabet)) != len(alphabet):
         raise place.error("distinct symbols, at least one")
     for symbol, item in zip(alphabet, place.items(), strict=True):
-        if symbol.split() != [symbol] or unprintable(symbol):
-            raise item.error("a symbol, which is not empty and has no white space or control characters")
+        if not is_name(symbol) or unprintable(symbol):
+            raise item.error("a symbol, which is not empty, and has no control characters and white space inside alone")
     return alphabet
 
 

@@ -14,6 +14,7 @@ from hardsim.checking.result import (
 )
 from hardsim.checking.subject import Subject, SubjectRecord
 from hardsim.lang.valuations import Valuations, is_sets, propositions_of, where_held
+from hardsim.lang.vocabulary import joined_names
 from hardsim.program.file import program_json
 from hardsim.program.model import Head, ProgramLayer
 from hardsim.program.regimes import REGIMES
@@ -298,9 +299,9 @@ def _lines(report: ModelReport) -> list[tuple[str, str | None]]:
 def alphabet_line(alphabet: Sequence[str]) -> tuple[str, str]:
     """The symbols, or the propositions whose sets they are, with what these are called."""
     if not is_sets(alphabet):
-        return "alphabet", " ".join(alphabet)
+        return "alphabet", joined_names(alphabet)
     exclusions = alphabet.constraints if isinstance(alphabet, Valuations) else ()
-    return "props", "; ".join([" ".join(propositions_of(alphabet)), *map(str, exclusions)])
+    return "props", "; ".join([joined_names(propositions_of(alphabet)), *map(str, exclusions)])
 
 
 def _encodings(report: ModelReport) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hardsim.checking.bound import BoundResult
 from hardsim.checking.prove import ProofResult
 from hardsim.checking.result import CheckResult
-from hardsim.lang.valuations import Alphabet, Valuations, listed, told_of
+from hardsim.lang.valuations import Alphabet, Valuations, alphabet_text
 from hardsim.report.blocks import Block, Blocks, Table, blocks_of
 from hardsim.report.bound import print_bound
 from hardsim.report.check import model_line, named, print_check, titles
@@ -67,7 +67,7 @@ class Part:
         """What the theorem is about."""
         alphabet = self.alphabet
         # What is declared of propositions is a hypothesis of the theorem: it is never left out.
-        names = " ".join(told_of(alphabet)) if isinstance(alphabet, Valuations) else listed(alphabet, LONGEST)
+        names = alphabet_text(alphabet, len(alphabet.props) if isinstance(alphabet, Valuations) else LONGEST)
         found = blocks_of(
             Blocks.facts, [*titles(self.check), ("alphabet", names), ("network", model_line(self.check.model))]
         )

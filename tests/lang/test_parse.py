@@ -285,7 +285,7 @@ def test_importing_the_parser_does_not_import_lark() -> None:
         ("", "the alphabet is empty"),
         ([], "the alphabet is empty"),
         (["a", ""], "'' is no symbol"),
-        (["a b"], "'a b' is no symbol"),
+        (["a\tb"], "'a\\tb' is no symbol"),
         ("a b a", "the symbol a stands twice in the alphabet"),
     ],
 )

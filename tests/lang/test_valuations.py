@@ -279,7 +279,7 @@ def test_too_many_sets_of_connected_propositions_are_refused_before_they_are_mad
     "text",
     [
         "props: p q\none-of: p q\nat-most-one: q p\naccept: {p}{q}\nreject: {q}\nlet x = O p\nx & Y true\n",
-        "props: U ( 'q' a-b\naccept: {U,(}{}{a-b}\n'U' & '(' | !'''q''' & 'a-b'\n",
+        "props: U ( '''q''' a-b\naccept: {U,(}{}{a-b}\n'U' & '(' | !'''q''' & 'a-b'\n",
         "props: p q\nat: first\nsource: nobody\nG(p -> F q)\n",
     ],
 )
@@ -346,7 +346,7 @@ def test_too_many_mentioned_propositions_are_refused() -> None:
         (None, "p p", "the proposition p is given twice"),
         (None, "p {q}", "'{q}' is no proposition"),
         (None, ["p", "\x1b"], "is no proposition: it has the control character"),
-        (None, ["p", "a b"], "'a b' is no proposition"),
+        (None, ["p", "a\tb"], "is no proposition"),
     ],
 )
 def test_a_formula_alone_has_symbols_or_propositions(

@@ -42,12 +42,12 @@ PUBLIC: Mapping[str, UserPredicate] = {
 
 _ELSEWHERE = {"and": "&&", "or": "||", "not": "!", "true": "true", "false": "false"}
 _PIECES = re.compile(r"\w+|[^\w\s]+")
-_QUOTED = re.compile(r'"([^"\s]+)"')
+_QUOTED = re.compile(r'"([^"\s]+(?:[ ]+[^"\s]+)*)"')
 _COUNT = re.compile(r"#(?:\s*\[\s*(\w+)\s*\])?")
 _IMPORT = re.compile(r"#\s*import\s+(?P<name>\w+)\s*(?://.*)?$")
 _PREDICATE = re.compile(r"pred\s+(?P<name>\w+)\s*\((?P<params>[^()]*)\)\s*=(?!=)\s*(?P<body>.*?)\s*(?://.*)?$")
 _OF_PAPERS = re.compile(r"\w+\s*\(\s*\w+\s*\)\s*:?=")
-_LINE = re.compile(r'(?P<name>\w+)\s*:?=(?!=)\s*(?P<body>(?:"[^"\s]+"|(?!//).)*)')
+_LINE = re.compile(r'(?P<name>\w+)\s*:?=(?!=)\s*(?P<body>(?:"[^"\s]+(?:[ ]+[^"\s]+)*"|(?!//).)*)')
 
 
 class CountWhere(ast.IntegerNode):

@@ -18,7 +18,7 @@ from hardsim.lang.lexer import CLOSING, MAX_INTEGER, TOO_LARGE, Cited, Lexeme, p
 from hardsim.lang.parse import constant_of, logical
 from hardsim.lang.trees import Raw
 from hardsim.lang.valuations import listed
-from hardsim.lang.vocabulary import PROGRAM_VECTORS, brief, name_hint, quoted, symbol_hint
+from hardsim.lang.vocabulary import PIECE, PROGRAM_VECTORS, brief, name_hint, quoted, symbol_hint
 from hardsim.lang.words import has_long_symbols, read_alphabet, read_words, unprintable
 
 _PIECE = re.compile(r"\S+")
@@ -201,7 +201,8 @@ def _map_examples(
 ) -> Iterator[ast.MapExample]:
     """The pairs of a `map:` line: one if a symbol is longer than one character or the output has integers, otherwise
     one for each arrow."""
-    matches = list(_PIECE.finditer(layout.source.text, line.body.start, line.body.end))
+    piece = PIECE if has_long_symbols(alphabet) else _PIECE
+    matches = list(piece.finditer(layout.source.text, line.body.start, line.body.end))
     pieces = [Span(*match.span()) for match in matches]
     arrows = [index for index, match in enumerate(matches) if match[0] == "->"]
     if not arrows:

@@ -430,7 +430,7 @@ def test_limits(right: str, column: int, message: str) -> None:
             None,
         ),
         ("P := Q_a Q_b", "an operator or the end of the statement", None),
-        ("P := 'a", "a symbol without white space and a closing quote, as in '('", None),
+        ("P := 'a", "a symbol and a closing quote, as in '(' or 'send invoice'", None),
         ("P := Q_(i)", "a symbol, as in Q_a(i) or Q_'('(i)", None),
         ("rel", "rel NAME = { 'a' 'b', 'c' 'd' }", None),
         ("rel r =\nP := Q_a", "{ 'a' 'b', 'c' 'd' }", None),
