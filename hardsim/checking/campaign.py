@@ -975,7 +975,7 @@ def judge(
     if mismatch is not None and mismatch.refutes:
         what = f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}, the shortest mismatch found"
         if mismatch.no_output is not None:
-            what += f"; {mismatch.no_output.summary}"
+            what = f"{mismatch.no_output.summary}; {what}"
         if mismatch.direct:
             what = wrong_on(mismatch, lengths, least)
         found.append((mismatch.certain(engine), what))
@@ -1009,12 +1009,12 @@ def contradiction(found: Sequence[tuple[bool, str]]) -> tuple[Verdict, str]:
 def wrong_on(mismatch: Mismatch, lengths: Sequence[Told], least: int = 1) -> str:
     """That a network that others made is wrong on a word, and what became that word."""
     n, first = len(mismatch.word), mismatch.shrunk_from
-    wanted = "" if mismatch.no_output is None else f"; {mismatch.no_output.summary}"
+    wanted = "" if mismatch.no_output is None else f"{mismatch.no_output.summary}; "
     if not n:
-        return f"it is wrong on the empty word{wanted}"
+        return f"{wanted}it is wrong on the empty word"
     source = "" if first is None else f"a word of {len(first):,}" if len(first) > n else "another of as many"
     of = f", shrunk from {source} symbols" if source else ""
-    return f"it is wrong on a word of length {n:,}{of}, {shortest(lengths, n, least)}{wanted}"
+    return f"{wanted}it is wrong on a word of length {n:,}{of}, {shortest(lengths, n, least)}"
 
 
 def shortest(lengths: Sequence[Told], n: int, least: int = 1) -> str:

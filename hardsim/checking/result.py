@@ -156,7 +156,7 @@ class NoOutput(Record):
         """The value, the position and the possible outputs."""
         more = f" ... ({self.count:,} in all)" if self.count > len(self.possible) else ""
         known = f"the possible outputs are {' '.join(self.possible)}{more}" if self.count else "outputs are integers"
-        return f"{self.wanted} is wanted at position {self.position}, which no output is: {known}"
+        return f"no output is {self.wanted}, which is wanted at position {self.position}: {known}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

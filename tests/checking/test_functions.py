@@ -175,8 +175,9 @@ def test_a_value_that_no_output_has_is_a_mismatch(value: Any, told: str, engine:
     assert wrong is not None
     assert (found.mismatch.word, found.mismatch.oracle, found.mismatch.soft) == (("a",), (told,), ("1",))
     assert (wrong.wanted, wrong.position, wrong.possible, wrong.count) == (told, 1, ("0", "1"), 2)
-    shown = f"{told} is wanted at position 1, which no output is: the possible outputs are 0 1"
+    shown = f"no output is {told}, which is wanted at position 1: the possible outputs are 0 1"
     assert shown in found.reach
+    assert shown in repr(found)
     assert shown in found.mismatch.summary
     assert [(one.mismatches, one.margin) for one in found.judged] == [(2, None), (4, None)]
     assert found.to_dict()["mismatch"]["no_output"]["possible"] == ["0", "1"]
@@ -389,7 +390,7 @@ def test_a_symbol_that_no_output_is_refutes_a_program() -> None:
     assert found.mismatch is not None
     assert found.mismatch.no_output is not None
     assert found.mismatch.no_output.summary == (
-        "z is wanted at position 1, which no output is: the possible outputs are a b c"
+        "no output is z, which is wanted at position 1: the possible outputs are a b c"
     )
 
 
