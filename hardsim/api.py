@@ -85,6 +85,7 @@ from hardsim.checking.result import ENGINES, CheckResult, EvalResult, ModelFacts
 from hardsim.checking.specification import SPEC
 from hardsim.checking.subject import At, ModelOptions, Subject, Target, digest
 from hardsim.checking.trace import TraceResult, trace_network, trace_of
+from hardsim.checking.unused import equiv_unused, hold_file_made, options_given, unused, unused_by
 from hardsim.checking.written import WRITTEN, written_down
 from hardsim.compiling.from_ltl.lower import Method
 from hardsim.errors import (
@@ -319,7 +320,7 @@ class Model:
             hardsim.errors.Interrupted: at Ctrl-C, with a partial result.
             hardsim.errors.WorkerFailure: if workers are lost again and again.
         """
-        with self._asked(locals()) as asked:
+        with self._asked("check", locals()) as asked:
             request, given, other = asked.request, asked.given, asked.given.against
             function = isinstance(other, PythonReference)
             _hold_here(request, function, words is not None)
@@ -431,11 +432,13 @@ class Model:
             hardsim.errors.Undecided: if there is a proof, but the checker of certificates does not follow it.
             KeyboardInterrupt: at Ctrl-C before there is a verdict; Interrupted, with a result, after.
         """
-        with self._asked(locals(), {"max_n": PROVED_TO}) as asked:
+        with self._asked("prove", locals(), {"max_n": PROVED_TO}) as asked:
             request = asked.request
             proving.hold_provable(request)
-            asked.unused(*proving.UNUSED)
-            if asked.given.foreign is not None:
+            hold_file_made(request, asked.given)
+            if asked.given.foreign is None:
+                asked.unused(*proving.UNUSED)
+            else:
                 asked.remark(NO_PROOF)
                 network = asked.target()
                 found = check_with_proof(network, asked_of(request, network), _update(progress))
@@ -474,7 +477,7 @@ class Model:
     ) -> EvalResult:
         """What is answered on given words, one by one: by the semantics, by hard attention, and by softmax; of networks
         that others made the outputs, place by place."""
-        with self._asked(locals()) as asked:
+        with self._asked("eval", locals()) as asked:
             if not words:
                 raise InputError("no word to evaluate", "Give words: text, or sequences of symbols.")
             if asked.given.foreign is not None:
@@ -516,7 +519,7 @@ class Model:
             hardsim.errors.Undecided: if softmax reaches no answer on a word.
             hardsim.errors.Interrupted: at Ctrl-C, with the words that were found.
         """
-        with self._asked(locals(), renamed={"exhaustive": "budget"}) as asked:
+        with self._asked("words", locals(), renamed={"exhaustive": "budget"}) as asked:
             request, given = asked.request, self._input
             hold_affordable(given, request)
             about: Input | Subject = given
@@ -554,12 +557,14 @@ class Model:
         Raises:
             hardsim.errors.Interrupted: at Ctrl-C, with a partial result.
         """
-        with self._asked(locals()) as asked:
+        with self._asked("equiv", locals()) as asked:
             request, told, where = asked.request, _passing(progress), asked.options.at
             wanted = "equiv takes a model, or a path,"
             given = other._input if isinstance(other, Model) else read_input(_path(other, wanted))
             beside = where if at is not None else other._at if isinstance(other, Model) else None
             for text in () if isinstance(other, Model) else given.notes:
+                asked.remark(text)
+            for text in equiv_unused(request, self._input, given):
                 asked.remark(text)
             options = EquivOptions(request.max_n, request.exhaustive, request.samples, request.seed)
             update = None if told is None else lambda n, done, total: told(done, total)
@@ -637,18 +642,18 @@ class Model:
             hardsim.errors.Undecided: if no temperature gives the wanted error.
             hardsim.errors.WorkerFailure: if workers are lost again and again.
         """
-        with self._asked(locals()) as asked:
+        with self._asked("bound", locals()) as asked:
             request, given = asked.request, self._input
             criticals.hold_critical(request)
             asked.unused(*(criticals.UNUSED if request.critical else bounds.UNUSED))
+            if request.gap:
+                asked.unused(*bounds.UNUSED_FOR_GAPS)
             with crews(request, asked.remark) as staff:
                 if request.critical:
-                    least = criticals.critical(asked.subject(given.formula is None), request.max_n, _passing(progress))
+                    least = criticals.critical(asked.subject(), request.max_n, _passing(progress))
                     return _whole(least, least.partial)
                 staff.join()
-                target = bound_subject(
-                    replace(asked.subject(given.formula is None), epsilon=request.epsilon), request.gap
-                )
+                target = bound_subject(replace(asked.subject(), epsilon=request.epsilon), request.gap)
                 options = asked.effort()
                 crew = staff.crew(lambda: 1 if request.gap else default_workers(target.subject, options))
                 wanted = BoundOptions(gap=request.gap)
@@ -675,7 +680,7 @@ class Model:
         Raises:
             hardsim.errors.Undecided: if no temperature gives the wanted error.
         """
-        with self._asked(locals()) as asked:
+        with self._asked("compile", locals()) as asked:
             subject = asked.subject()
             if hard and subject.formula is None:
                 asked.remark(asked.request.softening())
@@ -711,7 +716,9 @@ class Model:
                 is wanted and not installed.
         """
         name = _path(path, "export takes a path,")
-        with self._asked({key: value for key, value in locals().items() if key not in ("path", "name")}) as asked:
+        with self._asked(
+            "export", {key: value for key, value in locals().items() if key not in ("path", "name")}
+        ) as asked:
             request = asked.request
             if to not in GOALS:
                 raise unknown("target", str(to), GOALS)
@@ -761,7 +768,7 @@ class Model:
             hardsim.errors.InputError: if there is no such format, or no network.
             hardsim.errors.Interrupted: at Ctrl-C, with a partial result.
         """
-        with self._asked(locals()) as asked:
+        with self._asked("precision", locals()) as asked:
             request = asked.request
             made = export_of(asked.given, asked.options, request.max_n)
             result = precision_of(
@@ -792,7 +799,7 @@ class Model:
             hardsim.errors.Interrupted: at Ctrl-C, with a partial result.
             hardsim.errors.Undecided: if float64 is not to be trusted in this process.
         """
-        with self._asked(locals(), {"max_n": DEFAULTS["max_n"]}) as asked:
+        with self._asked("heads", locals(), {"max_n": DEFAULTS["max_n"]}) as asked:
             subject = network_alone(asked.given, asked.request)
             options = replace(tried_of(asked.request, subject), words=_given(words, subject))
             if options.words:
@@ -826,7 +833,7 @@ class Model:
             hardsim.errors.Undecided: if a number has no bounds.
         """
         names = [head] if isinstance(head, str) else list(head)
-        with self._asked({name: value for name, value in locals().items() if name != "head"}) as asked:
+        with self._asked("trace", {name: value for name, value in locals().items() if name != "head"}) as asked:
             request, subject = asked.request, asked.target()
             with about_alphabet(self._input.formula):
                 given = _word_of(word, subject)
@@ -927,6 +934,7 @@ class Model:
     @contextmanager
     def _asked(
         self,
+        command: str,
         values: Mapping[str, Any],
         otherwise: Mapping[str, Any] = {},
         renamed: Mapping[str, str] = {},
@@ -956,8 +964,10 @@ class Model:
                     remark(text)
             if given.foreign is not None:
                 request.hold_stored(given)
+            for text in unused(command, request, given):
+                remark(text)
             try:
-                yield _Asked(given, request, options, remark)
+                yield _Asked(command, given, request, options, remark)
             except InputError as error:
                 own = given.against.raised(error) if isinstance(given.against, PythonReference) else None
                 if own is None:
@@ -969,6 +979,7 @@ class Model:
 class _Asked:
     """What a method was asked, and where remarks go."""
 
+    command: str
     given: Input
     request: Request
     options: ModelOptions
@@ -998,18 +1009,19 @@ class _Asked:
 
     def unused(self, options: str, reason: str) -> None:
         """A remark on those of the options that were given and have no use, if there are any."""
-        named = self.request.given(options)
+        named = ", ".join(options_given(self.command, self.request, options))
         self.remark(f"{named}: not used; {reason}" if named else None)
 
-    def subject(self, remarked: bool = True) -> Subject:
+    def subject(self) -> Subject:
         """What is compiled with the options of a model; with a remark on those that do not apply."""
-        given, request = self.given, self.request
-        for text in given.remarks(request.at):
-            if text not in given.notes:  # which were told when it was read
+        one, request = self.given, self.request
+        for text in one.remarks(request.at):
+            if text not in one.notes:  # which were told when it was read
                 self.remark(text)
-        if remarked:
-            self.remark(request.idle(given))
-        return given.compile(self.options)
+        made = one.compile(self.options)
+        for text in unused_by(self.command, request, made):
+            self.remark(text)
+        return made
 
     def target(self) -> Target:
         """The same, or a network that others made."""

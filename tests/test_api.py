@@ -100,8 +100,8 @@ EACH = pytest.mark.parametrize("kind", ["formula", "program", "model", "network"
 
 @EACH
 def test_check_is_the_command(inputs: dict[str, Path], command: Command, kind: str) -> None:
-    result = hardsim.load(inputs[kind]).check(max_n=4, seed=7, exhaustive=20)
-    asked = "check", inputs[kind], "--max-n", 4, "--seed", 7, "--exhaustive", 20
+    result = hardsim.load(inputs[kind]).check(max_n=4, seed=7, exhaustive=10)
+    asked = "check", inputs[kind], "--max-n", 4, "--seed", 7, "--exhaustive", 10
     assert result.to_dict() == command(*asked)
     assert result.agreed
 
@@ -153,8 +153,8 @@ def test_compile_is_the_command(
     inputs: dict[str, Path], command: Command, tmp_path: Path, kind: str, hard: bool
 ) -> None:
     target = tmp_path / "there.json"
-    document = command("compile", inputs[kind], "-o", target, "--max-n", 3, *["--hard"] * hard)
-    network = hardsim.load(inputs[kind]).compile(max_n=3, hard=hard)
+    document = command("compile", inputs[kind], "-o", target, *["--hard"] * hard)
+    network = hardsim.load(inputs[kind]).compile(hard=hard)
     assert network.to_json() == target.read_text(encoding="utf-8")
     assert network.sha256 == document["sha256"]
 
@@ -162,7 +162,7 @@ def test_compile_is_the_command(
 @EACH
 @pytest.mark.slow
 def test_a_compiled_network_is_the_file_that_is_written(inputs: dict[str, Path], tmp_path: Path, kind: str) -> None:
-    here, target = hardsim.load(inputs[kind]).compile(max_n=3), tmp_path / "there.json"
+    here, target = hardsim.load(inputs[kind]).compile(), tmp_path / "there.json"
     here.save(target)
     there = hardsim.load(target)
     assert there.to_json() == here.to_json()
@@ -367,8 +367,8 @@ def test_temperature_and_error_are_numbers_too(since: Model) -> None:
 
 
 def test_integers_may_be_of_numpy(since: Model) -> None:
-    result = since.check(max_n=np.int64(3), seed=np.uint8(7))  # type: ignore[arg-type]  # numpy's are taken, too
-    assert result == since.check(max_n=3, seed=7)
+    result = since.check(max_n=np.int64(3), seed=np.uint8(7), exhaustive=8)  # type: ignore[arg-type]  # numpy's, too
+    assert result == since.check(max_n=3, seed=7, exhaustive=8)
     assert (type(result.max_n), type(result.seed)) == (int, int)
 
 
@@ -864,7 +864,7 @@ def test_threads_take_turns(since: Model, name: str, monkeypatch: pytest.MonkeyP
         return compiled(asked, *options)
 
     monkeypatch.setattr(api._Asked, "subject", subject)
-    options = {"eval": {}}.get(name, {"max_n": 2})
+    options = {"eval": {}, "compile": {}}.get(name, {"max_n": 2})
     getattr(since, name)(*["a"] * (name == "eval"), **options)
     assert during == [False]
     assert free()
@@ -941,7 +941,7 @@ def test_a_certificate_of_a_hard_attention_model_is_of_its_formula(since: Model,
     )
     since.compile(hard=True, beta=5).save(path)
     assert run(["verify", str(target), "--model", str(path)]) == 1
-    since.compile(max_n=2).save(path)
+    since.compile().save(path)
     assert run(["verify", str(target), "--model", str(path)]) == 0
 
 

@@ -89,6 +89,11 @@ KEPT, ROUNDS, TRIED = 4, 3, 12
 """Words of the least margin that are kept, how often they are changed, and how many neighbours of each are tried."""
 UNUSED = "dps", "a bound report finds for itself how many bits settle every answer"
 """An option that does not apply, and why."""
+UNUSED_FOR_GAPS = (
+    "beta tau epsilon engine tables all_lengths",
+    "score gaps do not depend on a temperature, and have a row",
+)
+"""Options that do not apply where gaps alone are reported, and why."""
 LEAST_BITS, BIT_STEP, MOST_BITS = 8, 8, 4096
 
 

@@ -77,7 +77,7 @@ MOST_SYMBOLS, MOST_RUNS = 4, 4
 SAMPLED, SEED = 64, 0
 """Words of a program that are tried where not all are, and what draws them."""
 UNUSED = (
-    "dps engine workers backend samples seed epsilon",
+    "dps engine workers backend scheduler exhaustive samples seed epsilon all_lengths",
     "the least beta is found by the prover, in one process and in arithmetic of its own",
 )
 """Options that do not apply, and why."""

@@ -65,6 +65,8 @@ def _reports(current: Session, staff: Crews) -> None:
     """The reports on all inputs, then a row for each where there are several or gaps alone were asked for."""
     gap = current.request.gap
     current.without(*bounds.UNUSED)
+    if gap:
+        current.without(*bounds.UNUSED_FOR_GAPS)
     given = list(current.read())
     staff.join()
     current.all(given, partial(_report, current, staff, current.tables(given) and not gap))

@@ -8,8 +8,10 @@ from hardsim.checking.equiv import EquivOptions, compare
 from hardsim.checking.open import Semantics
 from hardsim.checking.options import Request
 from hardsim.checking.result import Verdict
+from hardsim.checking.unused import equiv_unused
 from hardsim.cli.estimate import bar
 from hardsim.cli.session import Session, Telling, session
+from hardsim.cli.streams import note
 from hardsim.errors import InputError
 from hardsim.report.equiv import print_equiv, print_equiv_verdict
 
@@ -26,6 +28,8 @@ def command(request: Request) -> None:
         if len(given) != 2:
             told = f"two files are compared, and {len(given) or 'none'} {'is' if len(given) == 1 else 'are'} given"
             raise InputError(told, "For example: hardsim equiv mine.ltl mine.re")
+        for remark in equiv_unused(request, *given):
+            current.remark(None, None, remark, tell=note)
         sides: list[Semantics] = []
         for one in given:
             with current.guard(one.name):

@@ -28,7 +28,7 @@ from hardsim.checking.result import (
 from hardsim.checking.subject import Subject
 from hardsim.cli.estimate import Foresight, announce_words
 from hardsim.cli.session import Session, check_source, session
-from hardsim.cli.streams import note, say
+from hardsim.cli.streams import say
 from hardsim.errors import InputError, Source
 from hardsim.files import read_stdin
 from hardsim.lang.words import parse_word
@@ -46,7 +46,6 @@ def command(request: Request) -> None:
             if one.refusal is not None and one.against is None:
                 _semantics(current, one, texts)
                 if one.kind == "re":  # which has no network to be missed
-                    current.remark(one.name, None, request.idle(one), tell=note)
                     continue
             current.each(one, partial(_evaluate, current, texts), partial(_evaluate_network, current, texts))
 

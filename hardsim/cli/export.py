@@ -143,7 +143,6 @@ def _made(current: Session, given: Input) -> Export:
     if given.foreign is not None:
         request.hold_stored(given)
     else:
-        current.remark(given.name, None, request.idle(given), tell=note)
         subject = given.compile(request.options()[0])
         if subject.blank is not None:
             told = (

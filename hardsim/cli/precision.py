@@ -14,7 +14,6 @@ from hardsim.checking.precision import PrecisionResult, Report, ariths_of, preci
 from hardsim.checking.subject import ModelOptions
 from hardsim.cli.estimate import Bar, announce, bar, check_cost, patient
 from hardsim.cli.session import Session, session
-from hardsim.cli.streams import note
 from hardsim.program.regimes import PROVEN
 from hardsim.report.precision import print_precision
 
@@ -30,8 +29,6 @@ def command(request: Request) -> None:
         for given in current.read():
             if current.over:
                 break
-            if given.foreign is None:
-                current.remark(given.name, None, request.idle(given), tell=note)
             for options in _options(request, given):
                 if not current.over:
                     with current.guard(given.name):

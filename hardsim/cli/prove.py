@@ -16,6 +16,7 @@ from hardsim.checking.options import Request
 from hardsim.checking.prove import UNUSED, ProofResult, hold_provable, plan_proof
 from hardsim.checking.result import Verdict
 from hardsim.checking.subject import Subject
+from hardsim.checking.unused import hold_file_made
 from hardsim.checking.written import WRITTEN, written_down
 from hardsim.cli.check import telling
 from hardsim.cli.estimate import announce, announce_certificate, announce_model_proof, announce_proof, bar, check_cost
@@ -37,8 +38,11 @@ def command(request: Request) -> None:
             name: stack.enter_context(Sink(path, f"--{name}")) for name, path in named.items() if path is not None
         }
         current = stack.enter_context(session("prove", request, targets=list(targets.values())))
-        current.without(*UNUSED)
         given = list(current.read())
+        for one in given:
+            hold_file_made(request, one)
+        if any(one.foreign is None for one in given):
+            current.without(*UNUSED)
         hold_placed(request, given)
         if current.several(given) and targets:
             raise InputError(

@@ -27,9 +27,10 @@ from hardsim.checking.open import (
     read_input,
     read_with,
 )
-from hardsim.checking.options import ALL, COMPILED, JSON, TEXT, Request
+from hardsim.checking.options import ALL, JSON, TEXT, Request
 from hardsim.checking.result import Verdict, Word
 from hardsim.checking.subject import Subject
+from hardsim.checking.unused import options_given, unused, unused_by
 from hardsim.cli import streams
 from hardsim.cli.estimate import patient
 from hardsim.cli.manual import COMMANDS
@@ -190,7 +191,7 @@ class Session:
 
     def without(self, options: str, reason: str) -> None:
         """A remark on those of the options that were given and have no use here, if there are any."""
-        named, command = self.request.given(options), f"`hardsim {self.command}`"
+        named, command = ", ".join(options_given(self.command, self.request, options)), f"`hardsim {self.command}`"
         if named:
             self.remark(None, None, f"{named}: not used; {reason}", f"{named}: not used by {command}; {reason}", note)
 
@@ -301,15 +302,29 @@ class Session:
                 first, *place = remark.split("\n") if remark in given.warnings else [remark]
                 tell = partial(_told, note if remark in given.remarked else warn, place)
                 self.remark(given.name, None, remark, f"{given.name}: {first}", tell)
+        for remark in unused(self.command, self.request, given, len(self.names) > 1):
+            self._once(given.name, remark)
         return given
+
+    def _once(self, name: str, remark: str) -> None:
+        """A remark on an input, unless it has been made for another regime."""
+        if Note(name, None, remark) not in self.notes:
+            self.remark(name, None, remark, tell=note)
 
     def several(self, given: Sequence[Input]) -> bool:
         """Whether there are several inputs, with those that could not be read."""
         return len(given) + len(self.errors) > 1
 
     def tables(self, given: Sequence[Input]) -> bool:
-        """Whether rows are printed: as was asked for, else for a single input."""
-        return not self.several(given) if self.request.tables is None else self.request.tables
+        """Whether rows are printed: as was asked for, else for a single input. An option that prints more where less is
+        printed is remarked on."""
+        printed = not self.several(given) if self.request.tables is None else self.request.tables
+        if self.request.quiet or not self.screen.enabled:
+            reason = "--quiet prints verdicts alone" if self.request.quiet else "standard output has no tables"
+            self.without("tables all_lengths" if self.request.tables else "all_lengths", reason)
+        elif not printed:
+            self.without("all_lengths", "no rows are printed; --tables prints them")
+        return printed
 
     # ---- subjects ----
 
@@ -325,11 +340,10 @@ class Session:
         if given.foreign is not None and other is not None:
             self.started = perf_counter()
             with self.guard(given.name):
-                self._hold_stored(given)
+                if len(self.names) == 1:
+                    self.request.hold_stored(given)
                 other(given.network(options[0]))
             return
-        if given.formula is None or self.command != "bound":
-            self.remark(given.name, None, self.request.idle(given), tell=note)
         if given.formula is None:
             options = options[:1]
         elif self.request.regime == ALL and made is not None:
@@ -346,7 +360,10 @@ class Session:
             with self.guard(given.name):
                 try:
                     with given.answering():
-                        action(given.compile(option))
+                        subject = given.compile(option)
+                        for remark in unused_by(self.command, self.request, subject):
+                            self._once(given.name, remark)
+                        action(subject)
                 except InputError as error:
                     refusals.append((option.regime, error))
         if len(refusals) < len(options):
@@ -355,15 +372,6 @@ class Session:
             return
         for different in {str(refusal): refusal for _, refusal in refusals}.values():
             self.fail(given.name, different)
-
-    def _hold_stored(self, given: Input) -> None:
-        """Refuse options of what is compiled for a network that others made; among several inputs say that they are for
-        the others."""
-        named = self.request.given(COMPILED).replace("_", "-")
-        if named and len(self.names) > 1:
-            self.remark(given.name, None, f"{named}: for what is compiled, and so not for this network", tell=note)
-        else:
-            self.request.hold_stored(given)
 
     def all(
         self,
@@ -484,8 +492,8 @@ class Session:
         if self.request.quiet or not self.screen.enabled or not (self.named or self.found):
             return
         verdicts = counted((one.verdict for one in self.outcomes), Verdict) if self.counted is None else self.counted
-        if not (summary.several or (self.counted is not None and self.found)):
-            return
+        if self.command == "equiv" or not (summary.several or (self.counted is not None and self.found)):
+            return  # two files are one comparison
         if self.found and verdicts and self.command != "report":
             self.screen.raw()
             self.screen.line(summary.text(verdicts))
@@ -501,7 +509,8 @@ class Session:
             outcomes.append(Outcome(one.input, one.regime, Ending.SKIPPED, left, reason, 0.0, file=is_file(one.input)))
         told = [": ".join(filter(None, (one.input, one.regime, one.message))) for one in self.notes]
         remarks = ["interrupted: what was finished until then is here"] if self.interrupted else []
-        told_of = summary.text(counted((one.verdict for one in outcomes), Verdict)) if summary.several else ""
+        several = summary.several and self.command != "equiv"
+        told_of = summary.text(counted((one.verdict for one in outcomes), Verdict)) if several else ""
         return Finished(self.command, self.code, outcomes, told, remarks, told_of)
 
     def _missed(self) -> list[NotRun]:

@@ -10,7 +10,6 @@ from hardsim.checking.open import Input
 from hardsim.checking.options import Request
 from hardsim.checking.subject import Subject
 from hardsim.cli.session import Session, session
-from hardsim.cli.streams import note
 from hardsim.reading.folder import restated
 from hardsim.report.automaton import describe_automaton, print_automaton
 from hardsim.report.model import describe, print_model
@@ -28,7 +27,6 @@ def command(request: Request) -> None:
             if automaton is None:
                 current.each(given, partial(_show, current, given), partial(_show_network, current, given))
                 continue
-            current.remark(given.name, None, request.idle(given), tell=note)
             current.found.append(automaton)
             print_automaton(current.screen, given, automaton)
 

@@ -12,7 +12,7 @@ from hardsim.checking.options import ALL, Request
 from hardsim.checking.result import ModelFacts, Word
 from hardsim.checking.subject import Subject
 from hardsim.cli.session import Session, session
-from hardsim.cli.streams import note, say
+from hardsim.cli.streams import say
 from hardsim.lang.words import written_word
 
 
@@ -25,7 +25,6 @@ def command(request: Request) -> None:
             with current.guard(one.name):
                 hold_affordable(one, request)
                 if one.refusal is not None and request.by == "oracle":
-                    current.remark(one.name, None, request.idle(one), tell=note)
                     show(one, None, language_meant(one, request))
                 else:
                     current.each(one, lambda subject: show(subject, subject.facts, _model(current, subject)))

@@ -1,0 +1,152 @@
+"""Options that were given and change nothing: each is named, with the reason, before any work begins.
+
+A command line that asks for something and gets something else, without a word, was not answered. What can be seen from
+the command, the kind of the input and the other options is here; what shows only once a network is compiled is in
+`unused_by`. An option that names a file which cannot be made is refused (see `hold_file_made`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from hardsim.checking.open import Input, declares
+from hardsim.checking.options import COMPILED, DEFAULTS, Request
+from hardsim.checking.result import FLOAT64
+from hardsim.checking.subject import Subject
+from hardsim.checking.written import WRITTEN
+from hardsim.errors import HardsimError, InputError
+
+SAMPLED = "samples seed"
+"""The options of random words."""
+TRYING = ("check", "heads", "bound", "report")
+"""The commands that try words, all of a length or a sample."""
+ASKING = ("check", "prove", "eval", "words", "show", "trace", "compile", "export", "precision", "bound", "report")
+"""The commands for which options of a model are."""
+OWN: Mapping[str, Mapping[str, int]] = {"bound": {"exhaustive": 256}, "equiv": {"exhaustive": 2**16}}
+"""Defaults that a command has of its own."""
+SHORTEST, FEWEST = 8, 256
+"""The lengths and words for which `report` asks for bounds, too."""
+
+
+def options_given(command: str, request: Request, options: str) -> list[str]:
+    """Those of the options that were given, as they are typed."""
+    defaults = DEFAULTS | dict(OWN.get(command, {}))
+    found = [
+        name
+        for name in dict.fromkeys(options.split())
+        if (name in request.written if name == "max_n" else getattr(request, name) != defaults[name])
+    ]
+    return [f"--{name.replace('_', '-')}" for name in found]
+
+
+def unused(command: str, request: Request, one: Input, several: bool = False) -> list[str]:
+    """What is to be said of options that change nothing for an input; one remark for each reason. `several` says that
+    there are other inputs, for which an option may be meant."""
+    remarks = []
+    if command in ASKING and (one.formula is None or command != "bound") and (idle := _idle(command, request, one)):
+        remarks.append(idle)
+    for options, reason in _rules(command, request, one, several):
+        if named := options_given(command, request, options):
+            remarks.append(f"{', '.join(named)}: not used; {reason}")
+    return remarks
+
+
+def _idle(command: str, request: Request, one: Input) -> str | None:
+    """Options of a model that are for another kind of input; a network that others made refuses them where it is read
+    alone."""
+    if one.foreign is not None:
+        return None
+    return request.idle(one)
+
+
+def _rules(command: str, request: Request, one: Input, several: bool) -> Iterator[tuple[str, str]]:
+    """Options, and why they change nothing for an input."""
+    foreign = one.foreign is not None
+    if foreign and several:
+        yield COMPILED, "this is an external network, and the option is for what is compiled"
+    if command not in ("prove", "precision", "bound") and request.engine == FLOAT64:
+        yield "dps", "float64 has a fixed number of digits"
+    if command in TRYING and not request.critical and _in_full(command, request, one):
+        yield SAMPLED, "every word of these lengths is tried, and none is drawn at random"
+    if (request.props is not None or request.alphabet is not None) and _declares(one):
+        yield "props alphabet", "the file declares its own symbols"
+    yield from _of_command(command, request, one)
+
+
+def _of_command(command: str, request: Request, one: Input) -> Iterator[tuple[str, str]]:
+    """The same, of a single command."""
+    foreign = one.foreign is not None
+    if command == "prove" and foreign:
+        yield "workers all_n min_n heads_only search", "there is no proof of an external network: words are tried"
+    elif command == "prove" and one.formula is None:
+        yield "heads_only", "no formula is compared: softmax is compared with hard attention"
+    elif command == "report" and foreign:
+        yield "all_n", "there is no proof of an external network: words are tried"
+    elif command == "words" and request.by == "oracle" and one.kind != "re":
+        model = "regime beta tau single_head counting epsilon" if one.formula is not None else "tau epsilon"
+        yield f"{model} engine dps", "the semantics is asked, and no network; --by soft and --by hard ask one"
+    elif command == "words" and request.by == "hard":
+        softmax = "beta tau" if one.formula is not None else "tau epsilon"
+        yield f"{softmax} engine dps", "hard attention has no temperature, and is exact"
+    elif command == "show" and one.kind in ("srasp", "ahat", "network"):
+        yield "max_n", "nothing that is shown of it depends on a length"
+    elif command == "export" and request.to == "safetensors":
+        yield "seed", "what is written is not run"
+
+
+def _in_full(command: str, request: Request, one: Input) -> bool:
+    """Whether every word of every length is tried."""
+
+    def full(longest: int, most: int) -> bool:
+        return longest * len(one.alphabet) <= most and len(one.alphabet) ** longest <= most
+
+    if command == "report" and not full(min(request.max_n, SHORTEST), min(request.exhaustive, FEWEST)):
+        return False
+    return full(request.max_n, request.exhaustive)
+
+
+def _declares(one: Input) -> bool:
+    """Whether a file declares its own symbols; what is no file does not."""
+    try:
+        return declares(one.name)
+    except HardsimError:
+        return False
+
+
+def unused_by(command: str, request: Request, subject: Subject) -> list[str]:
+    """The same, of options about which only the compiled network can say it."""
+    remarks = []
+    if request.counting is not None and subject.formula is not None and not subject.facts.counting:
+        remarks.append("--counting: not used; the formula compares no counts")
+    lawful = (subject.formula, subject.sharpness, subject.temperature) != (None, None, None)
+    if command == "compile" and "max_n" in request.written and (lawful or request.hard):
+        remarks.append("--max-n: not used; what is written is of every length")
+    return remarks
+
+
+def hold_file_made(request: Request, one: Input) -> None:
+    """Refuse a file of a proof for which there is no proof.
+
+    Raises:
+        InputError: naming the option.
+    """
+    named = options_given("prove", request, " ".join(WRITTEN))
+    if one.foreign is not None and named:
+        told = f"{one.name} is an external network, of which there is no proof: there is nothing to write for "
+        raise InputError(told + " and ".join(named), f"Leave out {' and '.join(named)}.")
+
+
+def equiv_unused(request: Request, *sides: Input) -> list[str]:
+    """What is to be said of options of a comparison of two files."""
+    remarks = []
+    if all(one.kind == "re" for one in sides):
+        named = options_given("equiv", request, f"max_n exhaustive {SAMPLED}")
+        reason = "the automata of two regular expressions are compared, which settles every length"
+        remarks += [f"{', '.join(named)}: not used; {reason}"] if named else []
+    elif _in_full("equiv", request, sides[0]) and (named := options_given("equiv", request, SAMPLED)):
+        remarks.append(f"{', '.join(named)}: not used; every word of these lengths is tried, and none at random")
+    if all(one.formula is None for one in sides) and (named := options_given("equiv", request, "at dialect")):
+        remarks.append(f"{', '.join(named)}: not used; neither file is a formula")
+    if all(map(_declares, sides)) and (named := options_given("equiv", request, "props")):
+        remarks.append(f"{', '.join(named)}: not used; both files declare their own symbols")
+    return remarks
