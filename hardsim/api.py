@@ -435,20 +435,18 @@ class Model:
         with self._asked("prove", locals(), {"max_n": PROVED_TO}) as asked:
             request = asked.request
             proving.hold_provable(request)
-            hold_file_made(request, asked.given)
-            if asked.given.foreign is None:
-                asked.unused(*proving.UNUSED)
-            else:
+            if asked.given.foreign is not None:
+                hold_file_made(request, asked.given)
                 asked.remark(NO_PROOF)
                 network = asked.target()
                 found = check_with_proof(network, asked_of(request, network), _update(progress))
                 asked.failed(found)
                 return _whole(found, found.partial)
+            asked.unused(*proving.UNUSED)
             asked.compiled_alone()
             with ExitStack() as stack:
-                named = {option: getattr(request, option) for option in WRITTEN}
                 targets = {option: stack.enter_context(_sink(path, option, "Name a file."))
-                           for option, path in named.items() if path is not None}  # fmt: skip
+                           for option in WRITTEN if (path := getattr(request, option)) is not None}  # fmt: skip
                 _hold_apart(targets, located(self.name))
                 subject = asked.subject()
                 plan = proving.plan_proof(subject, request)
