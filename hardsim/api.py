@@ -1398,7 +1398,9 @@ def _symbol(given: object) -> str:
         names = sorted(map(plain_text, given))
         for name in names:
             if not is_proposition(name):
-                raise InputError(f"{brief(name)} is no proposition", "names contain no white space, comma or brace")
+                raise InputError(
+                    f"{brief(name)} is no proposition", "names contain no comma and no brace, and spaces only inside"
+                )
         return written_set(names, names)
     if not isinstance(given, str):
         raise TypeError("the symbols of a word are text, or sets of propositions")

@@ -255,7 +255,7 @@ def read_alphabet(data: Reader) -> Alphabet:
         raise place.error("distinct symbols, at least one")
     for symbol, item in zip(alphabet, place.items(), strict=True):
         if not is_name(symbol) or unprintable(symbol):
-            raise item.error("a symbol, which is not empty, and has no control characters and white space inside alone")
+            raise item.error("a symbol, which is not empty, has no control characters, and spaces only inside")
     return alphabet
 
 

@@ -119,7 +119,7 @@ PROGRAM: list[Case] = [
     (["program", "coordinates"], ..., "at program: expected an object with the key 'coordinates'"),
     (["program", "coordinates", 1], "1", "at program.coordinates: expected distinct names"),
     (["program", "treshold"], "1", "at program: expected keys among regime, alphabet"),
-    (["program", "alphabet", 0], "a b", "at program.alphabet[0]: expected a symbol"),
+    (["program", "alphabet", 0], "a\tb", "at program.alphabet[0]: expected a symbol"),
     (["program", "alphabet", 0], "BOS", "at program.alphabet: expected symbols other than BOS"),
     (["program", "bos"], False, "expected symbols of the alphabet, each once, found 'BOS'"),
     (["program", "reading"], "middle", "at program.reading: expected one of first, last"),
