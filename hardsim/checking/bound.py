@@ -628,7 +628,8 @@ class _Report:
         if violation is not None:
             found.append((not violation.observed, f"{violation.what} does not hold at length {violation.n}"))
         if refuted is not None:
-            what = f"softmax at this temperature is wrong on a word of length {len(refuted.word)}"
+            who = "hard attention" if "hard/oracle" in refuted.kind else "softmax at this temperature"
+            what = f"{who} is wrong on a word of length {len(refuted.word)}"
             found.append((refuted.certain(self.options.engine), what))
         if found:
             return contradiction(found)

@@ -14,6 +14,7 @@ from hardsim.lang.words import written_word
 from hardsim.proof.result import HeadProof
 from hardsim.report.check import (
     bound_text,
+    is_stored,
     model_line,
     named,
     print_facts,
@@ -72,7 +73,9 @@ def print_bound_verdict(screen: Screen, result: BoundResult, alphabet: Sequence[
     elif result.refuted is not None:
         screen.word("The word", result.refuted, alphabet)
         how = "raise --beta or lower --tau, or leave both out."
-        if result.regime == "none":
+        if is_stored(result.input) and result.kind == "ltl":
+            how = "compile the formula again: `hardsim check` says more of this word."
+        elif result.regime == "none":
             how = "raise --beta, which reaches longer words; `hardsim check` says how far this one reaches."
         screen.line(f"  Next: {how}")
 

@@ -523,3 +523,32 @@ def test_an_edited_network_is_its_files_fault(hardsim: Any, since: Path, tmp_pat
     assert "defect" not in outcome.out
     (result,) = json.loads((tmp_path / "found.json").read_text("utf-8"))["results"]
     assert result["model"]["specified"] is False
+
+
+@pytest.mark.parametrize("command", ["check", "prove", "bound"])
+@pytest.mark.parametrize("kind", ["formula", "weights", "claims"])
+def test_whatever_is_edited_is_never_called_a_defect(
+    hardsim: Any, since: Path, tmp_path: Path, command: str, kind: str
+) -> None:
+    """A formula in the file that says something else, a network and a specification that are edited alike, and a false
+    claim about a head."""
+    target = tmp_path / "edited.model.json"
+    hardsim("compile", since, "-o", target).exits(0)
+    document = json.loads(target.read_text("utf-8"))
+    if kind == "formula":
+        document["source"]["text"] = "alphabet: a b c\nb S a\n"
+    elif kind == "weights":
+        # The head reads what it looks for, [b c], in place of [b].
+        document["specification"]["layers"][0]["heads"][0]["values"] = {"S4.read": {"[b c]": "1"}}
+        place = document["model"]["coordinates"].index("[b c]")
+        document["model"]["layers"][0]["heads"][0]["w_v"]["entries"][0][1] = place
+    else:
+        document["specification"]["layers"][0]["heads"][0]["decay"] = "1/n"
+    target.write_text(json.dumps(document), "utf-8")
+    outcome = hardsim(command, target, "--max-n", "3")
+    # A proof is about the weights, whatever the file claims of its heads.
+    assert outcome.code == (1 if kind != "claims" else {"check": 2, "prove": 0, "bound": 1}[command])
+    assert "defect" not in outcome.out + outcome.err
+    assert "report it" not in outcome.out + outcome.err
+    if command == "check" and kind != "claims":
+        outcome.exits(1, "hard attention itself disagrees with the formula", "compile the formula again")
