@@ -60,6 +60,7 @@ from hardsim.checking.failures import evaluated_apart
 from hardsim.checking.foreign import Foreign, NetworkJudge
 from hardsim.checking.functions import PythonReference
 from hardsim.checking.heads import HeadsResult, heads_of, network_alone
+from hardsim.checking.labels import SAYS
 from hardsim.checking.language import hold_affordable, language, language_meant, observed_words, words_result
 from hardsim.checking.open import (
     KINDS,
@@ -274,7 +275,7 @@ class Model:
         )
         yield "kind", f"network of a {kind}" if formula is not None and facts is not None else kind
         if title:
-            yield "formula" if formula else "title", _shortened(title)
+            yield ("formula", _shortened(title)) if formula else ("title", _shortened(f"{SAYS}{title}"))
         yield "alphabet", _shortened(f"over {listed(self.alphabet, LONGEST_SHOWN)}")
         if facts is not None:
             yield "network", facts.summary

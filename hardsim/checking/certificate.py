@@ -79,7 +79,7 @@ def certificate(subject: Subject, max_n: int | None, min_n: int = 1) -> dict[str
                 "source": {"name": subject.name, "sha256": subject.sha256, "text": format_file(file)},
                 "formula": format_formula(file.formula),
                 "at": file.at,
-                "regime": subject.regime,
+                "regime": subject.regime or "",
                 "beta": str(subject.budget.beta),
             },
             "formula": claims.formula,

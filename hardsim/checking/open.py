@@ -16,6 +16,7 @@ from hardsim.checking.engines import HardRunner
 from hardsim.checking.exported import document_of, hold_exported, is_exported
 from hardsim.checking.foreign import Foreign, judging
 from hardsim.checking.functions import PythonReference
+from hardsim.checking.labels import budget_of, relabelled
 from hardsim.checking.result import Answer, Opened, Word
 from hardsim.checking.specification import SPEC, Specification, named_files, read_specification
 from hardsim.checking.subject import At, ModelOptions, Subject, counting_of, digest, own_predicates
@@ -324,10 +325,11 @@ def _hold_options(stored: Subject, options: ModelOptions) -> None:
     for option, (value, allowed) in wanted.items():
         if value not in allowed:
             given = option if value is True else f"{option} {value}"
+            regime = f"regime {facts.regime}" if facts.regime else "no regime of hardsim"
             raise InputError(
-                f"{stored.name} is already compiled (regime {facts.regime}, beta {facts.beta}, temperature "
+                f"{stored.name} is already compiled ({regime}, beta {stored.budget.beta}, temperature "
                 f"{facts.temperature}, at {facts.at}), so {given} does not apply",
-                hint="Leave the option out, or give the formula instead of the model.",
+                hint=f"Leave out {option}, or give the formula instead of the model.",
             )
 
 
@@ -578,10 +580,11 @@ def of_document(data: bytes, name: str, sha256: str = "") -> Input:
         settings = (scale, *readout_settings(network, sources))
         return replace(found, text=text, document=text, settings=settings)
     if kind == AHAT:
-        made = _of_ahat(read_ahat(document), name, sha256)
-        return Input(name, sha256, made.alphabet, "ahat", text, made.title, made=made, document=text)
-    stored = _read_model(document, name, sha256)
-    return replace(of_formula(stored.file, sha256, name), made=stored, document=text)
+        made, remarks = _of_ahat(read_ahat(document), name, sha256)
+        return Input(name, sha256, made.alphabet, "ahat", text, made.title, remarks, made=made, document=text)
+    stored, remarks = _read_model(document, name, sha256)
+    given = of_formula(stored.file, sha256, name)
+    return replace(given, made=stored, document=text, remarked=(*given.remarked, *remarks))
 
 
 def of_formula(file: FormulaFile, sha256: str, name: str | None = None) -> Input:
@@ -1061,15 +1064,19 @@ def compile_srasp(program: ast.SraspProgram, name: str, sha256: str) -> tuple[Su
     return subject, compiled.limits()
 
 
-def _of_ahat(file: AhatFile, name: str, sha256: str) -> Subject:
-    """A hard-attention model, after its examples have been held against it.
+def _of_ahat(file: AhatFile, name: str, sha256: str) -> tuple[Subject, tuple[str, ...]]:
+    """A hard-attention model, after its examples have been held against it, with remarks on its labels.
 
     Raises:
         InputError: if the model does not decide an example as the file says.
     """
-    compiled = None if file.compiled is None else _compiled(file.program, file.compiled)
-    program, origin = compiled or (file.program, None)
-    budget = file.sharpness
+    budget, origin = file.sharpness, file.compiled
+    formula = None if origin is None else _origin(origin)
+    single = origin is not None and origin.single_head
+    counting = None if origin is None or origin.counting is None else METHODS[origin.counting]
+    tau = None if budget is None else budget.temperature
+    labels = relabelled(file.program, tau, formula, single, counting)
+    program = labels.program
     subject = Subject(
         name=name,
         sha256=sha256,
@@ -1085,9 +1092,10 @@ def _of_ahat(file: AhatFile, name: str, sha256: str) -> Subject:
         schedule=file.temperature,
         softmax=file.temperature is not None,
         counting=counting_of(program),
-        single_head=file.compiled is not None and file.compiled.single_head,
-        structural=compiled is not None,
-        origin=origin,
+        single_head=single and all(len(layer.heads) <= 1 for layer in program.layers),
+        structural=labels.compiled,
+        confirmed=labels.compiled,
+        origin=formula if labels.compiled else None,
     )
     runner = HardRunner(replace(subject, program=replace(program, outputs=())))
     for word, accepted in file.examples:
@@ -1103,7 +1111,7 @@ def _of_ahat(file: AhatFile, name: str, sha256: str) -> Subject:
                 f"{'accepted' if accepted else 'rejected'}",
                 hint="Correct the model, or the example.",
             )
-    return subject
+    return subject, labels.remarks
 
 
 def _unpadded(alphabet: Alphabet, blank: str | None) -> Alphabet:
@@ -1113,17 +1121,12 @@ def _unpadded(alphabet: Alphabet, blank: str | None) -> Alphabet:
     return tuple(symbol for symbol in alphabet if symbol != blank)
 
 
-def _compiled(program: Program, origin: Origin) -> tuple[Program, FormulaFile] | None:
-    """The program that the formula is compiled into which a file names, with that formula, if it is the file's but for
-    what only readers see: then its heads are what they claim by the constructions of formulas, and its own labels are
-    right."""
+def _origin(origin: Origin) -> FormulaFile | None:
+    """The formula that a model says it was compiled from, if it is one."""
     try:
-        file = parse.parse_text(origin.text, "compiled.text")
-        method = None if origin.counting is None else METHODS[origin.counting]
-        made = lower(desugar(file), REGIMES[program.regime], origin.single_head, method, own_predicates(file))
-    except (HardsimError, KeyError):
+        return parse.parse_text(origin.text, "compiled.text")
+    except HardsimError:
         return None
-    return (made, file) if made.unlabelled == program.unlabelled else None
 
 
 # ---- compiled formulas as files ----
@@ -1178,14 +1181,14 @@ def store_program(subject: Subject, schedule: Schedule | None = None, program: P
     return _document({"version": __version__} | ahat_json(file))
 
 
-def _read_model(document: Reader, path: str, sha256: str) -> Subject:
-    """The subject of a `model.json`; nothing is compiled again.
+def _read_model(document: Reader, path: str, sha256: str) -> tuple[Subject, tuple[str, ...]]:
+    """The subject of a `model.json`, with remarks on its labels. Its formula is compiled again for these alone.
 
     Raises:
         InputError: naming the place inside the document.
     """
     document.only("format", "schema_version", "version", "source", "options", "model", "specification")
-    document.field("schema_version").integer(1, SCHEMA_VERSION)
+    version = document.field("schema_version").integer(1, SCHEMA_VERSION)
     source, options = document.field("source"), document.field("options")
     source.only("name", "sha256", "text")
     for place, key in ((document, "version"), (source, "name"), (source, "sha256")):
@@ -1196,7 +1199,8 @@ def _read_model(document: Reader, path: str, sha256: str) -> Subject:
     model = _read_network(document.field("model"), users)
     specification = document.field("specification")
     program = read_program(specification, users)
-    specification.field("regime").choice(REGIMES.__getitem__, ", ".join(REGIMES))
+    if specification.has("regime"):
+        specification.field("regime").choice(REGIMES.__getitem__, ", ".join(REGIMES))
     for place, alphabet in ((document.field("model"), model.alphabet), (specification, program.alphabet)):
         if alphabet != file.alphabet:
             raise place.field("alphabet").error(f"the alphabet of the formula, {listed(file.alphabet)}")
@@ -1207,7 +1211,12 @@ def _read_model(document: Reader, path: str, sha256: str) -> Subject:
         raise specification.error("the hard attention of a formula, read where its output is 0 or 1")
     _check_heads(document, [[head.name for head in layer.heads] for layer in model.layers])
     single, budget = _read_options(options, file, model, program)
-    return _of_formula(file, path, sha256, program, budget, model, single)
+    counting = counting_of(program)
+    method = None if counting is None else METHODS[counting]
+    labels = relabelled(program, budget.temperature, file, single, method, older=version < SCHEMA_VERSION)
+    budget, told = budget_of(labels.program, model, budget)
+    made = _of_formula(file, path, sha256, labels.program, budget, model, single)
+    return replace(made, confirmed=labels.compiled and made.specified), (*labels.remarks, *told)
 
 
 def _read_network(data: Reader, users: Users) -> Transformer:

@@ -192,7 +192,7 @@ def command_for(subject: Subject, word: Word, engine: str = AUTO, dps: int | Non
     options: dict[str, str | None] = {}
     file, budget = subject.formula, subject.sharpness
     if budget is not None and file is not None:
-        regime = REGIMES[subject.program.regime]
+        regime = REGIMES.get(subject.program.regime, REGIMES[DEFAULT_REGIME])
         options["--regime"] = None if regime.name == DEFAULT_REGIME else regime.name
         usual = budget.temperature == parse_arith(regime.temperature)
         options["--tau"] = None if usual else str(budget.temperature)

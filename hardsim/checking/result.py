@@ -54,7 +54,9 @@ Seed: TypeAlias = Annotated[int, "Seed of the random words."]
 InputName: TypeAlias = Annotated[str, "Path as given, or <expression>."]
 InputDigest: TypeAlias = Annotated[Digest, "SHA-256 of the input: a file's bytes, an expression's text."]
 FormulaText: TypeAlias = Annotated[str | None, "A formula's text; null for anything else."]
-Title: TypeAlias = Annotated[str | None, "What anything else says of itself; null for a formula."]
+Title: TypeAlias = Annotated[
+    str | None, "What the file of anything else says of itself, which nothing confirms; null for a formula."
+]
 Reach: TypeAlias = Annotated[str, "How far the verdict reaches, in words."]
 Partial: TypeAlias = Annotated[bool, "Whether the run was interrupted."]
 Opened: TypeAlias = Literal["ltl", "srasp", "ahat", "re", "network"]
@@ -649,7 +651,9 @@ class ModelFacts(Record):
     def summary(self) -> str:
         """Its size, and what it was compiled for."""
         size = f"{plural(self.layers, 'layer')}, {plural(self.heads, 'head')}"
-        return size if self.regime is None else f"{size}, regime {self.regime}, beta {self.beta}"
+        if self.regime is None:
+            return size
+        return f"{size}, {'' if self.specified else 'the file says '}regime {self.regime}, beta {self.beta}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

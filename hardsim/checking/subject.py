@@ -27,12 +27,11 @@ from hardsim.checking.result import (
     Word,
     settled,
 )
-from hardsim.compiling.from_ltl.lower import Method, lower
-from hardsim.errors import HardsimError, InputError, InvariantError
+from hardsim.compiling.from_ltl.lower import Method
+from hardsim.errors import InputError, InvariantError
 from hardsim.hard.exact import HardTrace as HardTrace
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.ast import FormulaFile
-from hardsim.lang.desugar import desugar
 from hardsim.lang.parse import parse_text
 from hardsim.lang.predicate import user_predicates
 from hardsim.lang.valuations import Alphabet
@@ -40,7 +39,6 @@ from hardsim.network.columns import Defined, UserPredicate
 from hardsim.network.model import Schedule, Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.model import Kind, Program, Weighting
-from hardsim.program.regimes import REGIMES
 from hardsim.program.sharpness import Budget
 from hardsim.proof.decay import DecayClaim, ProgramArgument, argue
 from hardsim.proof.program import ProgramLaw, law_of
@@ -166,6 +164,8 @@ class Subject(Target):
     single_head: bool = False
     counting: str | None = None
     """How comparisons of counts are decided (None where there are none)."""
+    confirmed: bool = True
+    """Whether purposes, theorems and declared gaps are hardsim's own; else they are what a file says."""
 
     # ---- what only some subjects have: InvariantError is raised by any other ----
 
@@ -292,22 +292,16 @@ class Subject(Target):
         """Whether the network is the one that the program makes: what is compiled here is, a file may differ."""
         return self.stored is None or assemble(self.program, self.budget) == self.stored
 
-    @cached_property
+    @property
     def own(self) -> bool:
         """Whether hardsim made the network itself and finds it unedited: only then a false claim is one of hardsim.
 
-        A program is compiled here. A formula is compiled again, and the result compared with what is there, labels
-        aside. A hard-attention model that was compiled was compared in this way when it was read.
+        Programs and formulas are compiled here. A file was compared with what its formula is compiled into when it was
+        read.
         """
         if self.formula is None:
             return self.kind == "srasp" or self.origin is not None
-        method: Method | None = "sign" if self.counting == "sign" else None
-        try:
-            regime, users = REGIMES[self.program.regime], own_predicates(self.formula)
-            made = lower(desugar(self.formula), regime, self.single_head, method, users)
-        except (HardsimError, KeyError):
-            return False
-        return made.unlabelled == self.program.unlabelled and self.specified
+        return self.confirmed and self.specified
 
     def hold_specified(self, what: str) -> None:
         """Refuse what is worked out from the specification, where the network is another one.

@@ -282,9 +282,10 @@ class Program(Placed):
     def unlabelled(self) -> Program:
         """The program without what only readers see."""
         layers = tuple(
-            replace(layer, heads=tuple(replace(head, purpose="") for head in layer.heads)) for layer in self.layers
+            replace(layer, heads=tuple(replace(head, purpose="", theorem="") for head in layer.heads))
+            for layer in self.layers
         )
-        return replace(self, layers=layers, meanings={})
+        return replace(self, layers=layers, meanings={}, regime="")
 
     def clearance(self, value: Rational, n: int) -> Fraction:
         """How far an output is from where it would mean something else; of integers k/n that is 1/(2n)."""

@@ -10,6 +10,7 @@ from hardsim.checking.open import Input, Members
 from hardsim.checking.result import InputName, Length, Title, count
 from hardsim.lang.regex.automaton import Automaton
 from hardsim.records import Count, Positive, Record, one_of
+from hardsim.report.check import FILE_SAYS
 from hardsim.report.model import alphabet_line
 from hardsim.report.numbers import plural
 from hardsim.report.screen import Field, Screen, columns
@@ -96,7 +97,7 @@ def print_automaton(screen: Screen, given: Input, report: AutomatonReport) -> No
     screen.head(
         report.input,
         [
-            ("title", report.title),
+            (FILE_SAYS, report.title),
             alphabet_line(given.alphabet),
             ("automaton", f"minimal, {plural(len(report.states), 'state')}; a word begins in state 1"),
         ],

@@ -67,6 +67,8 @@ LONGEST_PURPOSE = 120
 """Characters of what a head computes that a report shows."""
 VOID = "void"
 """What a table shows in place of a bound that is void."""
+FILE_SAYS = "file says"
+"""The label of a title."""
 MARK = "> "
 """Before the head at which softmax leaves hard attention."""
 
@@ -155,15 +157,20 @@ class Titled(Protocol):
 
 
 def titles(result: Titled) -> list[tuple[str, str | None]]:
-    """A formula's text, or what a file says of itself."""
-    return [("formula", result.formula or None), ("title", result.title or None)]
+    """A formula's text, or what a file says of itself: a title is a claim of the file, which nothing confirms."""
+    return [("formula", result.formula or None), (FILE_SAYS, result.title or None)]
 
 
 def model_line(facts: ModelFacts) -> str:
     """The network in numbers, on one line, after what a regime decides of it."""
     parts = []
-    if facts.regime is not None:
+    if facts.regime is not None and not facts.specified:
+        parts += [f"temperature {facts.temperature}", f"the file says regime {facts.regime} and beta {facts.beta}"]
+    elif facts.regime is not None:
         parts += [f"regime {facts.regime}", f"temperature {facts.temperature}", f"beta {facts.beta}"]
+    elif facts.beta is not None:
+        parts += [f"temperature {facts.temperature}", f"beta {facts.beta}", "no regime of hardsim"]
+    if facts.beta is not None:
         parts += [f"counting by {facts.counting}"] if facts.counting else []
         parts += [f"read at the {facts.at} position"]
     parts += [plural(facts.layers, "layer") + (", one head each" if facts.single_head else "")]

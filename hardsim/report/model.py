@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from hardsim.checking.engines import head_bounds
+from hardsim.checking.labels import SAYS
 from hardsim.checking.result import (
     HeadResult,
     LayerNumber,
@@ -267,17 +268,18 @@ def print_model(screen: Screen, report: ModelReport) -> None:
 
 def _regime_lines(report: ModelReport) -> list[tuple[str, str | None]]:
     facts, program = report.subject.facts, report.subject.program
+    unsure = "" if facts.specified else SAYS
     return [
         *titles(report),
         ("read at", f"the {facts.at} position"),
-        ("regime", f"{facts.regime}: {REGIMES[program.regime].summary}"),
+        ("regime", f"{unsure}{facts.regime}: {REGIMES[program.regime].summary}"),
         ("theorems", "; ".join(report.theorems) or "none needed: no attention"),
         ("size", f"{plural(facts.layers, 'layer')}, {plural(facts.heads, 'head')}"
                  f"{', one head per layer' if facts.single_head else ''}, dimension {facts.dimension}, "
                  f"{plural(facts.parameters, 'non-zero parameter')}"),
         ("counting", f"comparisons of counts by {facts.counting}" if facts.counting else None),
         ("temperature", facts.temperature),
-        ("beta", f"{facts.beta} (the logits are beta score / temperature)"),
+        ("beta", f"{unsure}{facts.beta} (the logits are beta score / temperature)"),
         ("encodings", _encodings(report)),
         ("precision", ", ".join(f"{one.digits} digits at n = {one.n}" for one in report.precision)),
     ]  # fmt: skip
@@ -327,5 +329,6 @@ def _print_head(screen: Screen, head: Head, report: ModelReport) -> None:
     for n, heads in report.bounds.items():
         bound, gap = heads[head.name].bound, heads[head.name].declared_gap
         error = "exact" if gap is None and not bound else f"error at most {at_most(bound)}"
+        error = error if subject.confirmed else f"{SAYS}{error}"
         least = "" if gap is None else f", score gap at least {at_least(gap)}"
         screen.line(f"    at n = {n:<4} {error}{least}")

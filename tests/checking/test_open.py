@@ -237,7 +237,7 @@ def test_what_is_worked_out_from_the_specification_is_refused_for_another_networ
     given = read_input(str(path))
     assert (known(given.made).specified, given.notes) == (True, given.file.notes)
     with edited(path) as document:
-        document["options"]["beta"] = "5"
+        next(layer for layer in document["model"]["layers"] if layer["heads"])["heads"][0]["w_k"]["entries"][0][2] = "9"
     given = read_input(str(path))
     assert given.notes == (*given.file.notes, OTHER)
     for worked_out in (bound_subject, store_program, lambda subject: critical(subject, 1)):

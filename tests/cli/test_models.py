@@ -516,7 +516,7 @@ def test_an_edited_network_is_its_files_fault(hardsim: Any, since: Path, tmp_pat
     target = tmp_path / "edited.json"
     hardsim("compile", since, "-o", target)
     document = json.loads(target.read_text("utf-8"))
-    document["model"]["layers"][0]["heads"][0]["w_q"]["entries"][0][2] = "1"  # 4, which is beta
+    document["model"]["layers"][0]["heads"][0]["w_k"]["entries"][0][2] = "1/9"  # of no beta
     target.write_text(json.dumps(document), "utf-8")
     outcome = hardsim("check", target, "--max-n", "3", "--json", tmp_path / "found.json").exits(1, "REFUTED")
     assert "Next: the network is not the one that its specification makes; compile the formula again" in outcome.told

@@ -359,7 +359,7 @@ def test_a_program_is_proved_by_structure(hardsim: Any, tmp_path: Path) -> None:
 def test_a_model_is_proved_by_every_word(hardsim: Any, model: Path) -> None:
     outcome = hardsim("prove", model, "--max-n", "3")
     outcome.clean(
-        "  title     Some a", "PROVED ", "every word of length 1 to 3: softmax answers as hard attention does\n"
+        "  file says Some a", "PROVED ", "every word of length 1 to 3: softmax answers as hard attention does\n"
     )
     rows = [line.split() for line in outcome.out.splitlines() if line[:1].isdigit()]
     assert all(row[1:3] == ["every", "word"] for row in rows)

@@ -34,7 +34,7 @@ def test_a_line_that_may_be_meant_otherwise_is_noted(hardsim: Cli, here: Path) -
 @pytest.mark.usefixtures("here")
 def test_check_judges_the_network_that_it_names(hardsim: Cli) -> None:
     hardsim("check", "most.spec").exits(
-        0, "CERTIFIED most.spec held against most.spec: all 510 words up to length 8", "title most are a"
+        0, "CERTIFIED most.spec held against most.spec: all 510 words up to length 8", "file says most are a"
     )
     hardsim("check", "more.spec").exits(
         1, "REFUTED", "The shortest mismatching word, on a line of its own: ab", "wanted: reject"

@@ -358,7 +358,7 @@ def test_a_block_has_tables_facts_and_verdict() -> None:
     assert "margin" not in text
     assert "computes" not in text
     bare = text_of(MODEL, tables=False).splitlines()
-    assert bare[:3] == ["CERTIFIED  model.ahat.json", "  28 words", "  title     A title"]
+    assert bare[:3] == ["CERTIFIED  model.ahat.json", "  28 words", "  file says A title"]
     assert " ".join(" ".join(bare[3:]).split()) == f"network {LINE}"
     assert "title" not in text_of(replace(MODEL, title=""))
     valid(MODEL)
@@ -367,7 +367,7 @@ def test_a_block_has_tables_facts_and_verdict() -> None:
 def test_what_a_formula_was_compiled_into_has_the_columns_of_the_formula() -> None:
     hard = replace(RESULT, kind="ahat", input="x.ahat.json", formula=None, title="x (compiled for regime temperature)")
     formula, compiled = text_of(RESULT).splitlines(), text_of(hard).splitlines()
-    assert compiled[2] == "  title     x (compiled for regime temperature)"
+    assert compiled[2] == "  file says x (compiled for regime temperature)"
     assert compiled[3:] == formula[3:]
     valid(hard)
 

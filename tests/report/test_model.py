@@ -118,7 +118,7 @@ def test_a_program_with_its_hidden_units() -> None:
     size = f"dimension 6, {report.subject.facts.parameters} parameters"
     assert lines_of(report) == [
         "x.srasp",
-        "  title        Some x",
+        "  file says    Some x",
         f"  size         1 layer, 2 heads, {size}, with a beginning of",
         "               sequence",
         "  alphabet     a b",

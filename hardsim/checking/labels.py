@@ -1,0 +1,218 @@
+"""Labels of a file of weights, held against the weights.
+
+A compiled formula (`model.json`) and a hard-attention model (`.ahat.json`) say of themselves which regime they are of,
+what beta is, and what each head and each coordinate is for. None of that decides what the network computes, so whoever
+edits such a file can make it say anything. A report repeats a label only if the weights confirm it. Otherwise the label
+of the weights takes its place and a remark gives both, or the label is marked as what the file says.
+
+Two things confirm labels. The formula that the file names is compiled again: if the result has the same heads, hidden
+units and encodings, all its labels are right. For any other file the regime is confirmed by the temperature, the
+encodings, the masks and the scores, which are different in each regime.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from hardsim.checking.subject import own_predicates
+from hardsim.compiling.from_ltl.lower import Method, lower
+from hardsim.errors import HardsimError
+from hardsim.lang.arith import Arith
+from hardsim.lang.ast import FormulaFile
+from hardsim.lang.desugar import desugar
+from hardsim.lang.vocabulary import brief
+from hardsim.network.model import Transformer
+from hardsim.network.numbers import Mask
+from hardsim.program.assemble import assemble
+from hardsim.program.model import Affine, Head, Kind, Program, Weighting
+from hardsim.program.regimes import PARITY, REGIMES, Regime
+from hardsim.program.sharpness import Budget
+
+SAYS = "the file says: "
+"""Before a label that nothing confirms."""
+UNCONFIRMED = (
+    "what this file says of its heads and coordinates is not confirmed: they are not those that hardsim compiles from "
+    "a formula in it"
+)
+MOST = 3
+"""Labels that remarks give one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A program whose labels are right, or marked as what its file says."""
+
+    program: Program
+    remarks: tuple[str, ...]
+    """What the file says, and what the weights are."""
+    compiled: bool
+    """Whether it is what hardsim compiles from the formula."""
+
+
+def relabelled(
+    program: Program,
+    temperature: Arith | None,
+    file: FormulaFile | None,
+    single_head: bool,
+    counting: Method | None,
+    older: bool = False,
+) -> Labelled:
+    """A program that was read, with the labels that its weights confirm.
+
+    Args:
+        program: what the file describes, with its own labels.
+        temperature: that of its regime; None where it has none.
+        file: the formula that it says it was compiled from.
+        single_head, counting: how it says it was compiled.
+        older: whether an older version of hardsim wrote the file. It had other words for the same heads, which are
+            replaced without a remark.
+    """
+    names, said = regimes_of(program, temperature), program.regime
+    for name in names if file is not None else ():
+        made = _compiled(file, REGIMES[name], single_head, counting) if file is not None else None
+        if made is not None and made.unlabelled == program.unlabelled:
+            others = () if older else tuple(_other_remarks(program, made))
+            return Labelled(made, (*_regime_remarks(said, name), *others), compiled=True)
+    found = said if not said or said in names else names[0] if names else ""
+    plain = replace(program, regime=found)
+    marked = _marked(plain)
+    others = () if older or marked == plain else (UNCONFIRMED,)
+    return Labelled(marked, (*_regime_remarks(said, found), *others), compiled=False)
+
+
+def _compiled(file: FormulaFile, regime: Regime, single_head: bool, counting: Method | None) -> Program | None:
+    try:
+        return lower(desugar(file), regime, single_head, counting, own_predicates(file))
+    except HardsimError:
+        return None
+
+
+def _marked(program: Program) -> Program:
+    """A program whose labels are marked as what its file says."""
+    layers = tuple(
+        replace(
+            layer,
+            heads=tuple(
+                replace(head, purpose=_said(head.purpose), theorem=_said(head.theorem)) for head in layer.heads
+            ),
+        )
+        for layer in program.layers
+    )
+    return replace(program, layers=layers, meanings={name: _said(text) for name, text in program.meanings.items()})
+
+
+def _said(label: str) -> str:
+    return f"{SAYS}{label}" if label and not label.startswith(SAYS) else label
+
+
+def _regime_remarks(said: str, found: str) -> list[str]:
+    if said == found or not said:
+        return []
+    of = f"regime {found}" if found else "no regime of hardsim"
+    return [f"the file says regime {said}, the weights are those of {of}"]
+
+
+def _other_remarks(program: Program, made: Program) -> Iterator[str]:
+    """The labels of a file that are not those of the same program as it is compiled."""
+    found = []
+    for head, own in zip(program.heads, made.heads, strict=True):
+        rows = (("is for", head.purpose, own.purpose), ("rests on", head.theorem, own.theorem))
+        found += [(f"head {head.name} {does}", said, right) for does, said, right in rows if said != right]
+    found += [
+        (f"coordinate {name} holds", program.meanings.get(name, ""), made.meanings.get(name, ""))
+        for name in dict.fromkeys([*program.meanings, *made.meanings])
+        if program.meanings.get(name) != made.meanings.get(name)
+    ]
+    for what, said, right in found[:MOST]:
+        if said:
+            yield f"the file says that {what} {brief(said)}, the weights are those of {brief(right)}"
+    if len(found) > MOST:
+        yield f"{len(found) - MOST} more labels of the file are not those of its weights"
+
+
+# ---- the regime, by the weights ----
+
+
+def regimes_of(program: Program, temperature: Arith | None) -> list[str]:
+    """The regimes that a program can be of, by its temperature (None: it has none), encodings, masks and scores: first
+    the one that it names, then those that have this temperature unless told otherwise."""
+    found = [name for name, regime in REGIMES.items() if _fits(program, temperature, regime)]
+    usual = str(temperature)
+    return sorted(found, key=lambda name: (name != program.regime, REGIMES[name].temperature != usual))
+
+
+def _fits(program: Program, temperature: Arith | None, regime: Regime) -> bool:
+    if temperature is not None and not _can_have(regime, temperature):
+        return False
+    others = set[str]().union(*map(_coordinates, REGIMES.values())) - _coordinates(regime)
+    encodings = {one.name for one in program.encodings}
+    return all(_fits_head(head, regime, others & encodings) for head in program.heads)
+
+
+def _can_have(regime: Regime, temperature: Arith) -> bool:
+    """Whether --tau can give a regime this temperature."""
+    if regime.variable is None:
+        return str(temperature) == regime.temperature
+    return temperature.variables <= {regime.variable}
+
+
+def _coordinates(regime: Regime) -> set[str]:
+    """The encodings that scores of a regime may read."""
+    return {regime.scale, regime.ramp, regime.sign_key, *regime.look_up, PARITY} - {""}
+
+
+def _fits_head(head: Head, regime: Regime, others: set[str]) -> bool:
+    """Whether a head can be of a regime; `others` are encodings that its scores do not read."""
+    if head.uniform:
+        return True
+    if regime.causal and head.mask not in (Mask.FUTURE, Mask.STRICT_FUTURE):
+        return False
+    if others.intersection(name for pair in head.score for form in pair for name, _ in form.terms):
+        return False
+    if head.kind in (Kind.SIGN, Kind.SIGN_RAMP):
+        return all(key == Affine.coordinate(regime.sign_key) for _, key in head.score)
+    if head.kind is not Kind.NEAREST or head.select is None:
+        return True
+    return head.score == regime.score(head.select, "left" if head.weighting is Weighting.LEFTMOST else "right")
+
+
+# ---- beta, by the weights ----
+
+
+def budget_of(program: Program, network: Transformer, budget: Budget) -> tuple[Budget, tuple[str, ...]]:
+    """The budget with which a program makes a network: that of the file, or else the one that the weights show, with
+    a remark; that of the file where there is none."""
+    if assemble(program, budget) == network:
+        return budget, ()
+    for beta in _betas(program, network, budget):
+        for fixed in (budget.fixed, not budget.fixed):
+            found = Budget(beta, budget.temperature, fixed)
+            if assemble(program, found) == network:
+                return found, _beta_remarks(budget, found)
+    return budget, ()
+
+
+def _betas(program: Program, network: Transformer, budget: Budget) -> Sequence[Fraction]:
+    """What the first head with a score multiplies its query by, in a network of the same shape."""
+    index = {name: number for number, name in enumerate(network.coordinates)}
+    for layer, own in zip(program.layers, network.layers, strict=False):
+        for head, stored in zip(layer.heads, own.heads, strict=False):
+            if head.uniform or head.kind is Kind.LOOKUP:
+                continue
+            for row, (query, _) in enumerate(head.score):
+                for name, value in query.terms:
+                    place = (row, index.get(name, -1))
+                    weight = next((one for *where, one in stored.w_q.entries if tuple(where) == place), 0)
+                    if Fraction(weight) / Fraction(value) > 0:
+                        return [Fraction(weight) / Fraction(value), budget.beta]
+    return [budget.beta]
+
+
+def _beta_remarks(said: Budget, found: Budget) -> tuple[str, ...]:
+    if said.beta != found.beta:
+        return (f"the file says beta {said.beta}, the weights are those of beta {found.beta}",)
+    every, some = "beta for all heads", "a larger beta for look-ups"
+    told, true = (every, some) if said.fixed else (some, every)
+    return (f"the file says {told}, the weights are those of {true}",)
