@@ -164,7 +164,7 @@ TURN = RLock()
 P = ParamSpec("P")
 T = TypeVar("T")
 _VALUES = (*REGIMES, ALL, *ENGINES, *BACKENDS, *get_args(At), *get_args(Method), *get_args(Judge))
-_VALUE = rf"[0-9]+(?:[./](?:\w+|\([^()\s]+\)))?(?!\S*\w)|tcp://\S*\w|FILE\b|(?:{'|'.join(_VALUES)})(?![\w-])"
+_VALUE = rf"[0-9]+(?:[./](?:\w+|\([^()\s]+\)))?(?!\S*\w)|tcp://\S*\w|FILE\b|'[^'\n]*'|(?:{'|'.join(_VALUES)})(?![\w-])"
 _NAME = "|".join(name.replace("_", "-") for name in DEFAULTS)
 _OPTION = re.compile(rf"(?<![\w/-])--({_NAME})(?![\w-])(?: ({_VALUE})( (?=--))?)?")
 """An option of the command line, with its value if it has one that is known by its looks."""
@@ -1155,11 +1155,24 @@ def load(
         hardsim.errors.InputError: if it cannot be opened, or is wrong (SourceError, with the place).
         TypeError: if it is neither a path nor text.
     """
+    how: dict[str, Any] = {"tokens": tokens, "input": input, "decide": decide}
+    with _spoken_errors():
+        return _loaded(source, alphabet, props, dialect, at, how)
+
+
+def _loaded(
+    source: str | os.PathLike[str],
+    alphabet: str | Sequence[str] | None,
+    props: str | Sequence[str] | None,
+    dialect: str | None,
+    at: str | None,
+    how: dict[str, Any],
+) -> Model:
+    """`load`, with the options of external networks in `how`."""
     symbols = None if alphabet is None else _alphabet(alphabet)
     own = None if props is None else _alphabet(props, "propositions are")
     dialect = None if dialect is None else _text(dialect, "a dialect is text,")
     where = None if at is None else _text(at, "at is text,")
-    how: dict[str, Any] = {"tokens": tokens, "input": input, "decide": decide}
     network = any(value is not None for value in how.values())
     if not network and not _is_path(source, symbols, own):
         text = _text(source, "load takes a path, or the text of a formula,")
@@ -1329,7 +1342,7 @@ def parse(
     symbols = None if alphabet is None else _alphabet(alphabet)
     where = None if at is None else _text(at, "at is text,")
     called, data = _text(name, "the name of what is parsed is text,"), given.encode("utf-8", "surrogatepass")
-    with naming(called, "", data):
+    with _spoken_errors(), naming(called, "", data):
         file = parse_text(given, called, symbols, own, dialect)
     return _placed(of_formula(file, digest(data)), where)
 
@@ -1444,7 +1457,18 @@ def _in_python() -> Iterator[Callable[[str], None]]:
     float64 is not trusted here, if that was found."""
     remarks: list[str] = []
     try:
-        yield remarks.append
+        with _spoken_errors():
+            yield remarks.append
+    finally:
+        for text in dict.fromkeys([*remarks, *reasons()]):
+            _warn(spoken(text))
+
+
+@contextmanager
+def _spoken_errors() -> Iterator[None]:
+    """Name options in errors as Python does."""
+    try:
+        yield
     except HardsimError as error:
         if isinstance(error, InputError | WorkerFailure):
             error.message, error.hint = spoken(error.message), spoken(error.hint)
@@ -1453,9 +1477,6 @@ def _in_python() -> Iterator[Callable[[str], None]]:
         if isinstance(error, SourceError):
             error.source = replace(error.source, name=spoken(error.source.name))
         raise
-    finally:
-        for text in dict.fromkeys([*remarks, *reasons()]):
-            _warn(spoken(text))
 
 
 def spoken(text: str) -> str:
@@ -1467,7 +1488,7 @@ def spoken(text: str) -> str:
         name = name.replace("-", "_")
         if value is None:
             return name
-        literal = value if re.fullmatch("[0-9]+|FILE", value) else f'"{value}"'
+        literal = value if re.fullmatch("[0-9]+|FILE|'.*'", value) else f'"{value}"'
         return f"{name}={literal}{', ' if more else ''}"
 
     return _OPTION.sub(parameter, text)

@@ -95,12 +95,17 @@ def _meant(request: Request) -> Meant:
     """The formula and the network that were named."""
     formula, model, at, expression = request.formula, request.model, request.at, request.expression
     check_source(replace(request, files=None if formula is None else [formula]), needed=False)
-    if (formula, model, at, expression, request.dialect) == (None,) * 5:
+    reading = {"--at": at, "--dialect": request.dialect, "--alphabet": request.alphabet, "--props": request.props}
+    if (formula, model, expression) == (None,) * 3 and all(value is None for value in reading.values()):
         return Meant()
     (options,) = request.options()
     meant = Meant()
     if formula is not None or expression is not None:
         props, symbols, dialect = request.props, request.alphabet, request.dialect
+        if formula is None and symbols is None and props is None:
+            # The certificate names an alphabet; one that is taken from the formula could only contradict it by chance.
+            told = "-e needs --alphabet or --props here: the certificate is about words over an alphabet"
+            raise InputError(told, "For example: -e 'a S b' --alphabet 'a b c'")
         if formula is None:
             given = read_expression(expression or "", symbols, props=props, dialect=dialect)
         else:
@@ -109,8 +114,8 @@ def _meant(request: Request) -> Meant:
         if given.made is not None:
             raise InputError(f"{given.name} is a compiled model, not a formula", "Name it with --model.")
         meant = Meant((file, given.name))
-    elif given_alone := "--at" if at is not None else "--dialect" if request.dialect is not None else "":
-        raise InputError(f"{given_alone} goes with --formula or -e", "Leave it out, or name the formula.")
+    elif alone := next((option for option, value in reading.items() if value is not None), ""):
+        raise InputError(f"{alone} goes with --formula or -e", "Leave it out, or name the formula.")
     if model is None:
         return meant
     stored = read_input(model)

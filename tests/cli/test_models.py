@@ -93,6 +93,7 @@ def test_too_high_a_temperature_is_a_mismatch_whose_word_stands_alone(hardsim: A
         "decided": True,
         "direct": False,
         "shrunk_from": None,
+        "no_output": None,
     }
     # Wrong are ab and ba, and at length 3 the three words with one a: 2 < e < 2 * 3.
     assert [length["soft_mismatches"] for length in result["lengths"]] == [0, 2, 3]
