@@ -15,6 +15,7 @@ from hardsim.checking.result import FLOAT64
 from hardsim.checking.subject import Subject
 from hardsim.checking.written import WRITTEN
 from hardsim.errors import HardsimError, InputError
+from hardsim.writing.running import ONNXRUNTIME, TORCH, installed
 
 SAMPLED = "samples seed"
 """The options of random words."""
@@ -24,6 +25,8 @@ ASKING = ("check", "prove", "eval", "words", "show", "trace", "compile", "export
 """The commands for which options of a model are."""
 OWN: Mapping[str, Mapping[str, int]] = {"bound": {"exhaustive": 256}, "equiv": {"exhaustive": 2**16}}
 """Defaults that a command has of its own."""
+RUNS = {"torch": TORCH, "onnx": ONNXRUNTIME}
+"""The library that runs what `export` writes, by the goal of --to."""
 SHORTEST, FEWEST = 8, 256
 """The lengths and words for which `report` asks for bounds, too."""
 
@@ -70,6 +73,9 @@ def _rules(command: str, request: Request, one: Input, several: bool) -> Iterato
         yield SAMPLED, "every word of these lengths is tried, and none is drawn at random"
     if (request.props is not None or request.alphabet is not None) and _declares(one):
         yield "props alphabet", "the file declares its own symbols"
+    text = one.formula if one.made is None else None
+    if text is not None and text.oracle is None and not text.bare_next:
+        yield "dialect", "the formula has no bare X, the one operator that dialects read differently"
     yield from _of_command(command, request, one)
 
 
@@ -90,8 +96,10 @@ def _of_command(command: str, request: Request, one: Input) -> Iterator[tuple[st
         yield f"{softmax} engine dps", "hard attention has no temperature, and is exact"
     elif command == "show" and one.kind in ("srasp", "ahat", "network"):
         yield "max_n", "nothing that is shown of it depends on a length"
-    elif command == "export" and request.to == "safetensors":
+    elif command == "export" and (library := RUNS.get(request.to or "")) is None:
         yield "seed", "what is written is not run"
+    elif command == "export" and library is not None and not installed(library):
+        yield "seed", f"{library} is not installed, so what is written is not run"
 
 
 def _in_full(command: str, request: Request, one: Input) -> bool:

@@ -550,6 +550,8 @@ class FormulaFile:
     dialect: str | None = field(default=None, compare=False)
     supplied: Supplied = field(default=None, compare=False)
     readings: tuple[str, ...] = field(default=(), compare=False)
+    bare_next: bool = field(default=False, compare=False)
+    """Whether the text has an X that a dialect reads as the strong or the weak next."""
 
     @property
     def definitions(self) -> Mapping[str, Node]:

@@ -98,6 +98,7 @@ def parse_text(
         source=source,
         placed=at is not None,
         dialect=dialect,
+        bare_next=False in scope.nexts,
         supplied=supplied,
         readings=(*readings, *scope.clashes()),
     )
@@ -132,6 +133,7 @@ def parse_expression(
         notes=(*scope.notes, *_notes(formula, ())),
         source=source,
         dialect=dialect,
+        bare_next=False in scope.nexts,
         supplied=_supplied(alphabet, props),
         readings=(*readings, *scope.clashes()),
     )

@@ -33,6 +33,7 @@ CASES: list[tuple[str, str, Sequence[str], Sequence[str], str]] = [
     ("check", "formula", ("--max-n", "2", "--no-tables"), ("--all-lengths",), "no rows are printed"),
     ("check", "formula", ("--max-n", "2"), ("--props", "auto"), "the file declares its own symbols"),
     ("check", "formula", ("--max-n", "2"), ("--epsilon", "1/9"), "for hard-attention models and programs"),
+    ("check", "formula", ("--max-n", "2"), ("--dialect", "weak-next"), "no bare X"),
     ("check", "program", ("--max-n", "2"), ("--beta", "5"), "for formulas"),
     ("check", "model", ("--max-n", "2"), ("--regime", "position"), "for formulas"),
     ("check", "model", ("--max-n", "2"), ("--single-head",), "for formulas"),
@@ -156,3 +157,8 @@ def test_python_warns_of_the_same(tmp_path: Path) -> None:
         list(since.words(max_n=2, beta=5))
     with pytest.warns(Remark, match="heads_only: not used; no formula is compared"):
         package.load("dyck1.srasp").prove(max_n=2, heads_only=True)
+
+
+def test_a_dialect_is_used_where_a_bare_next_stands(hardsim: Cli) -> None:
+    given = ("check", "-e", "X a", "--alphabet", "a b", "--max-n", "2")
+    assert "not used" not in hardsim(*given, "--dialect", "weak-next").err
