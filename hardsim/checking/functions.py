@@ -6,21 +6,21 @@ and the marker of what is not judged becomes None, so that nothing behind this m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from numbers import Number
 from typing import Any
 
 from hardsim.checking.foreign import Foreign, judging
-from hardsim.checking.result import LONGEST_TOLD, Answer, Word
+from hardsim.checking.result import Answer, Word
 from hardsim.checking.subject import Subject
-from hardsim.checking.wanted import by_position, hold_positions
+from hardsim.checking.wanted import by_position, described, hold_positions, is_nan
 from hardsim.errors import InputError
 from hardsim.lang.valuations import Alphabet
 from hardsim.lang.words import has_long_symbols, shown_word
 
-ARRAYS = "Give a list of values, one for each symbol; an array or a tensor of one dimension is read as one."
+ARRAYS = "A list has one value for each symbol; an array or a tensor of one dimension is read as a list."
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,8 @@ class PythonReference:
         """What is wanted of a word of these tokens; None where nothing is.
 
         Raises:
-            InputError: if the function raises an exception, returns lists in lists, or None beside another marker.
+            InputError: if the function raises an exception, or returns lists in lists, None beside another marker, or
+                what cannot be read.
         """
         try:
             found = self.function(tokens)
@@ -92,6 +93,16 @@ class PythonReference:
             told = f"the function raised {type(error).__name__}: {error}"
             self.failures[_about(word, self.alphabet, told)] = error
             raise InputError(told, "Correct the function.") from error
+        try:
+            return self._whole(found)
+        except InputError:
+            raise
+        except Exception as error:  # a method of what was returned, or a value that holds itself
+            told = f"what the function returned cannot be read ({type(error).__name__}: {error})"
+            raise InputError(told, "Return values of Python, NumPy or PyTorch: docs/python.md lists them.") from error
+
+    def _whole(self, found: Any) -> Any:
+        """What was returned for a word as plain values."""
         raw = self._read(found)
         if by_position(raw):
             return [self._position(one) for one in raw]
@@ -109,17 +120,21 @@ class PythonReference:
         if value is self.marker or _same(plain, _plain(self.marker)):
             return None
         if plain is None:
-            told = f"the function returned None, and unjudged={_told(self.marker)} says what is not judged"
+            told = f"the function returned None, and unjudged={described(self.marker)} says what is not judged"
             raise InputError(told, "Return that value, or leave unjudged= out.")
         if isinstance(plain, Mapping):
             pairs = {_plain(key): self._read(one) for key, one in plain.items()}
+            _hold_single(pairs)
             return pairs if any(one is not None for one in pairs.values()) else None
         if isinstance(plain, Set):
             members = frozenset(map(_plain, plain))
+            _hold_single(member for member in members if member is not None)
             if any(one is None or _same(one, _plain(self.marker)) for one in members):
-                told = f"{_told(self.marker)} says that nothing is judged, and is no member of a set"
+                told = f"{described(self.marker)} says that nothing is judged, and is no member of a set"
                 raise InputError(told, "Return it alone, or leave it out of the set.")
             return members
+        if not by_position(plain):
+            _hold_single([plain])
         return plain
 
 
@@ -141,7 +156,7 @@ class _Answers:
             return None
         if self.subject.acceptor:
             if not isinstance(raw, bool):
-                told = f"{self.subject.name} accepts a word or not: {_told(raw)} says neither"
+                told = f"{self.subject.name} accepts a word or not: {described(raw)} says neither"
                 raise InputError(told, "Return True or False, or None where nothing is judged.")
             return raw
         row = self._row(raw)
@@ -157,7 +172,7 @@ class _Answers:
             return raw.split() if has_long_symbols(self.symbols) else tuple(raw)
         if not by_position(raw):
             made = "integers" if self.integers else "symbols"
-            told = f"{self.subject.name} maps words to {made}: {_told(raw)} is no list of {made}"
+            told = f"{self.subject.name} maps words to {made}: {described(raw)} is no list of {made}"
             raise InputError(told, "Return a list with an entry for each symbol, or None where nothing is judged.")
         return raw
 
@@ -186,13 +201,26 @@ def _naming(word: Word, alphabet: Alphabet) -> Iterator[None]:
         raise InputError(_about(word, alphabet, error.message), error.hint) from error
 
 
+def _hold_single(values: Iterable[Any]) -> None:
+    """Require texts and numbers that can be compared and written. A value of another class may fail in any way there.
+
+    Raises:
+        InputError: if a value is neither.
+    """
+    for value in values:
+        if not isinstance(value, str | Number):
+            told = f"a value of type {type(value).__name__} is no answer: {described(value)}"
+            raise InputError(told, f"Give truths, texts or numbers, a set or a mapping of them, or a list. {ARRAYS}")
+        bool(value == value), str(value)  # a signalling NaN fails here, and an integer of very many digits
+
+
 def _about(word: Word, alphabet: Alphabet, told: str) -> str:
     return f"on the word {shown_word(word, alphabet)}: {told}"
 
 
 def _number(value: Any) -> Any:
-    if not isinstance(value, Number) or value != value:  # NaN alone differs from itself
-        told = f"{_told(value)} is no symbol and no number"
+    if not isinstance(value, Number) or is_nan(value):
+        told = f"{described(value)} is no symbol and no number"
         raise InputError(told, "Return a list with an entry for each symbol, None where nothing is judged.")
     return value
 
@@ -211,8 +239,3 @@ def _same(value: Any, marker: Any) -> bool:
     if isinstance(marker, Number) and isinstance(value, Number):
         return bool(value == marker or (value != value and marker != marker))
     return type(value) is type(marker) and bool(value == marker)
-
-
-def _told(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= LONGEST_TOLD else f"{text[:LONGEST_TOLD]}..."

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -22,7 +23,7 @@ from typing import Any, TypeAlias, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.checking.result import Word
+from hardsim.checking.result import LONGEST_TOLD, Word
 from hardsim.errors import InputError, did_you_mean
 from hardsim.lang.words import written_word
 from hardsim.network.dense import Readout, Token
@@ -155,7 +156,7 @@ class Rule:
             if len(self._known) < MOST_KNOWN:
                 self._known[key] = found
             return found
-        except TypeError:  # a mapping, say, is no key
+        except Exception:  # a mapping is no key, and the hash of a caller's class may fail in any way
             return self._place(raw)
 
     def _place(self, raw: Any) -> tuple[Judged, Sequence[Fraction]]:
@@ -223,7 +224,7 @@ class Rule:
         if len(self.outputs) == 1:
             return [(0, raw)]
         kind = "number" if self.readout.decide == "value" else "truth"
-        told = f"the network has {len(self.outputs)} outputs, and {_text(raw)} does not say of which"
+        told = f"the network has {len(self.outputs)} outputs, and {described(raw)} does not say of which"
         hint = f"Give a mapping from an output to a {kind}" + " or the set of the outputs that are above" * (
             kind == "truth"
         )
@@ -239,7 +240,7 @@ class Rule:
         if index is None:
             names = [str(output) for output in self.outputs]
             near = did_you_mean(str(token), names)
-            told = f"{_text(token)} is no output of the network{near and f'; {near}'}"
+            told = f"{described(token)} is no output of the network{near and f'; {near}'}"
             raise InputError(told, f"It has: {' '.join(names[:MOST_LISTED])}")
         return index
 
@@ -416,30 +417,47 @@ def _scalar(value: Any) -> Any:
     """
     value = value.item() if isinstance(value, np.generic) else value
     if not isinstance(value, str | Number):
-        told = f"a value of type {type(value).__name__} is no output: {_text(value)}"
+        told = f"a value of type {type(value).__name__} is no output: {described(value)}"
         raise InputError(told, "Give a token, a set of tokens or None; or a list of these, one for each symbol.")
-    if value != value:  # NaN alone differs from itself
+    if is_nan(value):
         raise InputError("NaN is no output", NAN_HINT)
     return value
 
 
+def is_nan(value: Any) -> bool:
+    """Whether a number is none: NaN alone differs from itself, and a signalling NaN refuses the comparison."""
+    try:
+        return bool(value != value)
+    except Exception:  # of the decimal module, or of the caller's class
+        return True
+
+
 def _truth(value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
-        raise InputError(f"an output is above its level or not: {_text(value)} says neither", "Give True or False.")
+        raise InputError(f"an output is above its level or not: {described(value)} says neither", "Give True or False.")
     return bool(value)
 
 
 def _number(value: Any) -> Fraction:
     plain = value.item() if isinstance(value, np.generic) else value
-    if not isinstance(plain, Real) or not isfinite(plain):
-        hint = NAN_HINT if isinstance(plain, Real) and plain != plain else "Give a finite number, or None."
-        raise InputError(f"a number is wanted, not {_text(value)}", hint)
-    return Fraction(plain) if isinstance(plain, Rational) else Fraction(float(plain))
+    with suppress(Exception):  # OverflowError of what is beyond float64, or whatever the caller's class raises
+        if isinstance(plain, Real) and isfinite(plain):
+            return Fraction(plain) if isinstance(plain, Rational) else Fraction(float(plain))
+    hint = (
+        NAN_HINT
+        if isinstance(plain, Real) and is_nan(plain)
+        else "Give a finite number within the range of float64, or None."
+    )
+    raise InputError(f"a number is wanted, not {described(value)}", hint)
 
 
-def _text(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+def described(value: Any) -> str:
+    """A wanted value in a message: its repr, cut short."""
+    try:
+        text = repr(value)
+    except Exception:  # of the caller's class, or an integer of more digits than Python writes
+        return "it cannot be written"
+    return text if len(text) <= LONGEST_TOLD else f"{text[:LONGEST_TOLD]}..."
 
 
 def _middle(low: Any, high: Any, within: Fraction | None = None) -> str:

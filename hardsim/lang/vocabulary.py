@@ -269,12 +269,15 @@ def is_name(text: str) -> bool:
 
 
 def open_quote(pieces: Sequence[str]) -> int | None:
-    """Which piece of a list of names begins with a quote that a later one ends with, as in `'a b','c d'`; None if
-    there is none."""
+    """Return which piece of a list of names begins with a quote that a later one has inside or at its end, as in
+    `'a b','c d'` and `' a'`; None if there is none. A quote that is a symbol may stand alone."""
     for index, piece in enumerate(pieces):
         mark, later = piece[:1], pieces[index + 1 :]
-        begins = mark in ("'", '"') and piece[1:2] not in ("", mark) and unquoted(piece) == piece
-        if begins and any(mark in one[1:] and unquoted(one) == one for one in later):
+        begins = mark in ("'", '"') and piece[1:2] != mark and unquoted(piece) == piece
+        ends = [one for one in later if mark in one[1:] and unquoted(one) == one]
+        if piece == mark:  # a symbol, unless a later piece ends with it, as in `' a'`
+            ends = [one for one in ends if one.endswith(mark)]
+        if begins and ends:
             return index
     return None
 

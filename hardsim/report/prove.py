@@ -11,7 +11,7 @@ from fractions import Fraction
 from hardsim.checking.confirm import Confirmation
 from hardsim.checking.parting import command_for
 from hardsim.checking.prove import LengthProof, ProofResult
-from hardsim.checking.result import span_text
+from hardsim.checking.result import CheckResult, span_text
 from hardsim.proof.decay import HeadDecay, ProgramArgument
 from hardsim.proof.result import HeadArgument, HeadProof, Proof, WorstCase
 from hardsim.report.check import (
@@ -168,11 +168,11 @@ def types_text(case: WorstCase) -> str:
     return "; ".join(parts)
 
 
-def print_proofs(screen: Screen, results: Sequence[ProofResult]) -> None:
-    """One row per formula and regime."""
+def print_proofs(screen: Screen, results: Sequence[ProofResult | CheckResult]) -> None:
+    """Print a row for each formula and regime that has a proof. External networks have none: their words are tried."""
     rows = []
     for result in results:
-        if result.proof is not None:
+        if isinstance(result, ProofResult) and result.proof is not None:
             one = result.max_n == result.min_n > 1
             lengths = str(result.max_n) if one else f"{result.min_n}-{result.max_n}"
             lengths = "every" if result.every_length else lengths

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from math import nan
 from typing import Any
@@ -143,7 +144,7 @@ def test_a_marker_is_compared_by_type() -> None:
         (lambda word: [[0]] * len(word), {}, "on the word a: a list stands in a list by position"),
         (lambda word: np.zeros((len(word), 1)), {}, "on the word a: a list stands in a list by position"),
         (lambda word: [nan] * len(word), {}, "on the word a: NaN is no output"),
-        (lambda word: range(len(word)), {}, "on the word a: a value of type range is no output: range(0, 1)"),
+        (lambda word: range(len(word)), {}, "on the word a: a value of type range is no answer: range(0, 1)"),
         (lambda word: [0, 0], {}, "for the word a of 1 symbols a list of 2 was wanted"),
         (lambda word: [], {}, "for the word a of 1 symbols a list of 0 was wanted"),
         (lambda word: [None, None], {}, "for the word a of 1 symbols a list of 2 was wanted"),
@@ -241,10 +242,37 @@ def failing(how: Any, bad: str, wrong: str = "") -> Callable[[Word], Any]:
     return reference
 
 
-FAILURES = [[1], [1] * 9, object(), [None, object()], ZeroDivisionError("none"), KeyError("x"), InputError("own")]
+class Hostile:
+    """A value of which everything fails."""
+
+    def fail(self, *_: Any) -> Any:
+        """Raise what no library would."""
+        raise LookupError("own")
+
+    __repr__ = __eq__ = __len__ = __iter__ = fail
+    __hash__ = fail
 
 
-@pytest.mark.parametrize("how", FAILURES)
+class Broken(Hostile):
+    """A tensor that cannot be brought into memory."""
+
+    tolist = Hostile.fail
+
+
+def holding_itself() -> dict[str, Any]:
+    """A mapping without an end."""
+    found: dict[str, Any] = {}
+    found["a"] = found
+    return found
+
+
+FAILURES = [
+    *([1], [1] * 9, object(), [None, object()], ZeroDivisionError("none"), KeyError("x"), InputError("own")),
+    *(Hostile(), [None, Hostile()], Broken(), holding_itself(), Decimal("sNaN"), 10**5000, [0, 10**5000]),
+]
+
+
+@pytest.mark.parametrize("how", FAILURES, ids=lambda how: type(how).__name__)
 @pytest.mark.parametrize(("bad", "wrong"), [("ab", "b"), ("ab", "aa"), ("ab", "bb"), ("ab", "abba")])
 def test_a_word_that_fails_hides_no_mismatch(how: Any, bad: str, wrong: str) -> None:
     """Whether the wrong word comes before it or after it, at its own length or another."""
@@ -279,13 +307,27 @@ def test_words_that_fail_in_a_search_hide_no_mismatch(each: bool) -> None:
     ))  # fmt: skip
 
 
-@pytest.mark.parametrize("how", FAILURES)
+@pytest.mark.parametrize("how", FAILURES, ids=lambda how: type(how).__name__)
 def test_a_failure_without_a_mismatch_is_raised(how: Any) -> None:
     kind = type(how) if isinstance(how, Exception) else InputError
     error = raised(kind, lambda: labels().check(against=failing(how, "ab"), max_n=3))
     assert error is how or (isinstance(error, InputError) and "ab" in error.message)
     error = raised(kind, lambda: labels().eval("ab", "b", against=failing(how, "ab")))
     assert error is how or (isinstance(error, InputError) and "ab" in error.message)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [10**400, -Fraction(10**5000, 3), Decimal("1e400"), Decimal("sNaN"), {"share": 10**400}],
+    ids=lambda how: type(how).__name__,
+)
+def test_a_number_beyond_the_range_of_outputs_hides_no_mismatch(how: Any) -> None:
+    shares = model_of(mean_of_a(readout=Readout(decide="value", level=Fraction(1, 10))))
+    error = raised(InputError, lambda: shares.check(against=lambda word: how, max_n=2))
+    assert "a number is wanted, not" in error.message or "cannot be read" in error.message
+    with pytest.warns(hardsim.Remark, match="not checked"):
+        found = shares.check(against=lambda word: how if len(word) == 1 else 7, max_n=2)
+    assert found.verdict is Verdict.REFUTED
 
 
 def test_a_reference_that_always_fails_is_given_up_soon(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -401,6 +443,14 @@ def test_a_symbol_that_no_output_is_refutes_a_program() -> None:
         ("since", lambda word: "accept", "on the word a: since accepts a word or not: 'accept' says neither"),
         ("since", lambda word: [True] * len(word), "on the word a: since accepts a word or not: [True] says neither"),
         ("reverse", lambda word: True, "on the word a: reverse maps words to symbols: True is no list of symbols"),
+        ("since", lambda word: Hostile(), "on the word a: a value of type Hostile is no answer: it cannot be written"),
+        ("since", lambda word: Broken(), "on the word a: what the function returned cannot be read (LookupError: own)"),
+        (
+            "reverse",
+            lambda word: [Decimal("sNaN")],
+            "on the word a: what the function returned cannot be read "
+            "(InvalidOperation: [<class 'decimal.InvalidOperation'>])",
+        ),
     ],
 )
 def test_what_is_no_answer_of_a_formula_or_a_program(name: str, function: Any, message: str) -> None:

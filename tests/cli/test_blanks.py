@@ -48,7 +48,15 @@ def test_joined_names_are_split_again(names: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "at"), [("'a b','c d'", 10), ("'a b c'd", 10), ('x "send by"post', 12), ("it's 's 't 're", None)]
+    ("text", "at"),
+    [
+        ("'a b','c d'", 10),
+        ("'a b c'd", 10),
+        ('x "send by"post', 12),
+        ("' a' b", 10),
+        ("' it's 's", None),
+        ("it's 's 't 're", None),
+    ],
 )
 def test_a_quote_that_is_closed_wrongly_is_refused(text: str, at: int | None) -> None:
     if at is None:  # single quotes may be parts of symbols

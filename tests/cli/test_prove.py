@@ -20,10 +20,12 @@ from hardsim.program.assemble import assemble
 from hardsim.proof.general import prove_general
 from hardsim.proof.network import prove
 from hardsim.proof.result import LinkProof, Proof
+from hardsim.reading.network_json import network_json
 from tests.attention_models import HEAD, majority, some_a, with_head, write
 from tests.cli.conftest import interrupt, written
 from tests.cli.test_models import REVERSE, SOME_A, TWICE, program
 from tests.documents import exact
+from tests.foreign import mean_of_a
 from tests.solver import answers
 
 
@@ -93,6 +95,20 @@ def test_several_inputs_end_in_a_summary(hardsim: Any, since: Path, future: Path
     assert outcome.out.count("PROVED") == 5
     assert outcome.out.endswith("\n2 results: 2 PROVED\n")
     assert rows
+
+
+def test_formulas_beside_a_network_end_in_a_summary_of_the_formulas(
+    hardsim: Any, since: Path, future: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "mean.json"
+    path.write_text(json.dumps(network_json(mean_of_a())))
+    text = "network: mean.json\nalphabet: a b\ntokens: a b\noutput share: #[a] > #[b]\n"
+    judged = written(tmp_path / "mean.spec", text)
+    arguments = ("prove", since, future, judged, "--max-n", "3")
+    outcome = hardsim(*arguments).exits(3)  # words of a network are certified, and a proof is less than was asked for
+    assert sum("1-3" in line.split() for line in outcome.out.splitlines()) == 2
+    assert outcome.out.endswith("\n3 results: 2 PROVED, 1 CERTIFIED\n")
+    assert len(json.loads(hardsim(*arguments, "--json", "-").exits(3).out)["results"]) == 3
 
 
 def test_every_length_with_its_argument(hardsim: Any, since: Path) -> None:
