@@ -49,7 +49,7 @@ def print_bound(
     """The block of one result; `tables` adds the numbers of some lengths (`all_lengths`: of each) and of the heads."""
     regime = result.regime and f"{result.regime}: temperatures below are multiples of {result.schedule}"
     print_bound_verdict(screen, result, alphabet)
-    screen.facts([("network", model_line(replace(result.model, regime=None))), ("regime", regime)])
+    screen.facts([("network", model_line(replace(result.model, regime=None, beta=None))), ("regime", regime)])
     if tables and result.lengths:
         last = result.lengths[-1]
         ends = [span[-1] for span in printed_lengths(last.n, all_lengths)]

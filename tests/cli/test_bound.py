@@ -416,3 +416,10 @@ def test_the_claims_of_an_edited_file_are_not_hardsims(
         )
     outcome = hardsim("bound", edited, "--max-n", "2").exits(1, "the error bound of head", "correct that")
     outcome.lacks("defect", "report it")
+
+
+@pytest.mark.parametrize("regime", ["temperature", "position", "none"])
+def test_the_regime_is_said_once_and_is_the_networks_own(hardsim: Any, regime: str) -> None:
+    out = hardsim("bound", "since", "--regime", regime, "--max-n", "2").out
+    assert f"regime    {regime}: temperatures below" in out
+    assert "no regime" not in out
