@@ -1075,7 +1075,9 @@ def _hold_here(request: Request, function: bool, words: bool) -> None:
         what = "a function" if function else "a choice of words"
         raise InputError(f"--resume: {what} is not known to a later run", "Leave out --resume.")
     if function and (request.backend != "local" or (request.workers or 1) > 1):
-        raise InputError("a function is asked in this process, by one worker", "Leave out --workers and --backend.")
+        given = ["--backend"] * (request.backend != "local") + ["--workers"] * ((request.workers or 1) > 1)
+        told = "a function is asked in this process, by one worker"
+        raise InputError(told, f"Leave out {' and '.join(given)}.")
 
 
 def _options(request: Request, subject: Target, words: Iterable[str | Iterable[Any]] | None) -> CheckOptions:
@@ -1186,7 +1188,8 @@ def _loaded(
             read_input(name, props=own, alphabet=symbols, dialect=dialect)  # for its error
         return _placed(given, where)
     if own is not None or dialect is not None:
-        raise InputError("props and dialect are for formulas", "Leave them out.")
+        named = " and ".join(["props"] * (own is not None) + ["dialect"] * (dialect is not None))
+        raise InputError(f"{brief(name)} is no formula, so {named} cannot be given", f"Leave out {named}.")
     found, how = _opened(given), {**how, "alphabet": alphabet, "at": at}
     return found.read_as(**how) if any(value is not None for value in how.values()) else found
 

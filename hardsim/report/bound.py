@@ -72,7 +72,7 @@ def print_bound_verdict(screen: Screen, result: BoundResult, alphabet: Sequence[
         print_violation(screen, result, result.violation, alphabet)
     elif result.refuted is not None:
         screen.word("The word", result.refuted, alphabet)
-        how = "raise --beta or lower --tau, or leave both out."
+        how = "a larger --beta or a lower --tau is sharper."
         if is_stored(result.input) and result.kind == "ltl":
             how = "compile the formula again: `hardsim check` says more of this word."
         elif result.regime == "none":

@@ -502,8 +502,8 @@ def next_in_network(model: ModelFacts, mismatch: Mismatch, what: str, own: bool,
 def _sharper(result: CheckResult) -> str:
     """What to do where softmax at a temperature is not hard attention."""
     sharper = (
-        "Next: softmax is not sharp enough: lower --tau, or leave it out, and a temperature in the file as well: the "
-        "temperature of Theorem 26 is."
+        "Next: softmax is not sharp enough at this temperature. A lower --tau is sharper; that of Theorem 26, which is "
+        "taken where neither the command nor the file gives one, is sharp enough."
     )
     tied = [tie.head for tie in result.ties if tie.head not in result.model.ties_broken]
     if not tied:
