@@ -78,7 +78,9 @@ def relabelled(
     found = said if not said or said in names else names[0] if names else ""
     plain = replace(program, regime=found)
     marked = _marked(plain)
-    others = () if older or marked == plain else (UNCONFIRMED,)
+    # A model without a formula or a regime does not claim that hardsim can compile it again: the marks are enough.
+    claimed = file is not None or temperature is not None
+    others = (UNCONFIRMED,) if claimed and marked != plain and not older else ()
     return Labelled(marked, (*_regime_remarks(said, found), *others), compiled=False)
 
 

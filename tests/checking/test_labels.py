@@ -213,3 +213,15 @@ def test_what_nobody_edited_has_no_remark(tmp_path: Path, hard: bool, regime: st
     given = read_input(str(path))
     assert given.made is not None
     assert (given.remarked, given.made.confirmed, given.made.regime) == ((), True, regime)
+
+
+def test_a_model_of_a_program_is_read_without_a_remark_and_its_labels_are_what_it_says(tmp_path: Path) -> None:
+    """Nothing in the file says from which program it is, so nothing confirms its labels."""
+    path = tmp_path / "x.ahat.json"
+    hardsim.load("flipflop.srasp").compile(hard=True).save(path)
+    given = read_input(str(path))
+    assert given.made is not None
+    assert given.remarked == ()
+    labels = [*given.made.program.meanings.values(), *(head.purpose for head in given.made.program.heads)]
+    assert any(labels)
+    assert all(label.startswith(SAYS) for label in labels if label)
