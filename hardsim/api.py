@@ -919,7 +919,8 @@ class Model:
             target.write(text)
 
     def _hold_stored(self, stored: Stored) -> None:
-        """Hold that the network is read as its folder would be read again: a folder stores no other readout."""
+        """Raise an error if the network's readout differs from the one that its folder would give: a folder stores
+        no other."""
         foreign, (network, _) = self._input.foreign, network_of(stored)
         if foreign is None or (network.tokens, network.outputs, network.readout) == (
             foreign.network.tokens, foreign.network.outputs, foreign.network.readout
@@ -991,8 +992,8 @@ class _Asked:
 
     @contextmanager
     def keeping(self, read: Sequence[tuple[str, str, Alphabet]]) -> Iterator[Checkpoint | None]:
-        """The file of `resume`, if there is one. A remark says it if what is found cannot be written there: the result
-        is returned all the same."""
+        """Open the file of `resume`, if there is one. If results cannot be written there, a remark says so, and they
+        are returned anyway."""
         kept = checkpoint_of(self.request, read)
         if kept is None:
             yield None
@@ -1002,7 +1003,7 @@ class _Asked:
             yield kept
 
     def failed(self, result: CheckResult | EvalResult) -> None:
-        """A remark on each word of which a result knows nothing."""
+        """Return a remark for each word that has no result because of an error."""
         for one in result.errors:
             self.remark(one.summary)
 
@@ -1048,12 +1049,12 @@ class _Asked:
 
 
 def _is_function(against: object) -> bool:
-    """Whether a reference is a function of words."""
+    """Return whether a reference is a Python function of words."""
     return callable(against) and not isinstance(against, Model)
 
 
 def _held(given: Input, against: object, unjudged: object = None) -> tuple[Input, tuple[str, ...]]:
-    """An input with its reference, and the remarks on that."""
+    """Return an input with its reference, and the remarks on that reference."""
     if isinstance(against, Model):
         return replace(given, against=meant_by(against._input, against._at)), ()
     if isinstance(against, str | os.PathLike):
@@ -1216,7 +1217,7 @@ _SIGNED = re.compile(r"[\s()\[\]{}!&|^<>=~#'\"¬∧∨→↔○◯◇□⊤⊥�
 
 
 def _is_path(source: object, alphabet: object, props: object) -> bool:
-    """Whether `load` takes this for a path, and not for the text of a formula."""
+    """Return whether `load` takes a text as a path, and not as a formula."""
     if not isinstance(source, str):
         return True
     if source.endswith(OPENED) or line_of(source) is not None:
@@ -1230,7 +1231,7 @@ def _is_path(source: object, alphabet: object, props: object) -> bool:
 
 
 def _hold_openable(name: str) -> None:
-    """Refuse a path that is none, and the name of nothing that is shipped.
+    """Raise an error for a path that does not exist, and for an unknown name of a shipped file.
 
     Raises:
         InputError: with the nearest name.
@@ -1246,7 +1247,7 @@ def _hold_openable(name: str) -> None:
 
 
 def _placed(given: Input, at: str | None) -> Model:
-    """What was opened, a formula to be read at a position."""
+    """Return the opened file, set to be read at a position if it is a formula."""
     with _in_python() as remark:
         (options,) = Request(at=at).options()
         if options.at is not None and not given.regimes:

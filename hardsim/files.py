@@ -93,7 +93,7 @@ def read_bytes(
 
 
 def read_head(path: Path | str, most: int) -> bytes:
-    """The first bytes of a file, for a guess at what it is; none if there is no such file or it cannot be read."""
+    """Return the first bytes of a file, to guess its format; none if the file is missing or cannot be read."""
     with suppress(OSError, ValueError):
         if stat.S_ISREG(os.stat(path).st_mode):
             with open(path, "rb") as file:
@@ -256,7 +256,7 @@ class Draft:
             raise
 
     def commit(self, data: bytes, new: bool = False) -> bool:
-        """Put the data in place of the file, or (`new`) only where there is none yet; return whether that was done.
+        """Replace the file by the data, or (`new`) create it only if there is none; return whether that was done.
 
         Raises:
             OSError: if that fails: the file is as it was.
@@ -270,7 +270,7 @@ class Draft:
         return done
 
     def _linked(self) -> bool:
-        """Give the data the name of the file, and return False if another process has just done that."""
+        """Give the data the name of the file; return False if another process has just created that file."""
         try:
             os.link(self._name, self._target)
         except FileExistsError:
@@ -360,8 +360,8 @@ def _sweep(target: Path, place: Path) -> None:
 
 
 class FileLock:
-    """A lock on a file, of one process, which ends with the process however that ends. Where the system or the disk has
-    no locks nothing is locked.
+    """A lock on a file, which one process holds and which ends with that process, however it ends. On a system or disk
+    without locks, nothing is locked.
 
     Raises:
         BlockingIOError: if another process has locked it.

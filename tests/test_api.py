@@ -981,8 +981,8 @@ def test_the_tour_of_the_module_is_right(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("name", ["torch-layer", "gpt2"])
 def test_a_network_that_is_read_anew_is_saved_as_it_is_read(tmp_path: Path, name: str) -> None:
-    """A folder has no place for that, and must not become another network in silence; network JSON has one, again and
-    again."""
+    """A folder cannot store this readout, and must not silently become another network; network JSON stores it, also
+    when saved again."""
     model = hardsim.load(DATA / name).read_as(at="first")
     error = raised(
         hardsim.InputError, model.save, tmp_path / "folder", match="read in another way than its folder says"

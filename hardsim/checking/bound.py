@@ -495,7 +495,7 @@ class Reporter:
         return max(1 / lower(beta) / lower(unit) for beta, unit in zip(plan.inverse, units, strict=True))
 
     def _exceeded(self, plan: LengthPlan, tally: Tally, void: Mapping[str, FirstFailure]) -> Violation | None:
-        """An error that is larger than a bound in force, certainly so unless mpmath found it."""
+        """Return an error that exceeds a bound in force. This is certain unless mpmath computed the error."""
         engine, n = self.options.engine, plan.facts.n
         if self.target.budget is None:
             return exceeded(plan, tally, engine)

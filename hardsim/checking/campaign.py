@@ -287,7 +287,7 @@ class Deciding:
         return self._known[word]
 
     def _accepts(self, word: Word) -> bool:
-        """Whether the word is accepted; one on which the reference or the program fails is not."""
+        """Return whether a word is accepted; False if the reference or the program fails on it."""
         with suppress(InputError):
             return self._asked(word) is True
         return False
@@ -425,8 +425,8 @@ class _Campaign:
         """What ended the run early."""
 
     def run(self) -> None:
-        """Tally every planned word that is not in a tally yet. An error about a whole length ends this early if a
-        mismatch is known then.
+        """Tally every planned word that no tally has yet. If an error concerns a whole length and a mismatch is already
+        known, the run ends there.
 
         Raises:
             InputError: if none is.
@@ -502,8 +502,8 @@ class _Campaign:
         return found + ([] if self.ended is None else [self.ended])
 
     def _ends_before(self, n: int) -> bool:
-        """Whether the run ends before a length, which depends on what was found and not on how many workers there
-        are."""
+        """Return whether the run ends before a length. The answer depends on the results so far, not on the number
+        of workers."""
         bad = [length for length, tally in self.tallies.items() if tally.failed]
         if n in self.tallies or not bad:
             return False
@@ -657,7 +657,7 @@ class _Campaign:
         )
 
     def _void(self, tally: Tally) -> dict[str, FirstFailure]:
-        """The heads whose bounds are void at a length, each with the head that failed first."""
+        """Return the heads whose bounds are void at a length, each with the head that failed first."""
         subject = self.subject
         if not isinstance(subject, Subject) or not subject.one_network or not subject.specified:
             return {}
@@ -677,7 +677,7 @@ class _Campaign:
 
 
 def own_failure(subject: Target, mismatch: Mismatch | None, violation: Violation | None) -> bool | None:
-    """Whether a network on which something fails is hardsim's own; None where nothing fails."""
+    """Return whether a failing network is hardsim's own, unedited; None if nothing fails."""
     if mismatch is None and violation is None:
         return None
     return isinstance(subject, Subject) and subject.own
@@ -705,7 +705,7 @@ def measure_all(
     lengths: Sequence[int],
     tolerant: bool = False,
 ) -> tuple[Preparation, dict[int, list[Shard]], dict[int, list[Answer]]]:
-    """`prepare_words` for all words of these lengths that are to be tried; `planned` is told how many there are.
+    """Run `prepare_words` on all planned words of these lengths; `planned` is told how many words there are.
 
     Raises:
         InputError: if they do not fit in memory, or a word leaves the range of a program's construction (OutOfRange)
@@ -1053,7 +1053,7 @@ class Told(Tried, Protocol):
 
     @property
     def unjudged(self) -> int:
-        """Words that the reference leaves open."""
+        """Count the words that the reference leaves open."""
 
 
 def lengths_text(lengths: Sequence[int]) -> str:

@@ -170,8 +170,8 @@ class Memory:
 
 
 class Checkpoint:
-    """The file of one request: read if it exists, otherwise made at once, so that it is known that it can be
-    written. `inputs` are name, SHA-256 and alphabet of what is read, `request` the options by name.
+    """The progress file of one request. It is read if it exists, and else created at once, so that an unwritable path
+    fails early. `inputs` are the name, SHA-256 and alphabet of each input file, `request` the options by name.
 
     One process has the file at a time, until `close`. A row that cannot be written later on loses nothing that was
     found: `lost` is told once, and the file is not complete then.
@@ -215,7 +215,7 @@ class Checkpoint:
             self.close()
 
     def close(self) -> None:
-        """Let other processes have the file."""
+        """Release the lock, so that other processes can use the file."""
         self._lock.close()
 
     def _locked(self) -> FileLock:
@@ -307,7 +307,7 @@ class Checkpoint:
     # ---- writing ----
 
     def _make(self, rows: Mapping[tuple[str, str], str]) -> bool:
-        """Make the file, unless another process has just done so."""
+        """Create the file, unless another process has just created it."""
         with closing(sqlite3.connect(":memory:")) as database:
             database.execute(f"PRAGMA application_id = {int.from_bytes(APPLICATION, 'big')}")
             database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
@@ -330,7 +330,7 @@ class Checkpoint:
         return time.monotonic() >= self._next
 
     def write(self, kind: str, name: str, value: str) -> None:
-        """Write down one row, in place of what was known before; the file is as it was if that fails.
+        """Write one row in place of what was known before; if writing fails, the file stays as it was.
 
         Raises:
             InputError: if it fails, and nothing else is to be told.

@@ -35,7 +35,7 @@ def check_with_proof(
     crew: Crew | None = None,
     memory: Memory | None = None,
 ) -> CheckResult:
-    """Check a network, after the prover has been asked about all words of these lengths.
+    """Check a network after the prover has tried to settle all words of these lengths.
 
     The prover is asked under engine `auto`: about what was compiled from formulas, up to length LONGEST; about programs
     and models whose gaps and ranges follow from their weights, up to MOST_POSITIONS too, unless a temperature was

@@ -47,8 +47,8 @@ MOST_SYMBOLS, MOST_STATES, MOST_PAIRS = 16, 200, 20_000
 
 
 def constant_reach(subject: Subject, result: CheckResult) -> ConstantReach | None:
-    """How far the network of a check is right; None if its temperature is not constant, its encodings are not bounded,
-    no head attends by score, or softmax is not what is wrong."""
+    """Return the lengths to which the checked network is right. Return None if its temperature is not constant, its
+    encodings are not bounded, no head attends by score, or softmax is not at fault."""
     budget, mismatch = subject.sharpness, result.mismatch
     if budget is None or subject.formula is None or not subject.specified or result.partial:
         return None
@@ -78,8 +78,8 @@ def constant_reach(subject: Subject, result: CheckResult) -> ConstantReach | Non
 
 
 def _right_to(subject: Subject, result: CheckResult, wrong: int | None) -> tuple[int, bool]:
-    """The length up to which every word is right, and whether that is proved: every word was tried, or the prover is
-    asked about lengths up to that of the shortest wrong word."""
+    """Return the length up to which every word is right, and whether that is proved. It is proved if every word was
+    tried, or by the prover, which is asked about lengths up to that of the shortest wrong word."""
     if result.verdict is Verdict.PROVED:
         return result.max_n, True
     whole = takewhile(lambda one: one.exhaustive and not one.mismatches and not one.undecided, result.lengths)
@@ -92,7 +92,8 @@ def _right_to(subject: Subject, result: CheckResult, wrong: int | None) -> tuple
 
 
 def _last(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """The largest n up to `high` at which something holds, which holds at all smaller ones then; `low` if at none."""
+    """Return the largest n up to `high` at which a monotone property holds (true at n implies true below n); `low`
+    if it holds nowhere."""
     if holds(high):
         return high
     while high - low > 1:
@@ -109,7 +110,8 @@ def _proved(subject: Subject, n: int) -> bool:
 
 
 def _farther(subject: Subject, budget: Budget, n: int) -> Fraction | None:
-    """A larger beta at which every word up to length n is proved right, not much larger than the least such one."""
+    """Return a larger beta at which every word up to length n is proved right, not much larger than the least such
+    beta."""
 
     def holds(beta: Fraction) -> bool:
         other = Budget(beta, budget.temperature, fixed=True)
@@ -133,8 +135,8 @@ def _farther(subject: Subject, budget: Budget, n: int) -> Fraction | None:
 
 
 def hahn_limited(core: Core) -> bool:
-    """Whether there are words u x v and u y v of infinitely many lengths, v not empty, with symbols x and y, of which
-    one is accepted and the other is not.
+    """Return whether, for infinitely many lengths, words u x v and u y v exist (v not empty, x and y symbols) of which
+    exactly one is accepted.
 
     Then no constant temperature is right at every length. False where that is not so, or is not found out: of formulas
     about later positions, counts or numerical predicates, and of large automata.
@@ -155,21 +157,22 @@ Moves = dict[State | None, list[State]]
 
 @dataclass
 class _Past:
-    """A formula about the past as an automaton: its state after a word is the truth of all subformulas at the end."""
+    """The automaton of a formula about the past: its state after a word holds the truth of all subformulas at the
+    last position."""
 
     core: Core
 
     @property
     def known(self) -> bool:
-        """Whether it is about letters, the first position and the past alone."""
+        """Return whether the formula reads only letters, the first position and the past."""
         return all(_is_past(self.core.nodes[number]) for number in self.core.live)
 
     def accepts(self, state: State) -> bool:
-        """Whether the words that lead to a state are accepted."""
+        """Return whether words that lead to a state are accepted."""
         return _holds(self.core.root, state)
 
     def after(self, state: State | None, symbol: str) -> State:
-        """The state one symbol later; None: at the beginning."""
+        """Return the state after one more symbol; `state` is None before the first symbol."""
         found = [False] * len(self.core.nodes)
         for number in self.core.live:
             match self.core.nodes[number]:
@@ -191,7 +194,7 @@ class _Past:
         return tuple(found)
 
     def moves(self, alphabet: tuple[str, ...]) -> Moves | None:
-        """The states after each symbol, from each state that a word leads to; None if they are too many."""
+        """Return the states after each symbol, for every reachable state; None if there are too many."""
         moves: Moves = {}
         left: list[State | None] = [None]
         while left:
@@ -226,7 +229,8 @@ N = TypeVar("N")
 
 
 def _differ_forever(moves: Moves, past: _Past) -> bool:
-    """Whether words of infinitely many lengths differ in one symbol before the last, and in whether they are accepted.
+    """Return whether, for infinitely many lengths, two words that differ in one symbol before the last exist of which
+    exactly one is accepted.
 
     The pairs of states after such words are followed. Either u may be as long as one likes and the pair after u x and
     u y leads to one of which one state accepts, or v may be, since a pair on such a way lies on a circle.
@@ -264,7 +268,7 @@ def _reversed(following: Mapping[N, set[N]]) -> dict[N, list[N]]:
 
 
 def _leading(targets: Iterable[N], following: Mapping[N, set[N]]) -> set[N]:
-    """The nodes from which there is a way to a target, targets included."""
+    """Return the nodes from which a path leads to a target, targets included."""
     before, found, left = _reversed(following), set[N](), list(targets)
     while left:
         node = left.pop()
@@ -275,8 +279,8 @@ def _leading(targets: Iterable[N], following: Mapping[N, set[N]]) -> set[N]:
 
 
 def _circles(nodes: set[N], following: Mapping[N, set[N]]) -> set[N]:
-    """The nodes that are on a circle of these nodes or come after one: what is left when those that nothing leads to
-    are taken away, again and again."""
+    """Return the nodes on a cycle of these nodes, or after one. Nodes without predecessors are removed repeatedly;
+    the others remain."""
     inside = {node: following[node] & nodes for node in nodes}
     waiting = dict.fromkeys(nodes, 0)
     for after in inside.values():

@@ -98,7 +98,7 @@ class Hard:
         return next(layer.results[head][out] for layer in self.trace.layers if head in layer.results)
 
     def final(self, name: str) -> Exact:
-        """A coordinate at the end of the run."""
+        """Return a coordinate after the last step of the run."""
         return self.trace.numbers(name) if isinstance(self.trace, ParallelTrace) else self.trace.columns[name]
 
     def stages(self) -> Iterator[tuple[int, int, Mapping[str, Exact]]]:
@@ -236,8 +236,9 @@ class BatchAnswers:
 
 
 class Watched:
-    """Where errors are measured: what every head writes, every clip `2 (sum + 1) - 1/2` of looked-up counts, and what
-    hidden units write that a later head depends on; with `streams` every coordinate after every step."""
+    """The values whose errors are measured: what every head writes, every clip `2 (sum + 1) - 1/2` of looked-up
+    counts, and what hidden units write for later heads. With `streams`, every coordinate is measured after every
+    step."""
 
     def __init__(self, program: Program, network: Transformer, streams: bool) -> None:
         self.index = {name: number for number, name in enumerate(network.coordinates)}
@@ -294,7 +295,7 @@ class Watched:
 
 
 def written_for_heads(program: Program) -> Iterator[tuple[int, str]]:
-    """The coordinates that hidden units write and that a later head depends on, each with its layer from 0."""
+    """Yield the coordinates that hidden units write and on which a later head depends, each with its layer (from 0)."""
     needed: set[str] = set()
     found: list[tuple[int, str]] = []
     for number, layer in reversed(tuple(enumerate(program.layers))):

@@ -1,4 +1,4 @@
-"""Words on which the reference or the program fails, kept apart from those that can be judged.
+"""Separate the words on which the reference or the program fails from the words that can be judged.
 
 One bad word must not hide what is known of the others: a mismatch that was found stays one.
 """
@@ -18,14 +18,14 @@ T = TypeVar("T")
 
 
 def given_up(failed: int, after: int) -> bool:
-    """Whether a run ends before its next length: `failed` words have no answer, and `after` words of longer lengths
-    were tried since. A run goes on after a failure to see whether other words are wrong, but not for long: whoever
-    asked waits for the error if none is."""
+    """Return whether a run ends before its next length: `failed` words have no answer, and `after` words of longer
+    lengths were tried since. A run goes on after a failure, to find wrong words, but only briefly: without a wrong
+    word, the user is waiting for the error."""
     return failed >= MOST_FAILURES or (failed > 0 and after >= GO_ON)
 
 
 def apart(words: Sequence[Word], answer: Callable[[Sequence[Word]], T]) -> tuple[list[T], list[WordError]]:
-    """What is answered on words of one length, in parts, and the words that have no answer.
+    """Return the answers on words of one length, in parts, and the words that have no answer.
 
     All words are asked about together. If that fails the words are halved until the bad ones stand alone, so that the
     parts that are answered stay large.
@@ -44,7 +44,7 @@ def apart(words: Sequence[Word], answer: Callable[[Sequence[Word]], T]) -> tuple
 def evaluated_apart(
     words: Sequence[Word], answer: Callable[[Sequence[Word]], list[Evaluation]]
 ) -> tuple[list[Evaluation], tuple[WordError, ...]]:
-    """The answers on words, and the words that have none.
+    """Return the answers on words, and the words that have no answer.
 
     Raises:
         InputError: the first reason why a word has none, unless another word is a mismatch, which must not be lost.
@@ -57,7 +57,8 @@ def evaluated_apart(
 
 
 def tallied(words: Sequence[Word], tally: Callable[[Sequence[Word]], Tally], order: Sequence[str]) -> Tally:
-    """A tally of words of one length; the words that have no answer count as failed. `order` is that of the symbols."""
+    """Return a tally of words of one length; words without an answer count as failed. `order` is the order of the
+    symbols."""
     parts, bad = apart(words, tally)
     total = parts[0] if parts else Tally(len(words[0]))
     for part in parts[1:]:

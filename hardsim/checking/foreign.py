@@ -121,8 +121,9 @@ class Foreign(Target):
         return [word for word in words if word not in left]
 
     def positions_of(self, n: int, raw: Any) -> tuple[int, int]:
-        """How many positions of a word of n symbols the reference judges, and how many it leaves open. A single value
-        judges one of the symbols at which the network is read; where prefixes are words of their own, there is one."""
+        """Count the positions of a word of n symbols that the reference judges, and those that it leaves open. A
+        single value judges one of the symbols at which the network is read. If prefixes are words of their own,
+        there is one position."""
         if by_position(raw):
             judged = sum(one is not None for one in raw)
             return judged, len(raw) - judged
@@ -244,7 +245,7 @@ class NetworkEngine:
 
 
 def unbounded(places: int, outputs: int) -> OutputBounds:
-    """Outputs of which nothing is known."""
+    """Return outputs of which nothing is known."""
     high = np.full((1, places, outputs), inf)
     return OutputBounds(-high, high, FLOAT64, 0)
 
@@ -305,10 +306,10 @@ class NetworkJudge:
         return self.subject.oracles(words) or [None] * len(words)
 
     def searched(self, words: Sequence[Word]) -> tuple[Tally, list[float], list[tuple[Word, float]]]:
-        """The same of words that are all judged, and at most the margin of each. Where prefixes are words of their own,
-        those of each word are judged on the way: one that is wrong is a mismatch, whatever the end says. Of these, or
-        of the word alone, the one with the least margin is named, with that. A word on which the reference fails has an
-        infinite margin."""
+        """Return the results for words that are all judged, with a bound on each margin from above. If prefixes are
+        words of their own, every prefix is judged too: a wrong prefix is a mismatch, even if the whole word is
+        right. The result names the prefix (or the word) with the least margin. A word on which the reference fails
+        has an infinite margin."""
         known: dict[Word, tuple[float, tuple[Word, float]]] = {word: (inf, (word, inf)) for word in words}
 
         def tally(some: Sequence[Word]) -> Tally:
@@ -465,7 +466,7 @@ class NetworkJudge:
         )
 
     def _no_output(self, word: Word, raw: Any, listed: bool) -> NoOutput | None:
-        """The first wanted value that no output has."""
+        """Return the first expected value that no output has."""
         if not listed:
             position = 1 if self.subject.network.readout.at == "first" else len(word)
             return self._unsaid(raw, position)

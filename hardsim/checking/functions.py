@@ -1,4 +1,4 @@
-"""Python functions as references: what they return, read as what is wanted of a word.
+"""Python functions as references: their return values state the expected outputs of a word.
 
 A function is asked about one word at a time, in this process. Arrays and tensors become lists and plain numbers here,
 and the marker of what is not judged becomes None, so that nothing behind this module knows of either.
@@ -25,7 +25,7 @@ ARRAYS = "A list has one value for each symbol; an array or a tensor of one dime
 
 @dataclass(frozen=True)
 class PythonReference:
-    """A function from words, tuples of symbols, to what is wanted of them.
+    """A reference that calls a Python function of a word (a tuple of symbols) for the expected outputs.
 
     `marker` is what the function returns where nothing is judged, for a word or at a position. With another marker than
     None, None is no answer: a function that forgot to return must not pass for one that leaves a word open.
@@ -44,21 +44,21 @@ class PythonReference:
 
     @property
     def name(self) -> str:
-        """What the function is called, in reports."""
+        """The name of the function in reports."""
         name = getattr(self.function, "__name__", type(self.function).__name__)
         return "a function" if name == "<lambda>" else f"the function {name}"
 
     @property
     def sha256(self) -> str:
-        """An empty text: the text of a function does not say what it computes."""
+        """An empty text: the source text of a function does not determine what the function computes."""
         return ""
 
     def raised(self, error: InputError) -> Exception | None:
-        """The exception of the function itself behind an error; None if the function raised none."""
+        """Return the exception that the function itself raised and that caused an error; None if it raised none."""
         return self.failures.get(error.message)
 
     def deciding(self, foreign: Foreign) -> Foreign:
-        """The external network, checked against this function."""
+        """Return the external network, with this function as its reference."""
         tokens = {str(token): token for token in foreign.network.tokens}
 
         def oracle(word: Word) -> Any:
@@ -71,7 +71,7 @@ class PythonReference:
         return judging(foreign, oracle, self.name)
 
     def judging(self, subject: Subject) -> Subject:
-        """What was compiled here, with this function as its oracle."""
+        """Return the compiled formula or program, with this function as its oracle."""
         answers = _Answers(subject)
 
         def oracle(word: Word) -> Answer:
@@ -81,7 +81,7 @@ class PythonReference:
         return replace(subject, oracle=oracle, against=self.name, by_function=True)
 
     def wanted(self, tokens: tuple[Any, ...], word: Word) -> Any:
-        """What is wanted of a word of these tokens; None where nothing is.
+        """Return the expected outputs of a word of these tokens; None if there are none.
 
         Raises:
             InputError: if the function raises an exception, or returns lists in lists, None beside another marker, or
@@ -115,7 +115,7 @@ class PythonReference:
         return raw
 
     def _read(self, value: Any) -> Any:
-        """A value of the function as a plain one."""
+        """Convert a return value of the function to plain Python values."""
         plain = _plain(value)
         if value is self.marker or _same(plain, _plain(self.marker)):
             return None
@@ -139,7 +139,7 @@ class PythonReference:
 
 
 class _Answers:
-    """How a formula or a program reads the answers of a function: as those of hard attention."""
+    """Read the answers of a function for a formula or a program, in the form of hard attention's answers."""
 
     def __init__(self, subject: Subject) -> None:
         self.subject, program = subject, subject.program
@@ -147,7 +147,7 @@ class _Answers:
         self.symbols = () if subject.acceptor else tuple(symbol for symbol, _ in program.outputs)
 
     def of(self, word: Word, raw: Any) -> Answer:
-        """What is wanted of a word as an answer.
+        """Return the expected outputs of a word, as an answer.
 
         Raises:
             InputError: if it is none: a truth is wanted of what accepts words, a sequence of what maps them.
@@ -182,7 +182,7 @@ class _Answers:
         return str(_number(value))
 
     def _integer(self, value: Any) -> str | int | None:
-        """An integer; the text of any other number, which no output is."""
+        """Return an integer, or the text of any other number, since no output is such a number."""
         if value is None:
             return None
         number = _number(value)
@@ -194,7 +194,7 @@ class _Answers:
 
 @contextmanager
 def _naming(word: Word, alphabet: Alphabet) -> Iterator[None]:
-    """Errors that name the word."""
+    """Add the word to the message of each error raised inside."""
     try:
         yield
     except InputError as error:
@@ -226,14 +226,14 @@ def _number(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Arrays, tensors and their scalars as lists and values of Python; masked entries as None."""
+    """Convert arrays, tensors and their scalars to Python lists and values, and masked entries to None."""
     tolist = getattr(value, "tolist", None)
     return tolist() if callable(tolist) and not isinstance(value, type) else value
 
 
 def _same(value: Any, marker: Any) -> bool:
-    """Whether a value is the marker. Numbers are compared by value and a truth is no number, NaN is NaN, and anything
-    else is compared within its type."""
+    """Return whether a value equals the marker. Numbers are compared by value, a Boolean is no number, NaN equals
+    NaN, and other values are compared within their type."""
     if marker is None or isinstance(marker, bool) or isinstance(value, bool):
         return value is marker
     if isinstance(marker, Number) and isinstance(value, Number):

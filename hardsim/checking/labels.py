@@ -1,4 +1,4 @@
-"""Labels of a file of weights, held against the weights.
+"""Check the labels of a file of weights against the weights.
 
 A compiled formula (`model.json`) and a hard-attention model (`.ahat.json`) say of themselves which regime they are of,
 what beta is, and what each head and each coordinate is for. None of that decides what the network computes, so whoever
@@ -42,7 +42,7 @@ MOST = 3
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A program whose labels are right, or marked as what its file says."""
+    """A program whose labels are either right, or marked as claims of its file."""
 
     program: Program
     remarks: tuple[str, ...]
@@ -59,7 +59,7 @@ def relabelled(
     counting: Method | None,
     older: bool = False,
 ) -> Labelled:
-    """A program that was read, with the labels that its weights confirm.
+    """Return a program with the labels that its weights confirm; all other labels are marked as claims of the file.
 
     Args:
         program: what the file describes, with its own labels.
@@ -92,7 +92,7 @@ def _compiled(file: FormulaFile, regime: Regime, single_head: bool, counting: Me
 
 
 def _marked(program: Program) -> Program:
-    """A program whose labels are marked as what its file says."""
+    """Return a program with every label marked as a claim of its file."""
     layers = tuple(
         replace(
             layer,
@@ -117,7 +117,7 @@ def _regime_remarks(said: str, found: str) -> list[str]:
 
 
 def _other_remarks(program: Program, made: Program) -> Iterator[str]:
-    """The labels of a file that are not those of the same program as it is compiled."""
+    """Yield a remark for each label of a file that differs from the label of the same compiled program."""
     found = []
     for head, own in zip(program.heads, made.heads, strict=True):
         rows = (("is for", head.purpose, own.purpose), ("rests on", head.theorem, own.theorem))
@@ -138,8 +138,8 @@ def _other_remarks(program: Program, made: Program) -> Iterator[str]:
 
 
 def regimes_of(program: Program, temperature: Arith | None) -> list[str]:
-    """The regimes that a program can be of, by its temperature (None: it has none), encodings, masks and scores: first
-    the one that it names, then those that have this temperature unless told otherwise."""
+    """Return the regimes that a program fits by its temperature (None: it has none), encodings, masks and scores.
+    The regime that the file names comes first, then those that have this temperature by default."""
     found = [name for name, regime in REGIMES.items() if _fits(program, temperature, regime)]
     usual = str(temperature)
     return sorted(found, key=lambda name: (name != program.regime, REGIMES[name].temperature != usual))
@@ -154,19 +154,19 @@ def _fits(program: Program, temperature: Arith | None, regime: Regime) -> bool:
 
 
 def _can_have(regime: Regime, temperature: Arith) -> bool:
-    """Whether --tau can give a regime this temperature."""
+    """Return whether --tau can give a regime this temperature."""
     if regime.variable is None:
         return str(temperature) == regime.temperature
     return temperature.variables <= {regime.variable}
 
 
 def _coordinates(regime: Regime) -> set[str]:
-    """The encodings that scores of a regime may read."""
+    """Return the encodings that scores of a regime may read."""
     return {regime.scale, regime.ramp, regime.sign_key, *regime.look_up, PARITY} - {""}
 
 
 def _fits_head(head: Head, regime: Regime, others: set[str]) -> bool:
-    """Whether a head can be of a regime; `others` are encodings that its scores do not read."""
+    """Return whether a head fits a regime; `others` are encodings that the regime's scores do not read."""
     if head.uniform:
         return True
     if regime.causal and head.mask not in (Mask.FUTURE, Mask.STRICT_FUTURE):
@@ -184,8 +184,8 @@ def _fits_head(head: Head, regime: Regime, others: set[str]) -> bool:
 
 
 def budget_of(program: Program, network: Transformer, budget: Budget) -> tuple[Budget, tuple[str, ...]]:
-    """The budget with which a program makes a network: that of the file, or else the one that the weights show, with
-    a remark; that of the file where there is none."""
+    """Return the budget with which a program makes a network. If the weights show another budget than the file
+    states, a remark says so; without such weights, the file's budget counts."""
     if assemble(program, budget) == network:
         return budget, ()
     for beta in _betas(program, network, budget):
@@ -197,7 +197,8 @@ def budget_of(program: Program, network: Transformer, budget: Budget) -> tuple[B
 
 
 def _betas(program: Program, network: Transformer, budget: Budget) -> Sequence[Fraction]:
-    """What the first head with a score multiplies its query by, in a network of the same shape."""
+    """Return candidates for beta: the factor that the first head with a score shows, in a network of the same shape,
+    and the file's beta."""
     index = {name: number for number, name in enumerate(network.coordinates)}
     for layer, own in zip(program.layers, network.layers, strict=False):
         for head, stored in zip(layer.heads, own.heads, strict=False):

@@ -268,8 +268,8 @@ class Input:
 
     @contextmanager
     def answering(self) -> Iterator[None]:
-        """What is false about a network that was read is a matter of its file (an InputError), unless that is what
-        hardsim makes of its formula; no file contradicts a proof."""
+        """Turn a false claim about a stored network into an InputError, since its file is at fault. A claim that
+        hardsim derived from its formula stays an internal error; no file contradicts a proof."""
         try:
             yield
         except InvariantError as error:
@@ -622,7 +622,7 @@ def read_expression(
 
 
 def _corpora(path: str) -> list[str]:
-    """The files with a formula on each line that a path means."""
+    """Return the files with a formula on each line that a path stands for."""
     if not is_directory(path) or is_network_folder(path):
         return [path]
     found = sorted(str(Path(path, name)) for name in names_in(path) if name.endswith((".ltl", ".txt")))
@@ -632,7 +632,7 @@ def _corpora(path: str) -> list[str]:
 
 
 def _numbers(path: str) -> list[int]:
-    """The lines of a file that have formulas."""
+    """Return the numbers of the lines of a file that have formulas."""
     if line_of(path) is not None:
         raise InputError(f"{path} is one line already", "Leave out --lines, or name the file.")
     if path.endswith(OTHERS) or is_directory(path):
@@ -646,8 +646,8 @@ def _numbers(path: str) -> list[int]:
 
 
 def expand_paths(paths: Sequence[str], lines: bool = False) -> list[str]:
-    """The files that these paths mean: a directory stands for its formulas, programs and models, in order of name. With
-    `lines` a file stands for its formulas, one on each line, and a directory for such files.
+    """Return the files that these paths stand for: a directory stands for its formulas, programs and models, sorted by
+    name. With `lines`, a file stands for its formulas, one on each line, and a directory for such files.
 
     Raises:
         InputError: if a directory has none, or cannot be read; if a file has no formula on a line.
@@ -674,12 +674,12 @@ def expand_paths(paths: Sequence[str], lines: bool = False) -> list[str]:
 
 
 def _files_in(folder: str) -> list[str]:
-    """The files that a directory stands for."""
+    """Return the files that a directory stands for."""
     return sorted(str(Path(folder, name)) for name in names_in(folder) if name.endswith(SUFFIXES))
 
 
 def _foreign_among(folder: str, names: Iterable[str]) -> str:
-    """The first file of a folder that is in a format of another tool, and what to do about it; "" if there is none."""
+    """Return the first file of a folder in a format of another tool, and what to do about it; "" if there is none."""
     for name in sorted(names)[:_LOOKED_AT]:
         place = str(Path(folder, name))
         if found := foreign_error(name, place, read_head(place, ENOUGH)):
@@ -979,7 +979,8 @@ class Accepts:
 
 @contextmanager
 def about_alphabet(file: FormulaFile | None) -> Iterator[None]:
-    """Say where the alphabet is from if a word is not over it: a formula may have given its own symbols, or names.
+    """Say where the alphabet comes from if a word uses a symbol outside it: a formula may have supplied the symbols or
+    names.
 
     Raises:
         InputError: the one that was raised inside, with that as its hint.
@@ -1065,7 +1066,7 @@ def compile_srasp(program: ast.SraspProgram, name: str, sha256: str) -> tuple[Su
 
 
 def _of_ahat(file: AhatFile, name: str, sha256: str) -> tuple[Subject, tuple[str, ...]]:
-    """A hard-attention model, after its examples have been held against it, with remarks on its labels.
+    """Return the subject of a hard-attention model whose examples have been checked, with remarks on its labels.
 
     Raises:
         InputError: if the model does not decide an example as the file says.
@@ -1122,7 +1123,7 @@ def _unpadded(alphabet: Alphabet, blank: str | None) -> Alphabet:
 
 
 def _origin(origin: Origin) -> FormulaFile | None:
-    """The formula that a model says it was compiled from, if it is one."""
+    """Return the formula that a model's file names as its source, if there is one."""
     try:
         return parse.parse_text(origin.text, "compiled.text")
     except HardsimError:
@@ -1182,7 +1183,8 @@ def store_program(subject: Subject, schedule: Schedule | None = None, program: P
 
 
 def _read_model(document: Reader, path: str, sha256: str) -> tuple[Subject, tuple[str, ...]]:
-    """The subject of a `model.json`, with remarks on its labels. Its formula is compiled again for these alone.
+    """Return the subject of a `model.json`, with remarks on its labels. Its formula is compiled again only to check
+    them.
 
     Raises:
         InputError: naming the place inside the document.

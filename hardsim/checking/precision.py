@@ -165,7 +165,7 @@ Report = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class _Wrong:
-    """A word that is wrong when it is emulated, with what is right of it, and both answers in words."""
+    """A word that is wrong in the emulation, with its reference, and both answers as text."""
 
     word: Word
     right: Any
@@ -322,14 +322,14 @@ class _InFormat:
         return []
 
     def _counted(self, last: int) -> int | None:
-        """How many words up to a length are judged; None where some length was held for all words at once."""
+        """Count the judged words up to a length; None if all words of some length were settled at once."""
         counts = [self.judged.get(n) for n in range(1, last + 1)]
         return None if None in counts else sum(filter(None, counts))
 
     # ---- wrong, emulated ----
 
     def _wrong(self, safe: int) -> _Wrong | None:
-        """A word that is wrong when it is emulated, of the least length that is found."""
+        """Return a word that is wrong in the emulation, of the least length found."""
         last_right, found = safe, None
         steps = [*range(1, NEXT + 1), *(NEXT * 2**k for k in range(1, STEPS))]
         for n in sorted({*(min(safe + step, self.last) for step in steps), self.last}):
@@ -541,7 +541,7 @@ def ariths_of(request: Request) -> tuple[str, ...]:
 
 
 def assumptions_of(made: Export, accumulate: bool) -> tuple[str, ...]:
-    """What a verdict on a network rests on."""
+    """Return the assumptions on which a verdict on a network rests."""
     first, *others = ASSUMPTIONS
     computed = LayoutValues(made.layout).floating
     numbers = FLOATING.format(" and ".join(computed), COMPUTED) if computed else RATIONAL

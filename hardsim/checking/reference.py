@@ -1,5 +1,5 @@
-"""What is right of a word, for evaluations of a network in a number format: what a formula says, what a specification
-says where it judges, or what the exact network says."""
+"""References for words, when a network is evaluated in a number format: a formula, a specification (where it
+judges), or the exact network."""
 
 from __future__ import annotations
 
@@ -31,37 +31,38 @@ SAMPLES = 40
 
 
 class Reference(Protocol):
-    """What is right of words."""
+    """The reference for words of a network."""
 
     @property
     def name(self) -> Named:
-        """What it is."""
+        """The name of the reference in reports."""
 
     def size(self, n: int) -> int:
-        """How many words of a length may be judged."""
+        """Count the words of a length that may be judged."""
 
     def words(self, n: int) -> Iterable[Word]:
-        """All of these."""
+        """Return all words of a length that may be judged."""
 
     def fitted(self, words: Iterable[Word], n: int, rng: Random) -> Iterator[Word]:
-        """Words of a length that may be judged, near some others and like them."""
+        """Yield words of a length that may be judged, similar to the given words."""
 
     def asked(self, words: Sequence[Word]) -> list[Asked]:
-        """The words, of one length, that are judged."""
+        """Return the words (of one length) that are judged, each with its expected answer."""
 
     def right(self, asked: Sequence[Asked], low: Any, high: Any) -> list[bool]:
-        """Whether outputs between two ends, (words, tokens that are read, outputs), certainly are right."""
+        """Return whether all outputs between two bounds are certainly right. The bounds are arrays (words, tokens
+        that are read, outputs)."""
 
     def told(self, asked: Asked, outputs: Any) -> tuple[str, str]:
-        """What is right of a word with wrong outputs, and what these say."""
+        """Return the expected answer and the answer of wrong outputs, both as text."""
 
     def exactly(self, asked: Asked) -> bool:
-        """Whether the exact network is wrong about a word."""
+        """Return whether the exact network is wrong about a word."""
 
 
 def reference_of(made: Export) -> Reference:
-    """What is right of the words of a network: what its formula or its specification says, if it has one; else what
-    the exact network says."""
+    """Return the reference for a network's words: its formula or its specification if it has one, and else the exact
+    network."""
     if isinstance(made.target, Foreign) and made.target.oracle is not None:
         return Specified(made, made.target)
     return Answers(made)
@@ -72,14 +73,14 @@ def reference_of(made: Export) -> Reference:
 
 @dataclass
 class Specified:
-    """A specification of an external network: right is what it says, at the places that it judges."""
+    """The specification of an external network as the reference, at the positions that it judges."""
 
     made: Export
     target: Foreign
 
     @property
     def name(self) -> Named:
-        """What it is."""
+        """The name of the reference in reports."""
         return "specification"
 
     @cached_property
@@ -87,16 +88,16 @@ class Specified:
         return NetworkEngine(self.target)
 
     def size(self, n: int) -> int:
-        """How many words of a length may be judged."""
+        """Count the words of a length that may be judged."""
         return self.target.possible(n)
 
     def words(self, n: int) -> Iterable[Word]:
-        """All of these."""
+        """Return all words of a length that may be judged."""
         domain = self.target.domain
         return enumerate_words(self.made.alphabet, n) if domain is None else LanguageWords(domain, n, self.size(n))
 
     def fitted(self, words: Iterable[Word], n: int, rng: Random) -> Iterator[Word]:
-        """Words of a length that may be judged, near some others and like them."""
+        """Yield words of a length that may be judged, similar to the given words."""
         domain = self.target.domain
         if domain is None:
             yield from words
@@ -105,13 +106,13 @@ class Specified:
             yield from domain.samples(n, SAMPLES, rng)
 
     def asked(self, words: Sequence[Word]) -> list[Asked]:
-        """The words, of one length, that are judged."""
+        """Return the words (of one length) that are judged, each with its expected answer."""
         raws = self.target.oracles(words) or []
         return [(word, raw) for word, raw in zip(words, raws, strict=True) if not unjudged(raw)]
 
     def right(self, asked: Sequence[Asked], low: Any, high: Any) -> list[bool]:
-        """Whether outputs between two ends, (words, tokens that are read, outputs), certainly are right where they are
-        judged."""
+        """Return whether all outputs between two bounds are certainly right where they are judged. The bounds are
+        arrays (words, tokens that are read, outputs)."""
         found = [False] * len(asked)
         for listed in (False, True):
             chosen = [number for number, (_, raw) in enumerate(asked) if by_position(raw) is listed]
@@ -123,7 +124,7 @@ class Specified:
         return found
 
     def told(self, asked: Asked, outputs: Any) -> tuple[str, str]:
-        """What is right at the first place with wrong outputs, and what these say there."""
+        """Return the expected answer and the answer of wrong outputs, at the first position where they differ."""
         raw, rule = asked[1], self.target.rule
         listed = by_position(raw)
         places, wanted = self._wanted([asked], listed)
@@ -137,7 +138,7 @@ class Specified:
         return "nothing else", "that"
 
     def exactly(self, asked: Asked) -> bool:
-        """Whether the exact network is wrong about a word."""
+        """Return whether the exact network is wrong about a word."""
         word, raw = asked
         places, wanted = self._wanted([asked], by_position(raw))
         ends = self._engine.enclosures([word], places)
@@ -167,46 +168,48 @@ class Specified:
 
 @dataclass
 class Answers:
-    """What a formula says, or else the exact network: of every word, at each place at which it is read."""
+    """A formula, or else the exact network, as the reference: it judges every word at each position that is read."""
 
     made: Export
 
     @property
     def name(self) -> Named:
-        """Which of them."""
+        """The name of the reference in reports: the formula or the exact network."""
         target = self.made.target
         return "exact network" if isinstance(target, Foreign) or target.formula is None else "formula"
 
     def size(self, n: int) -> int:
-        """How many words of a length there are."""
+        """Count the words of a length."""
         return count_words(len(self.made.alphabet), n)
 
     def words(self, n: int) -> Iterable[Word]:
-        """All of these."""
+        """Return all words of a length."""
         return enumerate_words(self.made.alphabet, n)
 
     def fitted(self, words: Iterable[Word], n: int, rng: Random) -> Iterator[Word]:
-        """The words themselves."""
+        """Yield the given words unchanged."""
         yield from words
 
     def asked(self, words: Sequence[Word]) -> list[Asked]:
-        """The words, of one length, each with its answer."""
+        """Return the words, of one length, each with its expected answer."""
         answers = ((word, answer) for word, answer in zip(words, self._answers(words), strict=True))
         return [(word, UNKNOWN if answer is None else answer) for word, answer in answers]
 
     def right(self, asked: Sequence[Asked], low: Any, high: Any) -> list[bool]:
-        """Whether outputs between two ends, (words, tokens that are read, outputs), certainly say the answer."""
+        """Return whether all outputs between two bounds certainly give the expected answer. The bounds are arrays
+        (words, tokens that are read, outputs)."""
         return [
             answer is not UNKNOWN and bool(self._read(least, most) == answer)
             for (_, answer), least, most in zip(asked, low, high, strict=True)
         ]
 
     def told(self, asked: Asked, outputs: Any) -> tuple[str, str]:
-        """The answer, and what wrong outputs say."""
+        """Return the expected answer and the answer of wrong outputs, both as text."""
         return _told(asked[1]), _told(self._read(outputs, outputs))
 
     def exactly(self, asked: Asked) -> bool:
-        """Whether the exact network is wrong about a word: only if a formula says what is right."""
+        """Return whether the exact network is wrong about a word. Only a formula can show that; without one, return
+        False."""
         target = self.made.target
         if isinstance(target, Foreign) or target.formula is None:
             return False
@@ -219,7 +222,8 @@ class Answers:
         return NetworkEngine(self.made.target)
 
     def _answers(self, words: Sequence[Word]) -> list[Any]:
-        """The answers of the exact network on words of one length, or what a formula says; None where it is none."""
+        """Return the expected answers on words of one length, from the formula or else from the exact network; None
+        for a word without an answer."""
         target = self.made.target
         if isinstance(target, Foreign):
             tokens = range(target.network.readout.length(len(words[0])))
@@ -232,8 +236,8 @@ class Answers:
         return [one.soft if one.decided else None for one in evaluate(target, words, CheckOptions())]
 
     def _read(self, low: Any, high: Any) -> Any:
-        """What outputs, (tokens that are read, outputs), say at the places where a word is judged; None where that is
-        not certain."""
+        """Return the answers that outputs (tokens that are read, outputs) give where a word is judged; None if that
+        is not certain."""
         told, target = self.made.layout.description, self.made.target
         start, stop = len(told["before"]), len(low) - len(told["after"])
         places = {"first": [start], "last": [len(low) - 1]}.get(told["at"], list(range(start, stop)))
@@ -269,7 +273,7 @@ def _sides(above: NDArray[Any], below: NDArray[Any]) -> Iterator[bool | None]:
 
 
 def _largest(low: Any, high: Any, names: Sequence[str]) -> tuple[str, ...] | None:
-    """The output that certainly is the largest, at each place."""
+    """Return the output that is certainly the largest, at each position."""
     found = []
     for least, most in zip(low, high, strict=True):
         best = int(np.argmax(least)) if np.isfinite(least.astype(float)).all() else -1
@@ -281,7 +285,7 @@ def _largest(low: Any, high: Any, names: Sequence[str]) -> tuple[str, ...] | Non
 
 @dataclass(frozen=True, eq=False)
 class _Values:
-    """Numbers that are right if they are within a level of the exact ones."""
+    """Numbers that count as right if they are within a tolerance of the exact numbers."""
 
     low: Any
     high: Any

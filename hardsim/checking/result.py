@@ -126,8 +126,8 @@ class Verdict(StrEnum):
 
 
 def judged_part(answer: Answer, reference: Answer) -> Answer:
-    """An answer without the positions that the reference leaves open; the whole one if it leaves none open, or if it
-    has another number of positions."""
+    """Return an answer without the positions that the reference leaves open. Return the whole answer if none is
+    open, or if its number of positions differs."""
     if not isinstance(answer, tuple) or not isinstance(reference, tuple):
         return answer
     if len(answer) != len(reference) or None not in reference:
@@ -137,7 +137,7 @@ def judged_part(answer: Answer, reference: Answer) -> Answer:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class NoOutput(Record):
-    """A wanted value that no output has, so that every answer of the network is wrong there."""
+    """An expected value that no output has, so that every answer of the network is wrong there."""
 
     wanted: str
     """The value, or the set of values."""
@@ -150,12 +150,12 @@ class NoOutput(Record):
 
     @staticmethod
     def of(wanted: str, position: int, possible: Sequence[str]) -> NoOutput:
-        """The record, with the outputs that are listed."""
+        """Return the record, with the first outputs listed."""
         return NoOutput(wanted, position, tuple(possible[:MOST_POSSIBLE]), len(possible))
 
     @property
     def summary(self) -> str:
-        """The value, the position and the possible outputs."""
+        """The expected value, its position and the possible outputs."""
         more = f" ... ({self.count:,} in all)" if self.count > len(self.possible) else ""
         known = f"the possible outputs are {' '.join(self.possible)}{more}" if self.count else "outputs are integers"
         return f"no output is {self.wanted}, which is wanted at position {self.position}: {known}"
@@ -163,7 +163,7 @@ class NoOutput(Record):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class WordError(Record):
-    """A word of which nothing is known, since the reference or the program failed on it."""
+    """A word without a result, because the reference or the program failed on it."""
 
     word: AnyWord | None
     """The word; null: what failed is about no single word."""
@@ -176,17 +176,17 @@ class WordError(Record):
 
     @staticmethod
     def of(word: Word, error: InputError) -> WordError:
-        """What an error says of a word."""
+        """Return the record for an error about a word."""
         return WordError(word, error.message, error.hint, isinstance(error, OutOfRange))
 
     @property
     def error(self) -> InputError:
-        """The error again."""
+        """Return the error that this record stands for."""
         return (OutOfRange if self.out_of_range else InputError)(self.message, self.hint)
 
     @property
     def summary(self) -> str:
-        """What was wrong, which names the word."""
+        """The message of the error, which names the word."""
         return f"not checked: {self.message}"
 
 
@@ -242,8 +242,8 @@ class Mismatch(Record):
         return self.kind != UNSETTLED
 
     def certain(self, engine: str) -> bool:
-        """Whether it refutes with certainty: semantics and hard attention are exact, what mpmath finds is observed. A
-        wanted value that no output has needs no arithmetic."""
+        """Return whether a mismatch is certain. Semantics and hard attention are exact; an mpmath result is only
+        observed. An expected value that no output has needs no arithmetic."""
         return self.refutes and (engine != MPMATH or "hard/oracle" in self.kind or self.no_output is not None)
 
 
@@ -658,7 +658,7 @@ class ModelFacts(Record):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ConstantReach(Record):
-    """How far a network with a constant temperature and bounded encodings is right."""
+    """The lengths to which a network with a constant temperature and bounded encodings is right."""
 
     beta: Exact
     """The inverse-temperature constant."""
@@ -677,7 +677,7 @@ class ConstantReach(Record):
 
     @property
     def summary(self) -> str:
-        """How far this beta reaches, and what is known of larger ones."""
+        """State how far this beta reaches, and what is known of larger ones."""
         reached = f"every word to length {self.right_to} is right ({'proved' if self.proved else 'all were tried'})"
         if not self.right_to:
             reached = "not every word of length 1 is known to be right"
@@ -773,13 +773,13 @@ class CheckResult(Record):
     @property
     @written
     def positions_judged(self) -> Natural | None:
-        """Positions that the reference judges, on all words tried; null where none are counted."""
+        """Count the positions that the reference judges, on all words tried; null where none are counted."""
         return self._positions("positions_judged")
 
     @property
     @written
     def positions_unjudged(self) -> Natural | None:
-        """Positions that the reference leaves open, on all words; null where none are counted."""
+        """Count the positions that the reference leaves open, on all words; null where none are counted."""
         return self._positions("positions_unjudged")
 
     def _positions(self, name: str) -> int | None:

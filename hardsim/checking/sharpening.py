@@ -91,7 +91,7 @@ Parts: TypeAlias = tuple[list[tuple[Shard, Measured]], list[WordError]]
 
 
 def measured_parts(subject: Subject, program: Program, keep: bool, tolerant: bool, shard: Shard) -> Parts:
-    """The same of all words of a shard; `tolerant`: of those that stay in the range of the construction.
+    """Measure all words of a shard; `tolerant`: only the words that stay in the range of the construction.
 
     Raises:
         OutOfRange: if a word leaves that range, unless this is `tolerant`.
@@ -174,9 +174,9 @@ def prepare_words(
     keep: bool = True,
     tolerant: bool = False,
 ) -> tuple[Preparation, dict[int, list[Shard]], dict[int, list[Answer]]]:
-    """Exact hard attention once on all words of some lengths, ties broken that softmax could not break; and the words
-    again in shards that carry their runs, and what hard attention answers (before ties are broken). If this is
-    `tolerant`, words that leave the range of the construction are left out, and listed as failures.
+    """Run exact hard attention once on all words of some lengths, and break ties that softmax could not break. Return
+    the words again in shards that carry their runs, and the answers of hard attention (before ties are broken). If this
+    is `tolerant`, words that leave the range of the construction are left out, and listed as failures.
 
     Raises:
         OutOfRange: if a word leaves the range that the construction covers, unless this is `tolerant`.
@@ -228,7 +228,7 @@ def prepare_words(
 
 
 def _given_up(failures: Sequence[WordError], answers: Mapping[int, Sequence[Answer]]) -> bool:
-    """Whether no further length is measured, after words that leave the range of the construction."""
+    """Return whether measuring stops, because words left the range of the construction."""
     first = min((len(one.word or ()) for one in failures), default=0)
     return given_up(len(failures), sum(len(some) for n, some in answers.items() if n > first))
 

@@ -56,8 +56,8 @@ class Specification:
         return () if line is None else tuple(self._names(line, "symbol"))
 
     def remarks(self, alphabet: Alphabet) -> tuple[str, ...]:
-        """Notes on lines that may have been meant otherwise, over the alphabet of its network; none on lines with
-        mistakes, which are told when a network is judged."""
+        """Return notes on lines that may have been meant otherwise, over the alphabet of the network. Lines with
+        mistakes get no notes: judging a network reports them."""
         with suppress(SourceError):
             return remarks(self.layout, self.program, alphabet)
         return ()
@@ -120,7 +120,7 @@ class Specification:
 
     @property
     def stated(self) -> tuple[str, ...]:
-        """The settings of a readout that the file itself states."""
+        """Return the settings of a readout that the file itself states."""
         keys = [key for key in ("tokens", "alphabet", "input", "at", "decide") if self.layout.header(key) is not None]
         return (*keys, *(("at", "decide") if self.layout.header("next") is not None else ()))
 

@@ -294,7 +294,8 @@ class Subject(Target):
 
     @property
     def own(self) -> bool:
-        """Whether hardsim made the network itself and finds it unedited: only then a false claim is one of hardsim.
+        """Return whether hardsim made the network itself and finds it unedited: only then is a false claim a mistake of
+        hardsim.
 
         Programs and formulas are compiled here. A file was compared with what its formula is compiled into when it was
         read.
@@ -426,8 +427,8 @@ class SubjectRecord(Record):
 
 
 def no_output_of(subject: Subject, mismatch: Mismatch) -> NoOutput | None:
-    """The first value of a reference that no output of a transduction is; None: there is none, or words are
-    accepted."""
+    """Return the first value of a reference that no output of a transduction has; None if there is no such value, or
+    if words are accepted or rejected."""
     program, oracle = subject.program, mismatch.oracle
     if not isinstance(oracle, tuple):
         return None

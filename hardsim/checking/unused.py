@@ -1,4 +1,4 @@
-"""Options that were given and change nothing: each is named, with the reason, before any work begins.
+"""Options that were given but change nothing: a remark names each, with the reason, before any work begins.
 
 A command line that asks for something and gets something else, without a word, was not answered. What can be seen from
 the command, the kind of the input and the other options is here; what shows only once a network is compiled is in
@@ -32,7 +32,7 @@ SHORTEST, FEWEST = 8, 256
 
 
 def options_given(command: str, request: Request, options: str) -> list[str]:
-    """Those of the options that were given, as they are typed."""
+    """Return the given options among these, as they are typed."""
     defaults = DEFAULTS | dict(OWN.get(command, {}))
     found = [
         name
@@ -43,8 +43,8 @@ def options_given(command: str, request: Request, options: str) -> list[str]:
 
 
 def unused(command: str, request: Request, one: Input, several: bool = False) -> list[str]:
-    """What is to be said of options that change nothing for an input; one remark for each reason. `several` says that
-    there are other inputs, for which an option may be meant."""
+    """Return a remark for each reason why options change nothing for an input. `several` says that there are other
+    inputs, for which an option may be meant."""
     remarks = []
     if command in ASKING and (one.formula is None or command != "bound") and (idle := _idle(command, request, one)):
         remarks.append(idle)
@@ -55,15 +55,15 @@ def unused(command: str, request: Request, one: Input, several: bool = False) ->
 
 
 def _idle(command: str, request: Request, one: Input) -> str | None:
-    """Options of a model that are for another kind of input; a network that others made refuses them where it is read
-    alone."""
+    """Return the options that apply to another kind of model than this input; an external network read alone refuses
+    them."""
     if one.foreign is not None:
         return None
     return request.idle(one)
 
 
 def _rules(command: str, request: Request, one: Input, several: bool) -> Iterator[tuple[str, str]]:
-    """Options, and why they change nothing for an input."""
+    """Yield options that change nothing for an input, each with the reason."""
     foreign = one.foreign is not None
     if foreign and several:
         yield COMPILED, "this is an external network, and the option is for what is compiled"
@@ -80,7 +80,7 @@ def _rules(command: str, request: Request, one: Input, several: bool) -> Iterato
 
 
 def _of_command(command: str, request: Request, one: Input) -> Iterator[tuple[str, str]]:
-    """The same, of a single command."""
+    """Yield options that change nothing for an input of this command, each with the reason."""
     foreign = one.foreign is not None
     if command == "prove" and foreign:
         yield "workers all_n min_n heads_only search", "there is no proof of an external network: words are tried"
@@ -103,7 +103,7 @@ def _of_command(command: str, request: Request, one: Input) -> Iterator[tuple[st
 
 
 def _in_full(command: str, request: Request, one: Input) -> bool:
-    """Whether every word of every length is tried."""
+    """Return whether every word of every length is tried."""
 
     def full(longest: int, most: int) -> bool:
         return longest * len(one.alphabet) <= most and len(one.alphabet) ** longest <= most
@@ -114,7 +114,7 @@ def _in_full(command: str, request: Request, one: Input) -> bool:
 
 
 def _declares(one: Input) -> bool:
-    """Whether a file declares its own symbols; what is no file does not."""
+    """Return whether a file declares its own symbols; False if there is no such file."""
     try:
         return declares(one.name)
     except HardsimError:
@@ -122,7 +122,7 @@ def _declares(one: Input) -> bool:
 
 
 def unused_by(command: str, request: Request, subject: Subject) -> list[str]:
-    """The same, of options about which only the compiled network can say it."""
+    """Return remarks on options that change nothing, which only the compiled network can show."""
     remarks = []
     if request.counting is not None and subject.formula is not None and not subject.facts.counting:
         remarks.append("--counting: not used; the formula compares no counts")
@@ -133,7 +133,7 @@ def unused_by(command: str, request: Request, subject: Subject) -> list[str]:
 
 
 def hold_file_made(request: Request, one: Input) -> None:
-    """Refuse a file of a proof for which there is no proof.
+    """Refuse to write a proof file where there can be no proof.
 
     Raises:
         InputError: naming the option.
@@ -145,7 +145,7 @@ def hold_file_made(request: Request, one: Input) -> None:
 
 
 def equiv_unused(request: Request, *sides: Input) -> list[str]:
-    """What is to be said of options of a comparison of two files."""
+    """Return remarks on options that change nothing in a comparison of two files."""
     remarks = []
     if all(one.kind == "re" for one in sides):
         named = options_given("equiv", request, f"max_n exhaustive {SAMPLED}")

@@ -1,4 +1,4 @@
-"""The error bounds that are void, and the head that failed first.
+"""Find the error bounds that are void, and the head that failed first.
 
 Under a regime's sharpness the bound of a head (Lemmas 6 and 7, and ours) assumes that the head reads exactly what hard
 attention has there. Earlier clips make this true: each rounds what earlier heads wrote to an exact Boolean. Where an
@@ -24,7 +24,7 @@ EXCEEDED = "the error bound of"
 
 
 def void_after(program: Program, tally: Tally, engine: str) -> dict[str, FirstFailure]:
-    """The heads that read something wrong on a word of this length, each with the head that failed first.
+    """Return the heads that read a wrong value on a word of this length, each with the head that failed first.
 
     A coordinate is wrong if it certainly differs from that of hard attention on some word of the tally. mpmath encloses
     nothing, so a difference within its rounding does not count.
@@ -34,7 +34,7 @@ def void_after(program: Program, tally: Tally, engine: str) -> dict[str, FirstFa
 
 
 class _Search:
-    """The heads of a program, layer by layer; `wrong` are the coordinates that are not those of hard attention."""
+    """Search the heads of a program layer by layer; `wrong` are the coordinates that differ from hard attention's."""
 
     def __init__(self, program: Program, tally: Tally, tolerance: Fraction) -> None:
         self.tally, self.tolerance = tally, tolerance
@@ -70,7 +70,7 @@ class _Search:
                     self.wrong.setdefault(out, cause)
 
     def _own(self, terms: Iterable[tuple[str, Rational]], word: Word) -> FirstFailure | None:
-        """The head that counts most in a clip whose other inputs are right."""
+        """Return the head with the largest weight in a clip whose other inputs are right."""
         errors = [
             (abs(Fraction(factor)) * Fraction(self.tally.extremes[head.name, name].reached), -place, head, number)
             for place, (name, factor) in enumerate(terms)
@@ -85,14 +85,14 @@ class _Search:
 
 
 def _earliest(causes: list[FirstFailure]) -> FirstFailure | None:
-    """The failure in the first layer."""
+    """Return the failure in the earliest layer."""
     return min(causes, key=lambda cause: cause.layer, default=None)
 
 
 def exceeded_bound(
     allowed: Mapping[str, Fraction], void: Mapping[str, FirstFailure], tally: Tally, engine: str
 ) -> Violation | None:
-    """A bound that is in force and below a measured error, certainly so unless mpmath measured it."""
+    """Return a bound in force that a measured error exceeds. This is certain unless mpmath measured the error."""
     for place in sorted(place for place in tally.errors if len(place) == 2):
         head, found = place[0], tally.errors[place]
         low, bound = Fraction(found.reached), allowed.get(head)
@@ -103,7 +103,7 @@ def exceeded_bound(
 
 
 def first_failure(by_length: Mapping[int, Mapping[str, FirstFailure]]) -> FirstFailure | None:
-    """The failure at the shortest length, in the first layer there."""
+    """Return the failure at the shortest length, in the first layer there."""
     for _, void in sorted(by_length.items()):
         if void:
             return _earliest(list(void.values()))

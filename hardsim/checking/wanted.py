@@ -73,7 +73,7 @@ class Wanted:
 
     @property
     def never(self) -> Booleans:
-        """The words that want something that no output can say."""
+        """Return the words whose expected value no output has."""
         found: Booleans = (self.judged == NEVER).any(axis=(1, 2))
         return found
 
@@ -130,7 +130,7 @@ class Rule:
     # ---- what is wanted ----
 
     def place(self, raw: Any) -> tuple[Judged, Sequence[Fraction]]:
-        """What is wanted of each output at a place.
+        """Return the expected value of each output at a position.
 
         Args:
             raw: a truth, a token, a set of tokens, a number, or a mapping from outputs to truths or numbers; None where
@@ -185,7 +185,7 @@ class Rule:
         return judged, numbers
 
     def never(self, raw: Any) -> tuple[Any, ...]:
-        """The wanted values that no output has, if they make every answer at a place wrong; else none.
+        """Return the expected values that no output has, if they make every answer at a position wrong; else none.
 
         A set under argmax is judged by those of its members that can win. A set of the outputs that are above a level
         is exact, so that one unknown member is enough.
@@ -201,12 +201,12 @@ class Rule:
         return ()
 
     def possible(self) -> tuple[str, ...]:
-        """The names of the outputs that can be said at a place."""
+        """Return the names of the outputs that the network can give at a position."""
         among = self._among if self.readout.decide == "argmax" else [True] * len(self.outputs)
         return tuple(str(output) for output, part in zip(self.outputs, among, strict=True) if part)
 
     def _winners(self, raw: Any) -> tuple[Any, ...]:
-        """The tokens that may win an argmax."""
+        """Return the tokens that may win an argmax."""
         if raw is None or raw is UNKNOWN:
             return ()
         found = tuple(map(_scalar, raw)) if isinstance(raw, Set) else (_scalar(raw),)
@@ -231,7 +231,7 @@ class Rule:
         raise InputError(told, f"{hint}; or decide by argmax.")
 
     def _output(self, token: Any) -> int:
-        """The index of an output that is named.
+        """Return the index of a named output.
 
         Raises:
             InputError: if there is none.
@@ -245,8 +245,8 @@ class Rule:
         return index
 
     def _found(self, token: Any) -> int | None:
-        """The index of the output that a value names, by type and value, else by value, else by its text; None: no
-        output has it, or that output takes no part in the argmax."""
+        """Return the index of the output that a value names: by type and value, else by value, else by its text.
+        Return None if no output has the value, or if that output takes no part in the argmax."""
         same = [i for i, output in enumerate(self.outputs) if type(token) is type(output) and token == output]
         equal = same or [i for i, output in enumerate(self.outputs) if _equal(token, output)]
         named = equal or [i for i, output in enumerate(self.outputs) if str(output) == str(token)]
@@ -410,7 +410,7 @@ def _equal(token: Any, output: Token) -> bool:
 
 
 def _scalar(value: Any) -> Any:
-    """A token as a plain value.
+    """Convert a token to a plain value.
 
     Raises:
         InputError: if it is no text and no number, or is not a number (NaN): these are no values of outputs.

@@ -96,7 +96,7 @@ def _first_change(before: bytes, after: bytes) -> int | None:
 
 
 def _told(result: FormatResult, request: Request) -> Telling:
-    """How a result is told: the text, or which file changes or would, with the difference."""
+    """Describe a result: the formatted text, or the file that changes (or would change) with its difference."""
     said = "is in its canonical form"
     if result.line is not None:
         lines = result.text.split("\n")[:-1]
@@ -125,7 +125,7 @@ def _told(result: FormatResult, request: Request) -> Telling:
 
 
 def _advise(screen: Screen, names: Sequence[str]) -> None:
-    """The command that rewrites files, as it is typed; what is shipped is not rewritten."""
+    """Return the command that rewrites files, as it is typed; shipped files are not rewritten."""
     own = [name for name in names if located(name) == name]
     if own:
         dash = ["--"] * any(name.startswith("-") for name in own)

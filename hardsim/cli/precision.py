@@ -67,7 +67,7 @@ def _show(current: Session, given: Input, options: ModelOptions) -> None:
 
 
 def _safe(result: PrecisionResult) -> bool:
-    """Whether every length is safe, and some word of them is judged."""
+    """Return whether every length is safe, with at least one judged word."""
     return all(row.safe_to >= result.max_n and row.words != 0 for row in result.rows)
 
 

@@ -238,7 +238,8 @@ class Session:
                 yield self._welcome(self._held(found, against))
 
     def expand(self, paths: Sequence[str], files_of: Callable[[str], Sequence[str]]) -> list[str]:
-        """The names of all inputs, those of directories one by one; a path that stands for none is reported."""
+        """Return the names of all inputs, with directories replaced by their files; a path that stands for no input
+        is reported as an error."""
         names, before = list[str](), len(self.errors)
         for path in paths:
             with self.guard(path):
@@ -307,7 +308,7 @@ class Session:
         return given
 
     def _once(self, name: str, remark: str) -> None:
-        """A remark on an input, unless it has been made for another regime."""
+        """Add a remark on an input, unless another regime of the input already has it."""
         if Note(name, None, remark) not in self.notes:
             self.remark(name, None, remark, tell=note)
 
@@ -316,8 +317,8 @@ class Session:
         return len(given) + len(self.errors) > 1
 
     def tables(self, given: Sequence[Input]) -> bool:
-        """Whether rows are printed: as was asked for, else for a single input. An option that prints more where less is
-        printed is remarked on."""
+        """Return whether rows are printed: as requested, and by default only for a single input. Add a remark if an
+        option asks for more rows where fewer are printed."""
         printed = not self.several(given) if self.request.tables is None else self.request.tables
         if self.request.quiet or not self.screen.enabled:
             reason = "--quiet prints verdicts alone" if self.request.quiet else "standard output has no tables"
@@ -396,7 +397,7 @@ class Session:
 
     @contextmanager
     def _printing(self) -> Iterator[None]:
-        """Note that standard output is lost, and go on until the exit code of what was found is known."""
+        """Note that standard output is lost, and go on until the exit code of the results is known."""
         try:
             yield
         except LostOutput as lost:
@@ -421,7 +422,7 @@ class Session:
             raise self.lost
 
     def _note(self, shown: Telling, agreed: bool, code: int, left: str, weaker: str) -> None:
-        """Keep an outcome for other programs."""
+        """Record an outcome for the JSON document, JUnit and other machine-readable output."""
         if weaker:
             self.remark(shown.input, shown.regime, weaker)
         ending, reasons = ENDINGS[code], [weaker] * bool(weaker) + [f"interrupted: {left}"] * bool(left)
@@ -467,11 +468,11 @@ class Session:
 
     @property
     def code(self) -> int:
-        """The exit code, as far as it is known."""
+        """Return the exit code of the outcomes so far."""
         return streams.INTERRUPTED if self.interrupted else streams.worst(self.codes)
 
     def _summary(self, missed: Sequence[NotRun]) -> RunSummary:
-        """What became of the inputs."""
+        """Count the inputs by outcome."""
         read, answered = {one.name for one in self.inputs}, {getattr(one, "input", None) for one in self.found}
         failed = [one for one in self.errors if one.input is not None and one.input != self.request.against]
         refused = {one.input for one in failed if one.exit_code == streams.BAD_INPUT and one.input in read - answered}
@@ -487,8 +488,8 @@ class Session:
         )
 
     def _summarise(self, summary: RunSummary) -> None:
-        """Say what became of several inputs: below their verdicts; elsewhere only if some have no result, and on
-        standard error, since words and texts are printed to be used."""
+        """Print a summary of several inputs, below their verdicts. Where words or texts are the output, print it on
+        standard error, and only if some inputs have no result."""
         if self.request.quiet or not self.screen.enabled or not (self.named or self.found):
             return
         verdicts = counted((one.verdict for one in self.outcomes), Verdict) if self.counted is None else self.counted
@@ -533,7 +534,7 @@ class Session:
 
 
 def path_of(name: str) -> str:
-    """The file of an input that is a line of it, or its name."""
+    """Return the file of an input that is one of its lines, or else the input's name."""
     line = line_of(name)
     return name if line is None else line[0]
 
@@ -554,7 +555,7 @@ def _json(request: Request) -> Sink | None:
 
 
 def _printed(brief: Print) -> str:
-    """What is printed, as text whose lines do not fold: where they do is for its reader to say."""
+    """Return the printed text, with lines that do not fold: whoever shows the text chooses the width."""
     text = io.StringIO()
     brief(Screen(text, folds=False))
     return text.getvalue().rstrip("\n")

@@ -26,7 +26,7 @@ the first of 4, 1, 2, 3 that occurred.
 
 
 def worst(codes: Sequence[int]) -> int:
-    """The exit code of several inputs."""
+    """Return the exit code of several inputs: the worst of theirs."""
     return min(filter(None, codes), key=WORST_FIRST.index, default=AGREED)
 
 

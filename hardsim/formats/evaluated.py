@@ -1,4 +1,4 @@
-"""Functions of positions and lengths as model.py evaluates them, with bounds for every evaluation.
+"""Functions of positions and lengths as model.py evaluates them, with bounds that hold on every machine.
 
 model.py evaluates the texts in config.json with Python's numbers. Rationals stay exact until log, exp or sqrt gives a
 float64, or two results of `//` are divided. From there on every operation is one of float64, and a difference such as
@@ -48,24 +48,24 @@ _FLOATING: Final = re.compile(r"\b(?:log|exp|sqrt)\(|//.*(?:(?<!/)/(?!/)|\*\*)|(
 
 @dataclass(frozen=True, slots=True)
 class FloatEnds:
-    """Two floats between which a float64 of model.py lies on every machine; not numbers where nothing is known."""
+    """Two floats that bound a float64 of model.py on every machine; NaN if nothing is known."""
 
     low: float
     high: float
 
     @staticmethod
     def of(value: Any) -> FloatEnds:
-        """A number as Python converts it to a float, rounded once. Raises OverflowError beyond float64."""
+        """Convert a number to a float as Python does, rounded once. Raises OverflowError beyond float64."""
         return value if isinstance(value, FloatEnds) else FloatEnds(float(value), float(value))
 
     @property
     def point(self) -> bool:
-        """Whether there is one such float."""
+        """Return whether the two bounds are equal, so that the float is known."""
         return self.low == self.high
 
     @property
     def nonzero(self) -> bool:
-        """Whether it certainly is not 0."""
+        """Return whether the number is certainly not 0."""
         return self.low > 0 or self.high < 0
 
 
@@ -74,7 +74,7 @@ Number: TypeAlias = Fraction | int | float | FloatEnds
 
 
 class _Unknown(Exception):
-    """It is not known which way a comparison goes."""
+    """An error raised if the direction of a comparison is not known."""
 
 
 Function: TypeAlias = "str | tuple[str, ...] | tuple[int, tuple[str, ...], str]"
@@ -109,19 +109,19 @@ _FUNCTIONS: Final[Mapping[str, Callable[[Any], float]]] = {"log": math.log, "exp
 
 @dataclass(frozen=True, slots=True)
 class _Python:
-    """One evaluation of an expression with Python's numbers, as model.py does it."""
+    """An evaluation of an expression with Python's own numbers, as model.py computes it on this machine."""
 
     names: Mapping[str, Fraction]
 
     def sum(self, functions: Sequence[Function]) -> Number:
-        """What functions add up to, from the left."""
+        """Return the sum of functions, added from the left."""
         total: Number = 0
         for function in functions:
             total = self.operation(operator.add, total, self.value(function))
         return total
 
     def value(self, function: Function) -> Number:
-        """The value of a function; a condition is 1 or 0."""
+        """Return the value of a function; a condition gives 1 or 0."""
         if isinstance(function, str):
             node = _tree(function)
             condition = isinstance(node, ast.Compare | ast.BoolOp) or isinstance(getattr(node, "op", None), ast.Not)
@@ -134,7 +134,7 @@ class _Python:
         return Fraction(function[int(self.names["n"]) - 1])
 
     def number(self, node: ast.expr) -> Number:
-        """The value of an expression that is no condition."""
+        """Return the value of a numerical expression."""
         match node:
             case ast.Constant(value):
                 return Fraction(str(value))
@@ -151,7 +151,7 @@ class _Python:
         raise TypeError(f"no expression of model.py: {ast.unparse(node)}")
 
     def truth(self, node: ast.expr) -> bool:
-        """Whether a condition holds."""
+        """Return whether a condition is true."""
         match node:
             case ast.BoolOp(ast.And(), parts):
                 return all(map(self.truth, parts))
@@ -166,34 +166,34 @@ class _Python:
         raise TypeError(f"no condition of model.py: {ast.unparse(node)}")
 
     def negative(self, value: Any) -> Number:
-        """The number with the other sign."""
+        """Return the number with the opposite sign."""
         found: Number = -value
         return found
 
     def operation(self, operate: Callable[[Any, Any], Any], left: Number, right: Number) -> Number:
-        """An operation."""
+        """Apply an arithmetic operation to two numbers."""
         found: Number = operate(left, right)
         return found
 
     def function(self, name: str, value: Number) -> Number:
-        """log, exp or sqrt."""
+        """Apply log, exp or sqrt."""
         return _FUNCTIONS[name](value)
 
     def comparison(self, compare: Callable[[Any, Any], bool], left: Number, right: Number) -> bool:
-        """A comparison, which Python makes exactly."""
+        """Compare two numbers exactly, as Python does."""
         return compare(left, right)
 
 
 @dataclass(frozen=True, slots=True)
 class _Bounded(_Python):
-    """All evaluations under the assumptions of the module: floats are `FloatEnds`."""
+    """An evaluation that covers every machine under the assumptions of the module: floats are `FloatEnds`."""
 
     def negative(self, value: Any) -> Number:
-        """The number with the other sign."""
+        """Return the number with the opposite sign."""
         return FloatEnds(-value.high, -value.low) if isinstance(value, FloatEnds) else -value
 
     def operation(self, operate: Callable[[Any, Any], Any], left: Number, right: Number) -> Number:
-        """An operation: of rationals as in Python, of floats in its ends."""
+        """Apply an arithmetic operation: to rationals exactly, to floats by their bounds."""
         if not isinstance(left, FloatEnds) and not isinstance(right, FloatEnds):
             found: Number = operate(left, right)
             if not isinstance(found, float):
@@ -212,7 +212,7 @@ class _Bounded(_Python):
         return _between(operate(a, b) for a in (x.low, x.high) for b in (y.low, y.high))
 
     def function(self, name: str, value: Number) -> Number:
-        """log, exp or sqrt in its ends."""
+        """Bound log, exp or sqrt by its values at both bounds."""
         x = FloatEnds.of(value)
         least = {"log": x.low > 0, "sqrt": x.low >= 0, "exp": math.isfinite(x.low)}[name]
         if not least or not math.isfinite(x.high):
@@ -225,7 +225,7 @@ class _Bounded(_Python):
         return _between(map(float, (*_near(name, ends[0]), *_near(name, ends[1]))))
 
     def comparison(self, compare: Callable[[Any, Any], bool], left: Number, right: Number) -> bool:
-        """A comparison that goes the same way at all ends.
+        """Compare two numbers; raise an error if the result depends on the machine.
 
         Raises:
             _Unknown: if it may go either way.
@@ -242,13 +242,13 @@ class _Bounded(_Python):
 
 
 def _between(ends: Any) -> FloatEnds:
-    """The least and the largest of some floats; nothing if one is no number."""
+    """Return the least and the largest of some floats; unknown if one is NaN."""
     found = list(ends)
     return UNKNOWN if any(map(math.isnan, found)) else FloatEnds(min(found), max(found))
 
 
 def _power(x: FloatEnds, y: FloatEnds) -> FloatEnds:
-    """x^y of floats: for x > 0 the exponential of y log x, monotone in both."""
+    """Return x^y of floats: for x > 0 the exponential of y log x, monotone in both."""
     whole = y.point and y.low.is_integer()
     if whole and y.low == 0:
         return FloatEnds.of(1)
@@ -260,7 +260,7 @@ def _power(x: FloatEnds, y: FloatEnds) -> FloatEnds:
 
 
 def _near(name: str, value: RealNumber) -> tuple[float, float]:
-    """What log or exp gives of an exact number at least and at most, if it is within two units in the last place."""
+    """Bound log or exp of an exact number, if the computed value is within two units in the last place."""
     if name == "exp":
         least, most = bounds(value)
         value = Fraction(-FAR) if most < -FAR else Fraction(FAR) if least > FAR else value
@@ -279,7 +279,7 @@ def _near(name: str, value: RealNumber) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Values:
-    """Numbers that model.py computes in float64: those of this machine, and ends of those of every machine."""
+    """Numbers that model.py computes in float64: the values on this machine, and bounds for every machine."""
 
     found: Floats
     low: Floats
@@ -287,22 +287,22 @@ class Values:
 
     @property
     def known(self) -> bool:
-        """Whether every machine computes these numbers."""
+        """Return whether every machine computes the same numbers."""
         return bool((self.low == self.high).all())
 
     @property
     def column(self) -> Values:
-        """The same as a column."""
+        """Return these values as a column."""
         return Values(self.found[:, None], self.low[:, None], self.high[:, None])
 
 
 def floating(function: Any) -> bool:
-    """Whether model.py may compute a function of config.json in floats."""
+    """Return whether model.py may compute a function of config.json in floats."""
     return isinstance(function, str) and _FLOATING.search(function) is not None
 
 
 def evaluated(functions: Sequence[Function], places: Sequence[int], n: int) -> Values:
-    """The sums of functions at some positions, for words of n symbols."""
+    """Return the sums of functions at some positions, for words of n symbols."""
     texts = " ".join(function for function in functions if isinstance(function, str))
     tables = any(not isinstance(function, str) for function in functions)
     by_i, by_n = (tables or re.search(rf"\b{name}\b", texts) is not None for name in "in")
@@ -312,7 +312,7 @@ def evaluated(functions: Sequence[Function], places: Sequence[int], n: int) -> V
 
 @lru_cache(maxsize=2**16)
 def _at(functions: tuple[Function, ...], i: int, n: int) -> tuple[float, float, float]:
-    """What this machine computes, and the ends of what every machine does."""
+    """Return the values on this machine, and bounds for every machine."""
     names, ends = {"i": Fraction(i), "n": Fraction(n)}, UNKNOWN
     try:
         found = float(cast(Any, _Python(names).sum(functions)))
@@ -324,7 +324,7 @@ def _at(functions: tuple[Function, ...], i: int, n: int) -> tuple[float, float, 
 
 
 def nearest(values: Sequence[RealNumber]) -> Values:
-    """Exact numbers, rounded once; no number where one is beyond float64, since model.py raises an error there."""
+    """Round exact numbers once to float64; NaN beyond float64, since model.py raises an error there."""
     found = np.array([_nearest(value) for value in values], dtype=np.float64)
     return Values(found, found, found)
 
@@ -344,14 +344,14 @@ class LayoutValues:
 
     @cached_property
     def floating(self) -> tuple[str, ...]:
-        """The expressions that model.py may compute in floats."""
+        """Return the expressions that model.py may compute in floats."""
         told = self.layout.description
         functions = [function for _, several in told["positions"] for function in several]
         functions += [head["scale"] for layer in told["layers"] for head in layer["heads"]]
         return tuple(dict.fromkeys(function for function in functions if floating(function)))
 
     def encodings(self, n: int) -> list[tuple[int, Values]]:
-        """For words of n symbols: by coordinate what the position encoding adds, row by row."""
+        """Return the position encoding's addend for words of n symbols: by coordinate, row by row."""
         exact = dict(self.layout.encoded(n))
         return [
             (place, self._computed(functions, exact[place], n))
@@ -359,7 +359,7 @@ class LayoutValues:
         ]
 
     def scales(self, n: int) -> list[Values]:
-        """For words of n symbols: by head what its scores are multiplied by, row by row, or one number for all."""
+        """Return the factors of the scores for words of n symbols: by head, row by row, or one number for all rows."""
         heads = [head for layer in self.layout.description["layers"] for head in layer["heads"]]
         known: dict[str, Values] = {}
         exact = self.layout.scaled(n)
@@ -370,7 +370,7 @@ class LayoutValues:
         return [known[repr(head["scale"])] for head in heads]
 
     def _computed(self, functions: Sequence[Any], exact: Sequence[RealNumber], n: int) -> Values:
-        """What functions add up to at as many positions as there are exact numbers, from the first one on."""
+        """Return the sums of functions at as many positions as there are exact numbers, from the first position on."""
         if not any(map(floating, functions)):
             return nearest(exact)
         first = self.layout.description["first"]

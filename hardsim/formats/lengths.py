@@ -92,8 +92,8 @@ def _by_class(n: int, masks: Sequence[NDArray[np.bool_]], values: Sequence[Fract
 
 
 def _encodings(structure: Structure, n: int) -> Iterator[tuple[int, Floats, Floats]]:
-    """Position encodings by coordinate: the floats nearest to them, and what model.py computes, not a number where that
-    is not one number."""
+    """Return position encodings by coordinate: the nearest floats, and the floats that model.py computes (NaN where
+    machines may differ)."""
     encodings = dict[int, list[Any]]()
     for place, function in structure.model.encodings:
         encodings.setdefault(place, []).append(function)

@@ -65,7 +65,7 @@ class FormatArithmetic(Protocol[T]):
         """Numbers of float64, rounded once."""
 
     def computed(self, values: Values) -> T:
-        """Numbers that model.py computes in float64, rounded once."""
+        """Return numbers that model.py computes in float64, rounded once."""
 
     def scalar(self, exact: float) -> T:
         """A number of Python, which is rounded with what it is added to, or before."""
@@ -125,7 +125,7 @@ class Emulated:
         return self.form.round(exact)
 
     def computed(self, values: Values) -> Floats:
-        """Numbers that model.py computes in float64 on this machine, rounded once."""
+        """Return numbers that model.py computes in float64 on this machine, rounded once."""
         return self.form.round(values.found)
 
     def scalar(self, exact: float) -> Floats:
@@ -241,7 +241,7 @@ class Enclosed:
         return self._ends(exact, exact)
 
     def computed(self, values: Values) -> Enclosures:
-        """Numbers that model.py computes in float64 on any machine, rounded once."""
+        """Return numbers that model.py computes in float64 on any machine, rounded once."""
         return self._ends(values.low, values.high)
 
     def scalar(self, exact: float) -> Enclosures:

@@ -525,15 +525,15 @@ Supplied: TypeAlias = "tuple[Literal['alphabet', 'props'], str] | None"
 
 @dataclass(frozen=True)
 class FormulaFile:
-    """A parsed `.ltl` file: alphabet (`Valuations` if it declares propositions, which are then its atoms), definitions,
-    one formula, and the examples that go with it. `at` is the position at which the formula is read, `origin` the value
-    of `source:`, `title` the first line if it is a comment. `notes` are remarks for the user (on stderr), such as that
-    a formula all of whose operators look forward is read at the last position. `placed`: the file itself says where it
-    is read, and so for which position its examples were written. `oracle` decides words in place of the formula, which
-    was made of a program that has its own. `dialect` is the one that was asked for in place of the text's own; in the
-    trees X is strong in any case. `supplied`: the option that gives the alphabet where the text does not, and its value
-    ("" for an alphabet that was taken from the formula). `readings` are remarks on words that could be read otherwise,
-    which the canonical text may no longer need."""
+    """A parsed `.ltl` file: alphabet (`Valuations` if it declares propositions, which are then its atoms),
+    definitions, one formula and examples. `at` is the position at which the formula is read, `origin` the value of
+    `source:`, `title` the first line if it is a comment. `notes` are remarks for the user (on stderr), such as that
+    a formula whose operators all look forward is read at the last position. `placed`: the file itself states where
+    it is read, and so the position for which its examples were written. `oracle` decides words in place of the
+    formula, if the formula was derived from a program with an oracle. `dialect` is the requested dialect, if it
+    replaces the text's own; in the trees X is strong in any case. `supplied`: the option that gives the alphabet if
+    the text does not, and its value ("" for an alphabet taken from the formula). `readings` are remarks on words
+    that have a second reading, which the canonical text may no longer need."""
 
     alphabet: Alphabet
     formula: Formula

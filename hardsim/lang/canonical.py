@@ -121,8 +121,9 @@ def _crasp_spaced(first: Spelt, second: Spelt, inside: str, blank: bool) -> bool
 
 
 def _regex_spelling(token: Lexeme, written: str) -> str:
-    """A token of a regular expression. A quoted symbol that is no word, or is the key of a header line, keeps its
-    quotes, and one that would begin a comment has them. `{1,}` stays as it is: what `+` is depends on what follows."""
+    """Return the spelling of a token in a regular expression. A quoted symbol keeps its quotes if it is not a word,
+    or is the key of a header line, and gets them if it would begin a comment. `{1,}` stays: the meaning of `+`
+    depends on what follows."""
     match token.kind:
         case "SYMBOL" if WORD.fullmatch(token.value) and token.value not in RegexLayout.keys:
             return token.value
@@ -162,7 +163,7 @@ CRASP_STYLE = Style(_crasp_spelling, _crasp_spaced, brackets=False, folds=False)
 
 
 def _pieces(line: FileLine) -> list[str]:
-    """What white space separates in a header line. Names have quotes only where they need them."""
+    """Return the pieces of a header line that white space separates. Names get quotes only if they need them."""
     pieces = [match[0] for match in PIECE.finditer(line.text)]
     return [joined_names([unquoted(piece)]) for piece in pieces] if line.name in _NAMES else pieces
 

@@ -1,4 +1,4 @@
-"""Files with a formula on each line, as collections of formulas have it.
+"""Read collections of formulas: files with a formula on each line.
 
 Header lines and definitions at the top hold for all formulas. Blank lines and comments are left out, also those that
 begin as in other languages. A line is named FILE:LINE, as in `corpus.txt:7`.
@@ -26,13 +26,13 @@ _DEFINITION = re.compile(r"(?:let|pred)\s")
 
 @dataclass(frozen=True)
 class Corpus:
-    """The formulas of a file by the number of their line, and the lines at the top that hold for all of them."""
+    """The formulas of a file by line number, and the header lines that apply to all of them."""
 
     head: str
     formulas: Mapping[int, str]
 
     def text(self, number: int) -> tuple[str, int]:
-        """What is read for the formula of a line, and the number of its first line."""
+        """Return the text that is parsed for the formula of a line, and the number of its first line."""
         if not self.head:
             return self.formulas[number], number
         return self.head + "\n" * (number - 1 - self.head.count("\n")) + self.formulas[number], 1
@@ -40,7 +40,7 @@ class Corpus:
 
 @lru_cache(4)
 def read_corpus(data: bytes, name: str) -> Corpus:
-    """The formulas of a file.
+    """Return the formulas of a file.
 
     Raises:
         SourceError: if it has none, or is not UTF-8.
@@ -65,12 +65,12 @@ def read_corpus(data: bytes, name: str) -> Corpus:
 
 
 def _is_comment(text: str) -> bool:
-    """Whether a line is a comment, here or elsewhere."""
+    """Return whether a line is a comment, in hardsim's syntax or another tool's."""
     return text.startswith(("//", "--")) or FOREIGN_COMMENT.match(text) is not None
 
 
 def line_of(name: str) -> tuple[str, int] | None:
-    """The file and the line that a name such as `corpus.txt:7` means; None if it is the name of a file, or of none."""
+    """Return the file and the line of a name such as `corpus.txt:7`; None if the name is a whole file, or no file."""
     found = _NAMED.fullmatch(name)
     if found is None or os.path.lexists(name) or not os.path.isfile(found["path"]):
         return None
@@ -85,7 +85,7 @@ def read_line(
     props: Sequence[str] | str | None,
     dialect: str | None,
 ) -> FormulaFile:
-    """The formula of a line of a file, read as `parse_text` reads a file.
+    """Return the formula of a line of a file, as `parse_text` parses a file.
 
     Raises:
         InputError: if there is no formula on that line.

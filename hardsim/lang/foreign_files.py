@@ -1,4 +1,4 @@
-"""Files of other tools: which format a file is in that hardsim does not read.
+"""Recognise files of other tools that hardsim does not read.
 
 A reader that fails asks here before it reports its own error, because "missing alphabet" does not help somebody who
 brought an automaton. Nobody asks about a file that hardsim reads. Content decides first. The name of the file decides
@@ -40,7 +40,7 @@ _MEMBERS = 100
 
 @contextmanager
 def naming(name: str, place: str, data: bytes | None = None) -> Iterator[None]:
-    """Name what was brought instead of the error of its reader, if it is in a format of another tool.
+    """Replace a reader's error by the name of the format, if the file is in another tool's format.
 
     Args:
         name: what errors call the file.
@@ -60,7 +60,7 @@ def naming(name: str, place: str, data: bytes | None = None) -> Iterator[None]:
 
 
 def foreign_error(name: str, place: str, data: bytes) -> InputError | None:
-    """The error for a file that is in a format of another tool; None if it is in none that is known."""
+    """Return the error for a file in another tool's format; None if no such format is recognised."""
     found = _by_content(place, data)
     if found is not None:
         return InputError(f"{name}: this is {found.title}", found.advice)
@@ -77,7 +77,7 @@ def foreign_error(name: str, place: str, data: bytes) -> InputError | None:
 
 
 def _by_suffix(place: str) -> tuple[str, ForeignFormat | None]:
-    """The format that has the suffix of a path, with the suffix."""
+    """Return the suffix of a path, and the format with that suffix."""
     for one in FORMATS:
         for suffix in one.suffixes:
             if place.lower().endswith(suffix):
@@ -86,7 +86,7 @@ def _by_suffix(place: str) -> tuple[str, ForeignFormat | None]:
 
 
 def _by_content(place: str, data: bytes) -> ForeignFormat | None:
-    """The format that the content shows."""
+    """Return the format that the content of a file shows."""
     found = _first(one for one in FORMATS if one.magic and _compiled(one.magic).match(data))
     text = None if found is not None else _text(data)
     if text is None:
@@ -106,7 +106,7 @@ def _first(found: Iterable[ForeignFormat]) -> ForeignFormat | None:
 
 
 def _fits(form: ForeignFormat, text: str, start: int, unsure: bool) -> bool:
-    """Whether a text is in a format. `unsure` allows signs that files of hardsim's own may have."""
+    """Return whether a text is in a format. `unsure` also accepts patterns that hardsim's own files may match."""
     if form.begins and _pattern(form.begins).match(text, start):
         return True
     if not unsure:
@@ -129,7 +129,7 @@ def _compiled(magic: bytes) -> re.Pattern[bytes]:
 
 
 def _text(data: bytes) -> str | None:
-    """The text that the bytes are, with `\\n` as line end; None if they are none."""
+    r"""Decode the bytes to text, with `\n` as line end; None if they are not text."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         text = data.decode("utf-16", "replace")
     elif b"\0" in data:
@@ -143,7 +143,8 @@ def _text(data: bytes) -> str | None:
 
 
 def _json(text: str) -> ForeignFormat | None:
-    """The format of JSON, of which the end may be missing; None for what hardsim reads, and for what is not known."""
+    """Return the format of a JSON text, whose end may be missing; None for JSON that hardsim reads, and for unknown
+    JSON."""
     try:
         value, end = json.JSONDecoder().raw_decode(text, len(text) - len(text.lstrip()))
     except (ValueError, RecursionError):
@@ -164,13 +165,13 @@ def _json(text: str) -> ForeignFormat | None:
 
 
 def _inside(value: Any) -> list[Any]:
-    """The first values inside a value of JSON."""
+    """Return the first few values directly inside a JSON object or array."""
     found = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return list(found)[:_MEMBERS]
 
 
 def _members(text: str) -> Iterator[tuple[str, Any]]:
-    """The members of an object of which the end may be missing."""
+    """Yield the members of a JSON object whose end may be missing."""
     decoder, at = json.JSONDecoder(), 0
     while found := _KEY.match(text, at):
         key: str | None = None
@@ -197,7 +198,7 @@ _LONGEST = 100
 
 
 def _infix(text: str) -> str | None:
-    """The first formula of a text of which each line, or the whole, is LTL in prefix notation; None if it is not.
+    """Return the first formula of a text if the whole text, or each line, is LTL in prefix notation; else None.
 
     Some formula has an operator with two operands: without one, prefix notation is hardsim's own notation.
     """
@@ -211,7 +212,7 @@ def _infix(text: str) -> str | None:
 
 
 def _converted(tokens: Sequence[str]) -> str | None:
-    """A formula in prefix notation with its operators between their operands; None if it is not one formula."""
+    """Convert a formula from prefix to infix notation; None if it is not exactly one formula."""
     stack: list[str] = []
     for token in reversed(tokens):
         operands = 2 if token in _BINARY else 1 if token in _UNARY else 0

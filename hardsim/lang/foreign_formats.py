@@ -1,4 +1,4 @@
-"""Formats of other tools that hardsim does not read: how each is recognised, and what its owner can do.
+"""Formats of other tools that hardsim does not read: how to recognise each, and what the user can do.
 
 The table is in order: the first row that fits names the file (`foreign_files.py`).
 """

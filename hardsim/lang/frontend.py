@@ -26,8 +26,8 @@ def normalised(text: str) -> str:
 
 
 def source_of(text: str | bytes, name: str, expected: str, hint: str, first: int = 1) -> Source:
-    """The source that a text of a file makes, from its line `first` on. Raises SourceError if it is not UTF-8 and, with
-    what is expected, if it is empty."""
+    """Return the source for a file's text, from line `first` on. Raises SourceError if it is not UTF-8 or, with the
+    expected content, if it is empty."""
     if isinstance(text, bytes):
         try:
             text = text.decode("utf-8")

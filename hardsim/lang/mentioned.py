@@ -1,4 +1,4 @@
-"""The names that a formula mentions, where nothing declares its symbols or propositions.
+"""Find the names that a formula mentions, if nothing declares its symbols or propositions.
 
 Operators win over names: `G`, `U` and `TRUE` are never names here, and `GFa` is `G F a`. A word that begins with a
 prefix operator is divided if the rest is a single letter, perhaps with a number (`GFa`, `Xp0`, `GP1`), or stands alone
@@ -26,7 +26,7 @@ _WORDS: Mapping[str, str] = {"first": "first and start are position 1", **dict.f
 
 @dataclass
 class Mentions:
-    """The names that are mentioned, in the order of the text, and notes on the words that could be read otherwise."""
+    """The names that a text mentions, in order, and notes on words that have a second reading."""
 
     names: dict[str, None] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -35,7 +35,8 @@ class Mentions:
 
 
 def mentioned(source: Source, regions: Iterable[Span], defined: Collection[str]) -> Mentions:
-    """The names in regions of a text, without the defined ones. Raises SourceError for what is no token."""
+    """Return the names in regions of a text, without the defined ones. Raises SourceError for a character that
+    begins no token."""
     tokens = [token for region in regions for token in formula_tokens(source, region, (), defined)]
     atoms = [token for token in tokens if token.kind in ("WORD", "QUOTED") and token.value not in defined]
     words = dict.fromkeys(token.value for token in atoms if token.kind == "WORD")
@@ -65,12 +66,12 @@ def mentioned(source: Source, regions: Iterable[Span], defined: Collection[str])
 
 
 def _is_spelled(word: str) -> bool:
-    """Whether a word is the spelling `Q_a` of a name `a`."""
+    """Return whether a word is the spelling `Q_a` of a name `a`."""
     return word.startswith(SYMBOL_PREFIX) and word != SYMBOL_PREFIX
 
 
 def _divided(word: str, known: Collection[str]) -> tuple[str, tuple[str, ...]]:
-    """The name in a word, and the operators that are glued before it."""
+    """Split a word such as `Fa` into its name and the operators before it."""
     if _is_spelled(word):
         return word.removeprefix(SYMBOL_PREFIX), ()
     if word[0].islower() or word in known:
@@ -85,7 +86,7 @@ def _divided(word: str, known: Collection[str]) -> tuple[str, tuple[str, ...]]:
 
 
 def _notes(whole: Sequence[str], split: Sequence[tuple[str, str]]) -> list[str]:
-    """How words that begin with an operator were read."""
+    """Return notes that say how words beginning with an operator were read."""
     notes = []
     if whole:
         shown = ", ".join(whole[:_MOST_SAID]) + (", ..." if len(whole) > _MOST_SAID else "")
@@ -103,7 +104,7 @@ def _notes(whole: Sequence[str], split: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _notes_on_words(tokens: Iterable[Lexeme]) -> list[str]:
-    """Which constants and predicates could have been meant as names."""
+    """Return notes on constants and predicates that could be meant as names."""
     used = dict.fromkeys(token.value for token in tokens if token.kind in ("CONSTANT", "PREDICATE"))
     return [
         f"{_WORDS[word] or f'{word} is the numerical predicate of positions'}, and no name: put quotes around a name "

@@ -142,7 +142,7 @@ def parse_expression(
 def _alphabet(
     layout: FormulaLayout, alphabet: Sequence[str] | str | None, props: Sequence[str] | str | None
 ) -> tuple[Alphabet, Supplied, Sequence[str]]:
-    """What the header says, or else what is given, and how words were read where that is MENTIONED."""
+    """Return the alphabet of the header, or else the given one, and notes on how words were read if it is MENTIONED."""
     declared = declared_alphabet(layout, alphabet, props)
     if declared is not None:
         return declared, None, ()
@@ -164,7 +164,7 @@ def _alphabet(
 
 
 def _supplied(alphabet: Sequence[str] | str | None, props: Sequence[str] | str | None) -> Supplied:
-    """What an option said in place of the text: which option, and its value as text."""
+    """Return the option that replaces the text's alphabet, and its value as text."""
     if props is not None:
         return "props", props if isinstance(props, str) else joined_names(props)
     if isinstance(alphabet, Valuations):  # that of another file
@@ -180,9 +180,9 @@ def mentions_propositions(file: FormulaFile) -> bool:
 def _mentioned(
     source: Source, regions: Sequence[Span], defined: Collection[str], symbols: bool = False
 ) -> tuple[Alphabet, list[str]]:
-    """The alphabet of the propositions (or `symbols`) that a text mentions, and notes on how words were read; no
-    propositions where constants alone stand. Raises SourceError if there are words that are no names alone, or too many
-    propositions, and InputError for less than two symbols."""
+    """Return the alphabet of the propositions (or `symbols`) that a text mentions, and notes on how words were read;
+    no propositions if the text has only constants. Raises SourceError for words that are not names, and for too many
+    propositions, and InputError for fewer than two symbols."""
     found = mentioned(source, regions, defined)
     names = tuple(found.names)
     if symbols:
@@ -198,7 +198,7 @@ def _mentioned(
 
 
 def _symbols_of(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The symbols of a formula as its alphabet. Raises InputError if there are less than two."""
+    """Return the symbols of a formula as its alphabet. Raises InputError if there are fewer than two."""
     if len(names) > 1:
         return check_alphabet(names)
     told = f"the one symbol {brief(names[0])}" if names else "no symbol"
@@ -376,7 +376,7 @@ class Scope(Cited):
         return formula_tokens(self.source, region, self.symbols, self.later, division=self.rational)
 
     def clashes(self) -> list[str]:
-        """A note on symbols that stand for themselves nowhere, because an operator is spelled like them."""
+        """Return a note on symbols that can never stand for themselves, because an operator has the same spelling."""
         return [
             f"operators win over names: {word} is the operator here, and never {self.known_atom}; that one is written "
             f"{quoted(word)}"
@@ -747,7 +747,7 @@ def misfit_error(scope: Scope, tokens: Sequence[Lexeme], index: int, region: Spa
 
 
 def _operator_hint(scope: Scope, token: Lexeme) -> str:
-    """How a name is written that was read as an operator, or as several that are glued; "" if it is a sign."""
+    """Return a hint how to write a name that was read as one operator or several; "" if the name is a sign."""
     if token.kind not in ("UNARY", "BINARY"):
         return ""
     word = next((found for found in WORD.finditer(scope.source.text) if found.end() >= token.span.end), None)

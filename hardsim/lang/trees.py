@@ -59,7 +59,7 @@ def levels(root: Raw) -> Iterator[tuple[Raw, int]]:
 
 
 def mixed(node: Raw, outer: str, inner: str) -> Raw | None:
-    """The first operand of an operator that is made by another one, of the same kind, and has no brackets."""
+    """Return the first operand that another operator of the same kind forms without brackets."""
     inside = (arg for arg in node.args if (node.text, arg.kind, arg.text) == (outer, node.kind, inner))
     return next((arg for arg in inside if arg.whole.start == arg.args[0].whole.start), None)
 
@@ -140,7 +140,7 @@ def _grouped_right(kind: RawKind, children: _Children) -> Raw:
 
 
 def _arrows_of_one_kind(children: _Children) -> Raw:
-    """A chain of `<->`, whose grouping makes no difference, or one `->`."""
+    """Build a chain of `<->`, whose grouping makes no difference, or one `->`."""
     tokens = _split(children)[1]
     if len(tokens) > 1 and tokens[0] == "->":
         hint = "write ... -> (... -> ...), as Spot and NuSMV read it, or (... -> ...) -> ..., as SPIN does"
@@ -182,7 +182,7 @@ class _Builder:
         return Raw("sequence", "", whole, whole, tuple(operands))
 
     def arrow(self, children: _Children) -> Raw:
-        """`-> <->`, which do not mix."""
+        """Build `->` or `<->`, which may not be mixed without brackets."""
         tokens = _split(children)[1]
         other = next((token for token in tokens if token != tokens[0]), None)
         if other is not None:
@@ -191,7 +191,7 @@ class _Builder:
         return _arrows_of_one_kind(children)
 
     def arrows(self, children: _Children) -> Raw:
-        """`-> <->`, of which `->` binds tighter."""
+        """Build `->` and `<->`, of which `->` binds tighter."""
         parts: list[list[Raw | Token]] = [[]]
         tokens: list[Raw | Token] = []
         for child in children:
@@ -204,7 +204,7 @@ class _Builder:
         return _grouped_right("arrow", [first, *(one for pair in zip(tokens, rest, strict=True) for one in pair)])
 
     def binary(self, children: _Children) -> Raw:
-        """A temporal operator, of which there is one."""
+        """Build a single temporal operator with two operands."""
         operands, tokens = _split(children)
         if len(tokens) > 1:
             before, token = tokens[:2]

@@ -376,7 +376,8 @@ def listed(names: Collection[str], most: int = 12) -> str:
 
 
 def alphabet_text(alphabet: Sequence[str], most: int) -> str:
-    """An alphabet for messages: its first symbols, or its first propositions and all of its constraints."""
+    """Return an alphabet as text for messages: its first symbols, or its first propositions and all of its
+    constraints."""
     if not isinstance(alphabet, Valuations):
         return listed(alphabet, most)
     return " ".join(["props", listed(alphabet.props, most), *map(str, alphabet.constraints)])

@@ -256,7 +256,7 @@ def quoted(symbol: str) -> str:
 
 
 def unquoted(piece: str) -> str:
-    """The name that a piece of a list of names is: what is in quotes, or the piece itself."""
+    """Return the name in a piece of a list of names: the text inside its quotes, or the piece itself."""
     match = PIECE.fullmatch(piece)
     if match is None or match.lastgroup is None:
         return piece
@@ -264,13 +264,13 @@ def unquoted(piece: str) -> str:
 
 
 def is_name(text: str) -> bool:
-    """Whether a text can be a symbol: it is not empty, and its only white space is spaces inside."""
+    """Return whether a text can be a symbol: it is not empty, and its only white space is spaces inside."""
     return bool(text) and text == text.strip() and not any(char.isspace() and char != " " for char in text)
 
 
 def open_quote(pieces: Sequence[str]) -> int | None:
-    """Return which piece of a list of names begins with a quote that a later one has inside or at its end, as in
-    `'a b','c d'` and `' a'`; None if there is none. A quote that is a symbol may stand alone."""
+    """Return the index of the piece of a list of names that opens a quote which a later piece closes or has inside, as
+    in `'a b','c d'` and `' a'`; None if there is none. A quote that is a symbol may stand alone."""
     for index, piece in enumerate(pieces):
         mark, later = piece[:1], pieces[index + 1 :]
         begins = mark in ("'", '"') and piece[1:2] != mark and unquoted(piece) == piece
@@ -283,17 +283,17 @@ def open_quote(pieces: Sequence[str]) -> int | None:
 
 
 def split_names(text: str) -> list[str]:
-    """The names in a text that separates them by white space; names with blanks are quoted."""
+    """Split a text at white space into names; names with spaces are quoted."""
     return [unquoted(match[0]) for match in PIECE.finditer(text)]
 
 
 def joined_names(names: Iterable[str]) -> str:
-    """Names as `split_names` reads them."""
+    """Join names to a text that `split_names` reads back."""
     return " ".join(name if _stands_alone(name) else quoted(name) for name in names)
 
 
 def _stands_alone(name: str) -> bool:
-    """Whether a name means itself in a list of names, whatever stands beside it."""
+    """Return whether a name needs no quotes in a list of names, whatever stands beside it."""
     return " " not in name and (len(name) == 1 or name[0] not in ("'", '"'))
 
 

@@ -35,9 +35,9 @@ _PRINTABLE = "leave out control characters, and give text as UTF-8"
 
 
 def check_alphabet(alphabet: Sequence[str] | str) -> tuple[str, ...]:
-    """An alphabet from outside a file: symbols, or one text with the symbols separated by white space, where those with
-    blanks are quoted. Raises InputError for an empty alphabet, a symbol twice, a quote that is not closed, and a symbol
-    that is empty or has white space other than inner spaces, or control characters, in it."""
+    """Return an alphabet given outside a file: symbols, or one text with symbols separated by white space (symbols
+    with spaces in quotes). Raises InputError for an empty alphabet, a repeated symbol, an unclosed quote, and a
+    symbol that is empty or contains control characters or white space other than inner spaces."""
     symbols = _given_names(alphabet)
     if not symbols:
         raise InputError("the alphabet is empty", "give its symbols separated by spaces, such as 'a b'")
@@ -54,7 +54,7 @@ def check_alphabet(alphabet: Sequence[str] | str) -> tuple[str, ...]:
 
 
 def _given_names(names: Sequence[str] | str) -> tuple[str, ...]:
-    """Names that are given outside a file. Raises InputError for a quote that is not closed."""
+    """Return names given outside a file. Raises InputError for an unclosed quote."""
     if not isinstance(names, str):
         return tuple(names)
     pieces = [match[0] for match in PIECE.finditer(names)]
@@ -228,7 +228,7 @@ def _pieces(source: Source, region: Span) -> list[tuple[str, Span]]:
 
 
 def _symbol_pieces(source: Source, region: Span, alphabet: Sequence[str]) -> list[tuple[str, Span]]:
-    """The symbols of a word that blanks separate; quotes are part of a symbol only if there is no such symbol without
+    """Split a word at spaces into symbols; quotes belong to a symbol only if the alphabet has no such symbol without
     them."""
     found = list[tuple[str, Span]]()
     for match in PIECE.finditer(source.text, region.start, region.end):

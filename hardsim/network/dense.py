@@ -81,7 +81,7 @@ class Norm:
 
 @dataclass(frozen=True, slots=True)
 class RootScale:
-    """The real number `factor / sqrt(root)`: what attention scores, or embeddings, are multiplied by."""
+    """The real number `factor / sqrt(root)`, which multiplies attention scores or embeddings."""
 
     factor: Fraction = Fraction(1)
     root: int = 1
@@ -93,13 +93,13 @@ class RootScale:
 
     @property
     def rational(self) -> Fraction | None:
-        """The number, if it is rational."""
+        """Return the number if it is rational, and else None."""
         root = isqrt(self.root)
         return self.factor / root if root * root == self.root else None
 
     @property
     def real(self) -> RealNumber:
-        """The number itself, a Real if it is irrational."""
+        """Return the number itself; a Real if it is irrational."""
         return self.factor / apply("sqrt", self.root)
 
 
@@ -249,7 +249,8 @@ class Network:
 
     @property
     def scaled_embedding(self) -> Dense:
-        """What tokens add, (V, d): the embedding times its scale, of objects that may be Reals if that is not 1."""
+        """Return the addend of each token, (V, d): the embedding times its scale. Entries are objects, and may be
+        Reals, unless the scale is 1."""
         if self.embedding_scale == RootScale():
             return self.embedding
         factor, found = self.embedding_scale.real, np.empty(self.embedding.shape, dtype=object)

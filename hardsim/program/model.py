@@ -159,7 +159,7 @@ class Head:
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The coordinates in the head's scores and values."""
+        """Return the coordinates in the head's scores and values."""
         forms = [*(form for _, form in self.values), *(form for pair in self.score for form in pair)]
         return tuple(dict.fromkeys(name for form in forms for name, _ in form.terms))
 
@@ -280,7 +280,7 @@ class Program(Placed):
 
     @property
     def unlabelled(self) -> Program:
-        """The program without what only readers see."""
+        """Return the program without labels that only human readers need."""
         layers = tuple(
             replace(layer, heads=tuple(replace(head, purpose="", theorem="") for head in layer.heads))
             for layer in self.layers

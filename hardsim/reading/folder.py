@@ -77,7 +77,7 @@ MOST_NAMES = 20
 
 
 def readout_settings(network: Network, sources: Mapping[str, str]) -> tuple[TakenSetting, ...]:
-    """How a network reads words, setting by setting, with the source of each that is stated."""
+    """Return the readout settings of a network, one by one, with the source of each that is stated."""
     readout = network.readout
     values = {
         "tokens": shortened(" ".join(map(str, network.tokens)), MOST_NAMES),
@@ -90,8 +90,8 @@ def readout_settings(network: Network, sources: Mapping[str, str]) -> tuple[Take
 
 
 def settings_of(stored: Stored, network: Network, title: str) -> tuple[TakenSetting, ...]:
-    """The settings that decide what a network computes and how it reads words, with the source of each: what its
-    reader took, in the order of the format."""
+    """Return the settings that decide what a network computes and how it reads words, in the order of the format,
+    with their sources."""
     form = next(form for form in FORMATS if form.title == title)
     taken = stored.settings.taken
     own = dict.fromkeys((key for key in READOUT if stored.settings.has(key)), stored.config_name)
@@ -106,7 +106,7 @@ def settings_of(stored: Stored, network: Network, title: str) -> tuple[TakenSett
 def restated(
     settings: Sequence[TakenSetting], network: Network, keys: Iterable[str], source: str
 ) -> tuple[TakenSetting, ...]:
-    """The same settings where `source` states some of those of the readout anew."""
+    """Return the settings, updated where `source` restates settings of the readout."""
     given, kept = set(keys), [one for one in settings if one.name not in READOUT]
     sources = {one.name: one.source for one in settings} | dict.fromkeys(given, source)
     return (*kept, *readout_settings(network, sources))

@@ -215,7 +215,7 @@ def _mlp(weights: Tensors, name: str, activation: Activation, sizes: _Sizes) -> 
 
 
 def _architecture(settings: Settings, weights: Tensors, start: str) -> str:
-    """Which of HEADS the network has: as `architectures` states, else as its tensors show.
+    """Return which of HEADS the network has: as `architectures` states, else as its tensors show.
 
     Raises:
         InputError: if it has none (`GPT2Model`), or one that is not read.

@@ -129,12 +129,12 @@ def reread(
 
 
 def input_text(readout: Readout) -> str:
-    """What is read of a word, as `input` states it."""
+    """Return the text of the setting `input`, which says what is read around a word."""
     return " ".join(map(str, (*readout.before, WORD, *readout.after)))
 
 
 def decide_text(readout: Readout) -> str:
-    """How outputs decide, as `decide` states it."""
+    """Return the text of the setting `decide`, which says how outputs decide."""
     if readout.decide == "argmax":
         return "argmax" if readout.among is None else f"argmax of {' '.join(map(str, readout.among))}"
     return f"above {readout.level}" if readout.decide == "above" else f"value within {readout.level}"

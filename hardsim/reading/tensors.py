@@ -84,7 +84,8 @@ class Stored:
 
     @cached_property
     def settings(self) -> Settings:
-        """The configuration, to be taken setting by setting. It is one object: it knows what its reader took."""
+        """Return the configuration as a Settings object. It is always the same object, so that it knows which
+        settings its reader used."""
         return Settings(self.config, f"{self.name}: {self.config_name}", self.config_name)
 
     @property
@@ -124,12 +125,13 @@ def is_weights_name(name: str) -> bool:
 
 
 def _holds_network(name: str) -> bool:
-    """The same of files in a folder: the state of a training run beside the weights is none."""
+    """Return whether a file name in a folder is that of network weights; the state of a training run does not count."""
     return is_weights_name(name) and not is_state(name)
 
 
 def unread_folder(path: str) -> InputError | None:
-    """The error that says what a folder holds in place of a network that is read; None where that is not known."""
+    """Return the error for a folder without a readable network, which says what the folder holds; None if that is
+    not known."""
     weights = any(map(_holds_network, names_in(path)))
     return folder_error(path, networks_inside(path, is_network_folder), weights)
 
@@ -277,7 +279,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _read_weights(digest: _Digest, name: str) -> tuple[dict[str, NDArray[Any]], tuple[str, ...]]:
-    """The tensors by name, and notes."""
+    """Return the tensors by name, and notes."""
     if name == INDEX:
         return _read_parts(digest), ()
     data, where = digest.read_weights(name), digest.path(name)
@@ -549,7 +551,7 @@ def _shape(sizes: tuple[int | None, ...]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TakenSetting:
-    """A setting that a reader took."""
+    """A setting that a reader used, with its source."""
 
     name: str
     value: str
@@ -560,8 +562,8 @@ class TakenSetting:
 
 @dataclass
 class Settings:
-    """Settings by name, each of which must be understood. null means that a setting is absent; one without a default
-    must be there. What was taken is remembered with its source, for `show`."""
+    """Settings by name, each of which a reader must understand. A null setting counts as absent, and a setting
+    without a default is required. Used settings are recorded with their sources, for `show`."""
 
     values: Mapping[str, Any]
     where: str
@@ -579,14 +581,14 @@ class Settings:
     """What the reader remarks on, to be printed as notes."""
 
     def part(self, key: str) -> Settings:
-        """An object inside the configuration, whose settings are remembered here."""
+        """Return an object inside the configuration; its used settings are recorded here."""
         found = self.value(key)
         if not isinstance(found, dict):
             raise self.error(key, "an object")
         return Settings(found, f"{self.where}: {key}", self.source, self.library, taken=self.taken)
 
     def take(self, key: str, value: Any, source: str | None = None) -> None:
-        """Remember a setting: by default its source is the file, or the library where the file is silent."""
+        """Record a used setting: by default its source is the file, or the library where the file is silent."""
         written = value if isinstance(value, str) else shown(value)
         told = self.source if self.has(key) else f"default of {self.library}"
         self.taken[key] = TakenSetting(key, written, source or told)
@@ -636,7 +638,8 @@ class Settings:
         return options[found]
 
     def scale(self, key: str, width: int) -> RootScale:
-        """A positive number, exactly as it is written, or text such as "sqrt(d)", where d is the width.
+        """Return a positive number, exactly as it is written, or the value of a text such as "sqrt(d)", where d is the
+        width.
 
         Raises:
             InputError: if it is missing, or anything else.

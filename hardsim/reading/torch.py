@@ -1,4 +1,4 @@
-"""PyTorch: `nn.TransformerEncoder` of `nn.TransformerEncoderLayer`, as a state dict or as it is in Python.
+"""Read PyTorch's `nn.TransformerEncoder` of `nn.TransformerEncoderLayer`, from a state dict or from a module in Python.
 
 Source: torch 2, `nn/modules/transformer.py` and `activation.py`: weights of `nn.Linear` (y = x W^T + b, W of shape
 [out, in]), queries, keys and values one below the other in `in_proj_weight`, scores divided by sqrt(d / heads), norms
@@ -182,7 +182,7 @@ def _encoder(settings: Settings, weights: Tensors, start: str) -> _Encoder:
 
 
 def _kind(settings: Settings, key: str, biased: bool) -> Literal["layer", "rms"]:
-    """The kind of a norm, which must be stated where no bias shows that it is LayerNorm."""
+    """Return the kind of a norm. It must be stated if no bias shows that it is LayerNorm."""
     if biased and not settings.has(key):
         settings.take(key, "layer", "the weights: norms have biases")
         return "layer"
@@ -190,7 +190,7 @@ def _kind(settings: Settings, key: str, biased: bool) -> Literal["layer", "rms"]
 
 
 def _epsilon(settings: Settings, key: str, norm: Literal["layer", "rms"]) -> Fraction:
-    """The epsilon of a norm: that of RMSNorm depends on the number format where none was given, so it is stated."""
+    """Return the epsilon of a norm. It must be stated for RMSNorm, whose default depends on the number format."""
     found = settings.epsilon(key) if norm == "layer" else settings.number(key)
     if found < 0:
         raise settings.error(key, "a number that is at least 0")
@@ -237,8 +237,8 @@ def _layer(weights: Tensors, encoder: _Encoder, number: int) -> NetworkLayer:
 
 
 def _final(settings: Settings, weights: Tensors, start: str, encoder: _Encoder) -> Norm | None:
-    """The norm at the end: as it is stated, else as its tensors show; it is missing where norms have tensors and it has
-    none."""
+    """Return the norm at the end: as stated, else as its tensors show. There is none if other norms have tensors and
+    it has none."""
     name, key = f"{start}norm", "final_norm"
     stored, said = weights.has(f"{name}.weight"), settings.value(key)
     if said is None and not stored and NORM_WEIGHTS[0] in encoder.optional:
@@ -346,7 +346,7 @@ def from_torch(
     alphabet: str | Sequence[Any] | None = None,
     embedding_scale: Any = 1,
 ) -> Stored:
-    """What a folder would store of an encoder.
+    """Return the data that a network folder would store of an encoder.
 
     Args:
         module: `nn.TransformerEncoder` of `nn.TransformerEncoderLayer`, or one such layer, as PyTorch has them.
@@ -394,7 +394,7 @@ def from_torch(
 
 
 def _written_scale(value: Any) -> Any:
-    """An embedding scale as a configuration has it."""
+    """Return an embedding scale as a configuration writes it."""
     found = value.item() if isinstance(value, np.generic) else value
     if isinstance(found, float) and np.isfinite(found):
         return Fraction(repr(found))

@@ -1,4 +1,4 @@
-"""Folders of training runs: what is in a folder that holds no network that is read, and what helps.
+"""Recognise folders of training runs that hold no readable network, and say what helps.
 
 A Trainer of Hugging Face writes optimizer states beside the weights, and each checkpoint into a folder of its own;
 DeepSpeed and FSDP cut the weights into pieces; PEFT saves an adapter alone. Such folders look like networks, and the
@@ -36,12 +36,12 @@ ENDINGS = (".h5", ".msgpack", ".gguf", ".npz", ".npy", ".pkl", ".pickle", ".jobl
 
 
 def is_state(name: str) -> bool:
-    """Whether a file of this name holds the state of a training run, and no network."""
+    """Return whether a file of this name holds the state of a training run, and no network."""
     return STATE.fullmatch(name) is not None
 
 
 def adapter_error(path: str, folder: str, names: Iterable[str], whole: bool) -> InputError | None:
-    """The error for a folder with an adapter; None if it has none.
+    """Return the error for a folder with an adapter; None if there is no adapter.
 
     Args:
         path: what the error calls it.
@@ -68,7 +68,7 @@ def adapter_error(path: str, folder: str, names: Iterable[str], whole: bool) -> 
 
 
 def folder_error(path: str, networks: Iterable[str], weights: bool) -> InputError | None:
-    """The error for a folder that holds no network that is read, if it is known what it holds; None if it is not.
+    """Return the error for a folder without a readable network, if its content is recognised; else None.
 
     Args:
         path: the folder.
@@ -104,7 +104,7 @@ def folder_error(path: str, networks: Iterable[str], weights: bool) -> InputErro
 
 
 def _pieces(names: set[str]) -> tuple[str, str] | None:
-    """What is said of weights in pieces, and what helps."""
+    """Return the message about weights in several pieces, and a hint."""
     if SHARDS in names:
         told = f"the weights are in several PyTorch files ({SHARDS}), which are not read together"
         return told, "Load the model and save it again with save_pretrained(DIR), which writes safetensors."
@@ -116,7 +116,7 @@ def _pieces(names: set[str]) -> tuple[str, str] | None:
 
 
 def networks_inside(path: str, holds: Callable[[str], bool]) -> list[str]:
-    """The first folders inside a folder, up to DEEPEST levels down, that hold a network."""
+    """Return the first folders, up to DEEPEST levels down, that hold a network."""
     found, level = list[str](), [path]
     for _ in range(DEEPEST):
         below = [os.path.join(one, name) for one in level for name in sorted(_names(one))[:MOST_LOOKED_AT]]
@@ -138,13 +138,13 @@ def _is_checkpoint(path: str) -> bool:
 
 
 def _numbered(path: str) -> tuple[str, int]:
-    """Checkpoints are in order of their steps."""
+    """Return a sort key that orders checkpoints by their steps."""
     name, _, number = path.rpartition("-")
     return (name, int(number)) if number.isdigit() and len(number) < 20 else (path, 0)
 
 
 def _object(path: str) -> dict[str, object]:
-    """The JSON object in a file; empty if there is none."""
+    """Return the JSON object in a file; empty if there is none."""
     try:
         found = json.loads(read_head(path, ENOUGH) or b"{}")
     except (ValueError, RecursionError):

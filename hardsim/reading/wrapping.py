@@ -1,4 +1,4 @@
-"""Names of tensors without the wrappers that training puts around a module.
+"""Remove wrappers that training puts around a module from the names of tensors.
 
 `DistributedDataParallel` saves `module.NAME`, `torch.compile` `_orig_mod.NAME`, a Lightning module whose attribute is
 `model` saves `model.NAME`, and these nest. A wrapper says nothing of what is computed: its prefix is removed where
@@ -30,14 +30,14 @@ BODY = "transformer"
 
 @dataclass(frozen=True)
 class Unwrapped:
-    """Which name each tensor has after unwrapping, by its stored name, and notes."""
+    """The name of each tensor after unwrapping, by its stored name, and notes."""
 
     names: Mapping[str, str]
     notes: tuple[str, ...] = ()
 
 
 def unwrapped(stored: Iterable[str], named: Iterable[str], where: str) -> Unwrapped:
-    """Remove the prefix that all names of tensors share, if it is a container's, and wrappers of parts inside names.
+    """Remove the prefix that all tensor names share, if it belongs to a container, and wrappers of parts inside names.
 
     `named` are texts of the configuration: one that begins with the shared prefix names tensors as they are stored, so
     the prefix stays.
@@ -69,7 +69,7 @@ def unwrapped(stored: Iterable[str], named: Iterable[str], where: str) -> Unwrap
 
 
 def _shared(names: Iterable[str]) -> str:
-    """The first segment that all names have, if it is a container's."""
+    """Return the first segment of all names, if they share it and it belongs to a container."""
     left = list(names)
     first = left[0].partition(".")[0] if left else ""
     if not first or not all(name.startswith(f"{first}.") and len(name) > len(first) + 1 for name in left):
@@ -81,7 +81,7 @@ def _shared(names: Iterable[str]) -> str:
 
 
 def _hold_all(names: Mapping[str, str], prefix: str, spoken: set[str], where: str) -> None:
-    """Hold that no name begins with a wrapper that other names lack."""
+    """Raise an error if some names begin with a wrapper that other names lack."""
     for wrapper in WRAPPERS:
         some = [name for name, left in names.items() if left.startswith(f"{wrapper}.")]
         if some and wrapper not in spoken:
@@ -92,13 +92,14 @@ def _hold_all(names: Mapping[str, str], prefix: str, spoken: set[str], where: st
 
 
 def _kind(prefix: str) -> str:
-    """What put a prefix there."""
+    """Return the tool that put a prefix there."""
     known = [WRAPPERS[part] for part in prefix.split(".") if part in WRAPPERS]
     return " and ".join(dict.fromkeys(known)) or "an attribute that holds the network"
 
 
 def state_dict_of(found: Mapping[Any, Any], tensor: type[Any], where: str) -> tuple[Mapping[Any, Any], tuple[str, ...]]:
-    """The state dict inside what a training loop or Lightning saved, with a note; what is none is left as it is.
+    """Return the state dict inside an object saved by a training loop or Lightning, with a note; return any other
+    object unchanged.
 
     Such a file is a dict that holds no tensor itself, beside one member that is a dict of tensors alone.
 

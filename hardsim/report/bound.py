@@ -101,13 +101,13 @@ def head_row(n: int, head: BoundHead) -> list[str]:
 
 
 def print_gaps(screen: Screen, results: Sequence[BoundResult]) -> None:
-    """The short report: one row per result, if there is any."""
+    """Print the short report: one row per result, if there is any."""
     if results:
         screen.table(GAP_COLUMNS, [gap_row(result) for result in results])
 
 
 def gaps_counted(results: Sequence[BoundResult]) -> str:
-    """How many of the declared gaps hold."""
+    """Say how many networks have a declared gap that fails on the words tried."""
     false = sum(result.violation is not None for result in results)
     held = "every declared gap holds" if not false else f"{false} with a declared gap that does not hold"
     return f"{held} on the words tried"

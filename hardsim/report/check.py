@@ -103,7 +103,7 @@ def print_check(
 
 
 def positions_text(result: CheckResult) -> str | None:
-    """How many positions the reference judges and leaves open; None where it leaves none open."""
+    """State how many positions the reference judges and leaves open; None if it leaves none open."""
     left = result.positions_unjudged
     if not left:
         return None
@@ -157,7 +157,7 @@ class Titled(Protocol):
 
 
 def titles(result: Titled) -> list[tuple[str, str | None]]:
-    """A formula's text, or what a file says of itself: a title is a claim of the file, which nothing confirms."""
+    """Return a formula's text, or the title of a file. A title is an unconfirmed claim of the file."""
     return [("formula", result.formula or None), (FILE_SAYS, result.title or None)]
 
 
@@ -237,19 +237,19 @@ def length_row(span: str, length: LengthResult) -> list[str | None]:
 
 
 class ErrorRow(Protocol):
-    """A measured error's bound."""
+    """A table row with a measured error and its bound."""
 
     @property
     def bound(self) -> Fraction:
-        """What theory allows."""
+        """The bound that theory allows."""
 
     @property
     def void(self) -> bool:
-        """Whether that claims nothing."""
+        """Return whether the bound is void, and so claims nothing."""
 
 
 def bound_text(row: ErrorRow) -> str:
-    """A bound for a table; one that is void claims nothing, so its number is not shown."""
+    """Return a bound as text for a table; the number of a void bound is not shown, since it claims nothing."""
     return VOID if row.void else short(row.bound)
 
 
@@ -293,7 +293,7 @@ def head_row(lengths: Sequence[LengthResult], index: int, guilty: bool = False) 
 def print_void(
     screen: Screen, result: CheckResult | BoundResult, alphabet: Sequence[str], heads: Iterable[HeadResult | BoundHead]
 ) -> None:
-    """Why bounds are void, with the head that failed first."""
+    """Print why bounds are void, with the head that failed first."""
     names = dict.fromkeys(head.name for head in heads if head.void)
     first = result.failed_first
     if not names:
@@ -464,14 +464,14 @@ def network_command(result: CheckResult, mismatch: Mismatch, alphabet: Sequence[
 
 
 def is_stored(name: str) -> bool:
-    """Whether an input of this name is a compiled network, and no formula or program."""
+    """Return whether an input of this name is a compiled network, not a formula or program."""
     return name.endswith(".json")
 
 
 def next_in_network(model: ModelFacts, mismatch: Mismatch, what: str, own: bool, stored: bool) -> str | None:
-    """What to do about a mismatch of a network that was compiled from a formula or program (`what`), or is not the one
-    that its specification makes; None where softmax alone is at fault and no regime says why. `own`: hardsim made the
-    network itself and finds it unedited; `stored`: it is read from a file, so that no option changes it."""
+    """Return advice on a mismatch of a network that was compiled from a formula or program (`what`), or that differs
+    from its specification's. Return None if softmax alone is at fault and no regime explains why. `own`: hardsim
+    made the network itself and finds it unedited; `stored`: it was read from a file, so that no option changes it."""
     if not model.specified:
         return "Next: the network is not the one that its specification makes; compile the formula again to compare."
     if "hard/oracle" in mismatch.kind and own:
@@ -568,7 +568,7 @@ def print_list(screen: Screen, results: Sequence[CheckResult]) -> None:
 
 
 def print_unproved(screen: Screen, results: Sequence[CheckResult]) -> None:
-    """Say why results are certified and not proved; each reason once."""
+    """Print why results are certified and not proved; each reason once."""
     reasons: dict[str, list[str]] = {}
     for result in results:
         if result.verdict is Verdict.CERTIFIED and result.proof is not None:

@@ -1,4 +1,4 @@
-"""The difference of two versions of a file, as `diff -u` writes it."""
+"""The difference of two versions of a file, in the format of `diff -u`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ UNENDED = "\\ No newline at end of file"
 
 
 def difference(before: bytes, after: bytes, name: str) -> list[str]:
-    """The lines of a unified diff from a file to its other version, without line breaks; none if they are the same.
+    r"""Return the lines of a unified diff from a file to its new version, without line breaks; none if they are equal.
 
-    Line ends of Windows are left out where both have no others, and shown as `\\r` where they are what differs.
+    Line ends of Windows are left out where both have no others, and shown as `\r` where they are what differs.
     """
     if all(text.count(b"\r\n") == text.count(b"\n") for text in (before, after)):
         before, after = (text.replace(b"\r\n", b"\n") for text in (before, after))
@@ -24,14 +24,14 @@ def difference(before: bytes, after: bytes, name: str) -> list[str]:
 
 
 def _lines(text: bytes) -> list[str]:
-    """The lines of a text; the last one says it if no line break ends it."""
+    """Return the lines of a text; if the last line has no line break, a marker says so."""
     lines = text.decode("utf-8", "backslashreplace").replace("\ufeff", "\\ufeff").split("\n")
     last = lines.pop()
     return [*lines, *([f"{last}\n{UNENDED}"] if last else [])]
 
 
 def print_difference(screen: Screen, lines: list[str]) -> None:
-    """A unified diff, in colours on a terminal, each line whole."""
+    """Print a unified diff, in colours on a terminal, with unfolded lines."""
     for line in lines:
         style = next((style for start, style in STYLES.items() if line.startswith(start)), "")
         screen.line((line, style), folds=False)

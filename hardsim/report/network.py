@@ -149,7 +149,7 @@ class NetworkFact(Record):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class NetworkSetting(Record):
-    """A setting that decides what a network computes or how it reads words, and that its weights need not show."""
+    """A setting that decides what a network computes or how it reads words, and that the weights need not show."""
 
     name: str
     """Its name."""

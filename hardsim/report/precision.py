@@ -77,7 +77,7 @@ def _print_word(screen: Screen, row: FormatRow, alphabet: Sequence[str]) -> None
 
 
 def _print_judged(screen: Screen, row: FormatRow) -> None:
-    """How many words a specification judges of the lengths that are safe."""
+    """Print how many words of the safe lengths a specification judges."""
     if row.reference != "specification" or row.words is None or not row.safe_to:
         return
     lengths = f"length 1 to {count(row.safe_to)}" if row.safe_to > 1 else "length 1"

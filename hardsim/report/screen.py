@@ -86,8 +86,8 @@ def folded(text: str, width: int, hang: int) -> list[tuple[int, int]]:
 
 
 class Screen:
-    """Where results go. A disabled screen swallows everything (JSON has standard output to itself then); one that does
-    not fold leaves every line whole."""
+    """The destination of results. A disabled screen discards everything (standard output then belongs to JSON); a
+    screen that does not fold leaves every line whole."""
 
     def __init__(self, stream: TextIO | None = None, enabled: bool = True, folds: bool = True) -> None:
         self.stream, self.enabled, self.folds = stream or sys.stdout, enabled, folds

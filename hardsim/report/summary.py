@@ -1,4 +1,4 @@
-"""What became of the inputs of a run: the last line after several of them, and `counts` in the JSON document."""
+"""Summarise the outcomes of a run's inputs: the last line after several inputs, and `counts` in the JSON document."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hardsim.report.numbers import plural
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RunSummary(Record):
-    """How many inputs a run had, and how many of them have no result, by reason."""
+    """The number of inputs of a run, and the number without a result, by reason."""
 
     inputs: int
     """Inputs that were named; those of a directory count one by one."""
@@ -30,12 +30,12 @@ class RunSummary(Record):
 
     @property
     def several(self) -> bool:
-        """Whether there is anything to count."""
+        """Return whether there is anything to count."""
         return max(self.inputs, self.results) > 1
 
     @property
     def missing(self) -> list[str]:
-        """What has no result, and why; empty if everything has one."""
+        """Return what has no result, and why; empty if everything has one."""
         reasons = {
             "could not be read": self.unread,
             "refused": self.refused,
@@ -46,13 +46,13 @@ class RunSummary(Record):
         return [f"{plural(number, 'file')} {reason}" for reason, number in reasons.items() if number]
 
     def text(self, counted: str) -> str:
-        """The line: the results, `counted` by verdict, and what has none."""
+        """Return the summary line: the results, `counted` by verdict, and the inputs without a result."""
         results = plural(self.results, "result") if self.results else "no result"
         return "; ".join([f"{results}: {counted}" if counted and self.results else results, *self.missing])
 
 
 def counted(verdicts: Iterable[str], order: Iterable[str]) -> str:
-    """How many results there are of each verdict, in an order; those that are not in it stand last."""
+    """Count the results by verdict, in a given order; other verdicts come last."""
     found = [verdict for verdict in verdicts if verdict]
     known = [*order]
     kinds = [*known, *dict.fromkeys(verdict for verdict in found if verdict not in known)]

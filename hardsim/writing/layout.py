@@ -1,5 +1,5 @@
-"""A network as other frameworks run it: arrays of float64 beside a description, the same for what is compiled and for
-what others made.
+"""A network as other frameworks run it: arrays of float64 beside a description, in one form for compiled and external
+networks.
 
 With m rows (all tokens that are read), x in R^(m x d), and the array names of `ExportLayout.arrays`:
 

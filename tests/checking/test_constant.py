@@ -1,4 +1,4 @@
-"""How far a constant temperature reaches, and whether no constant reaches every length."""
+"""Tests of how far a constant temperature reaches, and whether no constant reaches every length."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def reach(text: str, max_n: int, letters: str = "a b", **options: Any) -> Consta
 
 
 def reached(beta: float) -> int:
-    """To which length `O a` is right: at a b ... b the first position has weight 1/(1 + the sum of e^(beta (j/(2n) -
-    1/(2n) - 1)), j = 2 ... n), which must be 3/4 at least."""
+    """Return the largest length at which `O a` is right: at a b ... b the first position has weight 1/(1 + the sum
+    of e^(beta (j/(2n) - 1/(2n) - 1)), j = 2 ... n), which must be at least 3/4."""
     n = 1
     while sum(exp(beta * ((j - 1) / (2 * (n + 1)) - 1)) for j in range(2, n + 2)) <= 1 / 3:
         n += 1
@@ -60,7 +60,8 @@ def test_a_large_beta_is_proved_to_the_longest_length_that_is_asked() -> None:
 
 
 def test_what_is_not_tried_in_full_is_asked_of_the_prover() -> None:
-    """With 4 words of a length at most, lengths from 3 on are samples; the wrong word is at length 7 all the same."""
+    """With 4 words of a length at most, lengths from 3 on are only sampled. The prover still finds the wrong word at
+    length 7."""
     given = read_expression("O a", "a b").compile(ModelOptions(regime="none", beta=Fraction(4)))
     result = check_with_proof(given, CheckOptions(max_n=8, exhaustive=4))
     found = known(result.constant)
@@ -83,7 +84,8 @@ UNLIMITED = ("a", "first", "O first", "Y Y Y true", "O a & H !a", "(O b | H !b) 
 
 
 def apart(text: str, n: int) -> bool:
-    """Whether two words of a length differ in one symbol before the last, and in whether they are accepted."""
+    """Return whether exactly one of two words is accepted that differ in one symbol before the last, for some such
+    pair of a length."""
     oracle = Oracle(read_expression(text, "a b").file)
     accepted = {word: oracle.accepts(word) for word in product("ab", repeat=n)}
     return any(

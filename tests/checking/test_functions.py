@@ -1,5 +1,5 @@
-"""Python functions as references: what they leave open, what no output can say, and words on which they fail. The
-networks compute the share of a's so far, so that every answer is known by counting."""
+"""Tests of Python functions as references: open positions, values that no output has, and words on which they fail.
+The networks compute the share of a's so far, so that counting gives every answer."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ Word = tuple[Any, ...]
 
 
 def labels(at: Any = "each", **more: Any) -> hardsim.Model:
-    """Label 1 where at least half of the symbols so far are a, else label 0."""
+    """Return label 1 at each symbol up to which at least half of the symbols are a, else label 0."""
     network = replace(mean_of_a(outputs=(0, 1), readout=Readout(decide="argmax", at=at, **more)))
     bias = np.array([Fraction(0), ABOVE], dtype=object)
     return model_of(replace(network, unembedding=np.array([[0.0, 0.0], [0.0, 1.0]]), unembedding_bias=bias))
 
 
 def label(word: Word) -> int:
-    """The label at the end of a word."""
+    """Return the label at the end of a word."""
     return int(2 * word.count("a") >= len(word))
 
 
 def every(word: Word) -> list[int]:
-    """The labels at each symbol."""
+    """Return the label at each symbol of a word."""
     return [label(word[:end]) for end in range(1, len(word) + 1)]
 
 
 class Tensor:
-    """An array of another library, which has no more in common with numpy than this method."""
+    """An array of a library other than numpy, which shares only this method with numpy."""
 
     def __init__(self, values: Any) -> None:
         self.values = values
 
     def tolist(self) -> Any:
-        """The values as a list."""
+        """Return the values as a list."""
         return self.values
 
 
@@ -57,7 +57,7 @@ class Tensor:
 
 
 def first_alone(marker: Any, kind: Callable[[list[Any]], Any] = list) -> Callable[[Word], Any]:
-    """The label of the first symbol alone; the others are marked."""
+    """Return the label of the first symbol, with the marker at all other symbols."""
     return lambda word: kind([label(word[:1]), *[marker] * (len(word) - 1)])
 
 
@@ -82,7 +82,7 @@ def first_alone(marker: Any, kind: Callable[[list[Any]], Any] = list) -> Callabl
     ],
 )
 def test_positions_that_are_left_open_are_counted(function: Callable[[Word], Any], unjudged: Any) -> None:
-    """Of the 2 + 4 + 8 words to length 3 the first symbol is judged: 14 of 2 + 8 + 24 positions."""
+    """Only the first symbol of each of the 2 + 4 + 8 words up to length 3 is judged: 14 of 2 + 8 + 24 positions."""
     found = labels().check(against=function, unjudged=unjudged, max_n=3)
     assert (found.verdict, found.positions_judged, found.positions_unjudged, found.words) == ("CERTIFIED", 14, 20, 14)
     assert [(one.positions_judged, one.positions_unjudged) for one in found.judged] == [(2, 0), (4, 4), (8, 16)]
@@ -230,7 +230,7 @@ def test_outputs_beyond_twenty_are_counted() -> None:
 
 
 def failing(how: Any, bad: str, wrong: str = "") -> Callable[[Word], Any]:
-    """The labels, but for one word that fails and one that is wrong."""
+    """Return the labels, except that one word fails and one is wrong."""
 
     def reference(word: Word) -> Any:
         if "".join(word) == bad:
@@ -275,7 +275,7 @@ FAILURES = [
 @pytest.mark.parametrize("how", FAILURES, ids=lambda how: type(how).__name__)
 @pytest.mark.parametrize(("bad", "wrong"), [("ab", "b"), ("ab", "aa"), ("ab", "bb"), ("ab", "abba")])
 def test_a_word_that_fails_hides_no_mismatch(how: Any, bad: str, wrong: str) -> None:
-    """Whether the wrong word comes before it or after it, at its own length or another."""
+    """The wrong word may come before or after the failing word, at its own length or another."""
     with pytest.warns(hardsim.Remark, match="not checked: .*(word ab|word .ab)"):
         found = labels().check(against=failing(how, bad, wrong), max_n=4)
     assert found.verdict is Verdict.REFUTED
@@ -289,7 +289,7 @@ def test_a_word_that_fails_hides_no_mismatch(how: Any, bad: str, wrong: str) -> 
 
 @pytest.mark.parametrize("each", [False, True])
 def test_words_that_fail_in_a_search_hide_no_mismatch(each: bool) -> None:
-    """Long words that begin with a fail, and those that begin with b are wrong; some of either kind are lists."""
+    """Long words that begin with a fail, and words that begin with b are wrong; some of either kind are lists."""
 
     def reference(word: Word) -> Any:
         if len(word) < 6 or word[0] == "b":
@@ -362,7 +362,7 @@ def test_eval_keeps_the_mismatch_of_another_word() -> None:
 
 
 def since(word: Word) -> bool:
-    """There was a b, and since then only a's."""
+    """Return whether there was a b, and only a's since then."""
     left = "".join(word).rstrip("a")
     return left.endswith("b")
 

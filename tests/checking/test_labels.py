@@ -1,4 +1,4 @@
-"""Labels of files of weights: a report repeats one only if the weights confirm it."""
+"""Tests of labels in files of weights: a report repeats a label only if the weights confirm it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Edit = Callable[[dict[str, Any]], None]
 
 
 def weights(tmp_path: Path, edit: Edit, hard: bool, text: str = SINCE, regime: str = "temperature") -> Path:
-    """A compiled formula, or its hard-attention model, that somebody edited."""
+    """Return an edited compiled formula, or its edited hard-attention model."""
     source, path = tmp_path / "x.ltl", tmp_path / ("x.ahat.json" if hard else "x.model.json")
     source.write_text(text, encoding="utf-8")
     hardsim.load(source).compile(regime=regime, hard=hard).save(path)
@@ -59,8 +59,8 @@ def setting(key: str, value: Any, of: Callable[[dict[str, Any]], dict[str, Any]]
 @pytest.mark.parametrize("text", [SINCE, COUNTS, STEPS])
 @pytest.mark.parametrize("regime", REGIMES)
 def test_a_regime_is_known_by_its_weights(text: str, regime: str) -> None:
-    """What is compiled for a regime can be of no other: 1/n and 1/i^2 are two temperatures, and at temperature 1 the
-    encodings i/n, i and n are of one regime each. `none` is what --tau 1 makes of other regimes."""
+    """A network compiled for a regime fits no other: 1/n and 1/i^2 are two temperatures, and at temperature 1 the
+    encodings i/n, i and n belong to one regime each. `none` is the regime that --tau 1 gives to other regimes."""
     try:
         made = compile_formula(parse_text(text, "x"), ModelOptions(regime=regime))
     except hardsim.errors.Unsupported:

@@ -1,4 +1,4 @@
-"""Error bounds that are void, held against a run of every word position by position."""
+"""Tests that compare the void error bounds with a run of every word, position by position."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def made(text: str, regime: str, beta: str) -> Subject:
 
 @cache
 def voids(text: str, regime: str, beta: str, n: int) -> frozenset[str]:
-    """The heads with a void bound at a length."""
+    """Return the heads with a void bound at a length."""
     return frozenset(wrong_reads(made(text, regime, beta), n))
 
 
 def wrong_reads(subject: Subject, n: int) -> set[str]:
-    """The heads that read something else than in hard attention on some word of a length: a value after rounding is off
-    either by nothing or by more than 10^-20."""
+    """Return the heads that read another value than hard attention on some word of a length. After rounding, a value
+    is off either by 0 or by more than 10^-20."""
     found: set[str] = set()
     for word in product(subject.alphabet, repeat=n):
         traced = trace_of(subject, word)
@@ -77,7 +77,8 @@ def test_a_bound_is_void_where_a_head_reads_something_wrong(text: str, regime: s
 
 @pytest.mark.parametrize(("text", "regime", "beta"), CASES[:2])
 def test_the_head_that_failed_first(text: str, regime: str, beta: str) -> None:
-    """At the shortest length with a void bound, in the first layer with a wrong clip, on a word that shows it."""
+    """The head is at the shortest length with a void bound, in the first layer with a wrong clip, on a word that
+    shows it."""
     subject = made(text, regime, beta)
     first = check_subject(subject, CheckOptions(max_n=MAX_N)).failed_first
     assert first is not None

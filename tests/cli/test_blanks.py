@@ -1,4 +1,4 @@
-"""Names with blanks in them: where they are quoted, what they are, and that what is printed reads back."""
+"""Tests of names with blanks: where they are quoted, what they mean, and that the printed text reads back."""
 
 from __future__ import annotations
 

@@ -401,7 +401,7 @@ def test_a_void_bound_is_not_drawn(hardsim: Any, tmp_path: Path) -> None:
 def test_the_claims_of_an_edited_file_are_not_hardsims(
     hardsim: Any, since: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A bound that theory gets wrong is a defect of hardsim where hardsim made the network, and only there."""
+    """A false bound that theory gives is a defect of hardsim only if hardsim made the network."""
     from hardsim.program.sharpness import Budget
 
     path, edited = tmp_path / "m.model.json", tmp_path / "edited.model.json"

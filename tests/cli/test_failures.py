@@ -1,5 +1,5 @@
-"""What the commands say of positions that a reference leaves open, and of words on which it fails: a mismatch on
-another word stays one, whatever else is wrong."""
+"""Tests of positions that a reference leaves open, and of words on which it fails: a mismatch on another word is
+still reported."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     "options", [[], ["--workers", "2"], ["--engine", "ball"], ["--exhaustive", "1", "--samples", "7"]]
 )
 def test_a_specification_that_fails_on_a_word_hides_no_mismatch(hardsim: Cli, folder: Path, options: list[str]) -> None:
-    """On b the share is 0 and 1 is wanted; on a there is no value."""
+    """On b the share is 0, and 1 is expected; on a there is no value."""
     written(folder / "x.spec", SHARE.format(within="1/10"))
     found = hardsim("check", "x.spec", "--max-n", "4", *options).exits(
         1,
@@ -72,7 +72,7 @@ def test_eval_answers_the_other_words(hardsim: Cli, folder: Path) -> None:
 
 @pytest.mark.parametrize("options", [[], pytest.param(["--workers", "2"], marks=pytest.mark.slow)])
 def test_a_word_out_of_range_hides_no_mismatch(hardsim: Cli, folder: Path, options: list[str]) -> None:
-    """The program accepts where at least half of the symbols are a; b alone it rejects."""
+    """The program accepts a word if at least half of its symbols are a, and so rejects b alone."""
     written(folder / "double.srasp", DOUBLE)
     written(folder / "all.ltl", "alphabet: a b\ntrue\n")
     written(folder / "most.ltl", "alphabet: a b\n#L[a] >= #L[b]\n")
@@ -84,7 +84,7 @@ def test_a_word_out_of_range_hides_no_mismatch(hardsim: Cli, folder: Path, optio
 
 
 def test_positions_that_a_specification_leaves_open_are_counted(hardsim: Cli, folder: Path) -> None:
-    """Judged are the symbols where the first is a: those of 1 + 2 + 4 words, of all 2 + 8 + 24 positions."""
+    """Symbols of words that begin with a are judged: those of 1 + 2 + 4 words, of all 2 + 8 + 24 positions."""
     written(
         folder / "x.spec", "network: net\nalphabet: a b\nat: each\nassume: O (first & a)\noutput 0: #L[a] >= #L[b]\n"
     )

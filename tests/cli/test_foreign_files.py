@@ -1,4 +1,4 @@
-"""Every command names a file of another tool as what it is, and says nothing of what it would be in hardsim."""
+"""Every command names the format of another tool's file, and does not describe it as a hardsim file."""
 
 from __future__ import annotations
 

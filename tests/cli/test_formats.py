@@ -187,7 +187,7 @@ def test_a_failure_comes_with_the_word_and_the_answers(hardsim: Cli, since: Path
 
 
 def messages(name: str, text: str) -> list[str]:
-    """What a report says of each outcome that did not pass."""
+    """Return the messages of a report about the outcomes that did not pass."""
     if name == "junit":
         return [str(case[-1].text) for case in suite(text).findall("testcase") if case[-1].tag != "properties"]
     if name == "github":

@@ -1,4 +1,4 @@
-"""Files with a formula on each line: what each line is read as, what is said of it, and what is refused."""
+"""Tests of files with a formula on each line: how each line is read, reported or refused."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEADED = "// for all\nprops: a b\nat: first\nlet later =\n  F b\n\nG(a -> later)
 
 @pytest.fixture(autouse=True)
 def corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two corpora in the working directory."""
+    """Write two corpora to the working directory."""
     monkeypatch.chdir(tmp_path)
     Path("corpus.txt").write_text(CORPUS, encoding="utf-8", newline="")
     Path("headed.ltl").write_text(HEADED, encoding="utf-8")

@@ -531,8 +531,8 @@ def test_an_edited_network_is_its_files_fault(hardsim: Any, since: Path, tmp_pat
 def test_whatever_is_edited_is_never_called_a_defect(
     hardsim: Any, since: Path, tmp_path: Path, command: str, kind: str
 ) -> None:
-    """A formula in the file that says something else, a network and a specification that are edited alike, and a false
-    claim about a head."""
+    """The edits are a different formula in the file, the same change in network and specification, and a false claim
+    about a head."""
     target = tmp_path / "edited.model.json"
     hardsim("compile", since, "-o", target).exits(0)
     document = json.loads(target.read_text("utf-8"))

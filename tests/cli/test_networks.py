@@ -270,21 +270,21 @@ def test_engines(hardsim: Cli, net: Path, most: Path, engine: str) -> None:
 
 @pytest.fixture
 def encoder(tmp_path: Path) -> Path:
-    """An encoder of PyTorch, whose embedding is scaled by the root of its width, 6."""
+    """Return a PyTorch encoder whose embedding is scaled by the square root of its width 6."""
     folder = Path(copytree(DATA / "torch-layer", tmp_path / "encoder"))
     stated(folder, embedding_scale="sqrt(d)")
     return folder
 
 
 def stated(folder: Path, **settings: object) -> None:
-    """State settings in config.json; None takes one out."""
+    """State settings in config.json; None removes a setting."""
     config = json.loads((folder / "config.json").read_text()) | settings
     config = {key: value for key, value in config.items() if value is not None}
     (folder / "config.json").write_text(json.dumps(config))
 
 
 def test_show_says_where_each_setting_comes_from(hardsim: Cli, encoder: Path) -> None:
-    """In text, and as data."""
+    """The command shows each source in text, and as data."""
     shown = hardsim("show", encoder).exits(0)
     assert re.search(r"^embedding_scale +sqrt\(d\) = sqrt\(6\) +config\.json$", shown.out, re.M)
     assert re.search(r"^layer_norm_eps +1e-05 +default of PyTorch$", shown.out, re.M)
@@ -309,8 +309,8 @@ def test_a_network_without_its_scale_is_refused(
 
 
 def test_outputs_of_a_scaled_embedding(hardsim: Cli, encoder: Path, tmp_path: Path) -> None:
-    """The same as those of a network whose embedding is written out scaled, as float64, in every arithmetic; and of the
-    network that is exported and read again."""
+    """The outputs equal those of a network whose embedding is written out scaled, as float64, in every arithmetic,
+    and those of the network that is exported and read again."""
     tensors = load_file(encoder / "model.safetensors")
     plain = Path(copytree(encoder, tmp_path / "plain"))
     tensors["embed.weight"] = tensors["embed.weight"].astype(np.float64) * np.sqrt(6)

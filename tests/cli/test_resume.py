@@ -168,7 +168,7 @@ sys.stdin.read()
 
 @pytest.fixture
 def begun(since: Path, tmp_path: Path, hardsim: Cli, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file of a check that was interrupted."""
+    """Return the file of an interrupted check."""
     interrupt(monkeypatch, "hardsim.checking.campaign.Judge.tally", 1)
     hardsim("check", since, "--max-n", "3", "--resume", tmp_path / "run").exits(130)
     monkeypatch.undo()

@@ -1,4 +1,4 @@
-"""The last line after several inputs: what became of each, those that have no result included."""
+"""Tests of the last line after several inputs: the outcome of each input, including inputs without a result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NO_LOOK_AHEAD = ("--regime", "causal-position")
 
 @pytest.fixture
 def mixed(tmp_path: Path) -> Path:
-    """A directory with two formulas that can be read and one that cannot."""
+    """Write a directory with two formulas that can be read and one that cannot."""
     folder = tmp_path / "mixed"
     folder.mkdir()
     for name, text in (("a.ltl", BROKEN), ("b.ltl", SINCE), ("c.ltl", SINCE)):

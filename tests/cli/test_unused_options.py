@@ -1,4 +1,4 @@
-"""An option that changes nothing is named before any work begins, with the reason."""
+"""A remark names each option that changes nothing, with the reason, before any work begins."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ CASES: list[tuple[str, str, Sequence[str], Sequence[str], str]] = [
 
 
 def place(kind: str, tmp_path: Path) -> str:
-    """A file of a kind."""
+    """Return a file of a given kind."""
     if kind in SHIPPED:
         return SHIPPED[kind]
     return str(written(tmp_path / f"{kind.replace(' ', '_')}.{'re' if 'regex' in kind else 'ltl'}", FILES[kind]))
@@ -107,7 +107,7 @@ def test_an_option_that_is_used_is_not(
 
 
 def test_it_is_said_before_any_work(hardsim: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of each input, before the first of them is worked on."""
+    """Remarks on all inputs come before work on the first input."""
 
     def never(*_: object, **__: object) -> None:
         raise KeyboardInterrupt

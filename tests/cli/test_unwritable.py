@@ -1,4 +1,4 @@
-"""A report file that cannot be written is an error, and what was found keeps its exit code: both are said."""
+"""An unwritable report file is an error, and the results keep their exit code: the output names both."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_report_for_another_program_is_written_all_the_same(hardsim: Cli, sinc
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, place: str, number: int = errno.ENOSPC) -> None:
-    """Whatever is written there fails."""
+    """Return a stand-in whose writing always fails."""
 
     def fail(*_: Any, **__: Any) -> None:
         raise OSError(number, os.strerror(number))
@@ -51,7 +51,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, place: str, number: int = errno.ENO
 def test_a_file_that_could_be_written_at_first(
     hardsim: Cli, since: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    """The disk fills, the directory goes, or its permissions do, while words are tried."""
+    """The disk fills, the directory vanishes, or its permissions change, while words are tried."""
     failing(monkeypatch, "hardsim.files.Draft.commit", number)
     outcome = hardsim("check", since, *WRONG["check"], "--json", tmp_path / "report.json").exits(1, "REFUTED")
     outcome.says(f"cannot be written ({os.strerror(number)})")
@@ -109,7 +109,7 @@ def test_an_invalid_certificate_stays_1(hardsim: Cli, since: Path, tmp_path: Pat
     [(), *(pytest.param(one, marks=pytest.mark.slow) for one in (("--format", "junit"), ("--json", "-"), ("-q",)))],
 )
 def test_results_that_cannot_be_printed(since: Path, more: tuple[str, ...]) -> None:
-    """Nobody has seen the mismatch then: it is said on standard error, once."""
+    """Nobody saw the mismatch on standard output, so standard error names it, once."""
     with Path(FULL).open("w") as full:
         given: dict[str, Any] = {"capture_output": False, "stdout": full, "stderr": subprocess.PIPE}
         wrong = process("check", since, *WRONG["check"], *more, **given)

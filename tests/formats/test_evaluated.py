@@ -1,4 +1,5 @@
-"""What model.py computes of functions of positions and lengths, and ends of what any machine computes."""
+"""Tests of the values that model.py computes for functions of positions and lengths, and of bounds for every
+machine."""
 
 from __future__ import annotations
 
@@ -61,7 +62,7 @@ def text_of(text: str) -> Any:
 
 
 def of_model(text: str, i: int, n: int) -> float:
-    """What model.py gives, not a number where it raises an error."""
+    """Return the value that model.py computes; NaN if it raises an error."""
     try:
         return float(value(text, i, n))
     except (ArithmeticError, ValueError, TypeError):
@@ -69,7 +70,7 @@ def of_model(text: str, i: int, n: int) -> float:
 
 
 def rounded_apart(name: str, rng: Random) -> Any:
-    """A function that is off by at most two units in the last place, either way."""
+    """Return a function whose value is off by at most two units in the last place, in either direction."""
 
     def function(x: Any) -> float:
         given = float(x)
@@ -115,7 +116,7 @@ def test_recorded_expressions_are_what_model_py_computes() -> None:
 
 @pytest.mark.parametrize("text", REAL)
 def test_another_machine_lies_between_the_ends(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """model.py itself, with functions that are off by up to two units."""
+    """model.py itself runs, with functions that are off by up to two units."""
     written, rng, held = text_of(text), Random(1), 0
     for name in ("log", "exp"):
         monkeypatch.setitem(MODEL["FUNCTIONS"], name, rounded_apart(name, rng))
@@ -149,7 +150,7 @@ def test_what_is_lost_in_a_difference() -> None:
 
 
 def test_a_comparison_that_may_go_either_way_is_not_known() -> None:
-    """log(2^n) and n log(2) are equal, and their floats need not be: this machine says one thing."""
+    """log(2^n) and n log(2) are equal, but their floats may differ: this machine shows only one result."""
     values = evaluated([text_of("[n*log(2) > log(2^n)]")], [1], 5)
     assert values.found[0] in (0, 1)
     assert np.isnan(values.low).all()
@@ -176,7 +177,7 @@ def row_of(made: Export, max_n: int) -> FormatRow:
 
 
 def wrong_as_computed(made: Export, word: tuple[str, ...]) -> bool:
-    """Whether the answer is another one, with the temperature as model.py gives it and all else evaluated apart."""
+    """Return whether the answer changes if the temperature is computed by model.py and all else is exact."""
     (scale,) = {head["scale"] for layer in made.layout.description["layers"] for head in layer["heads"]}
     factor = of_model(scale, 1, len(word))
     if math.isnan(factor):

@@ -1,4 +1,4 @@
-"""Files of other tools are named as what they are, and no file of hardsim's own is taken for one."""
+"""Files of other tools are named by their format, and no file of hardsim is mistaken for one."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def test_a_binary_file_is_named(name: str, data: bytes, wanted: str) -> None:
     ],
 )
 def test_prefix_notation_is_named_and_translated(text: str, infix: str) -> None:
-    """Worked out by hand from the arity of each operator."""
+    """The infix formulas are worked out by hand from the arity of each operator."""
     found = told("a.ltl", text.encode())
     assert "prefix notation" in found
     assert f"hardsim writes {infix}." in found
@@ -259,7 +259,7 @@ def test_a_formula_that_looks_like_another_format_is_not_taken_for_one(name: str
 )
 @pytest.mark.parametrize("name", ["a.srasp", "a.cr", "a.re", "a.spec", "a.smv", "a.py"])
 def test_a_file_that_declares_its_symbols_was_written_for_hardsim(name: str, text: str) -> None:
-    """Its own error, with the place, says more than its name."""
+    """Its own error, with the place, says more than its file name."""
     assert foreign_error("GIVEN", name, text.encode()) is None
 
 

@@ -63,7 +63,7 @@ def test_other_parts_are_said() -> None:
 
 
 def sources(name: str, **changes: object) -> dict[str, tuple[str, str]]:
-    """Value and source of each setting."""
+    """Return the value and the source of each setting."""
     stored = read_folder(str(DATA / name))
     stored = replace(stored, config=stored.config | changes)
     network, title = network_of(stored)
@@ -96,7 +96,7 @@ def test_settings_have_a_source() -> None:
 
 @pytest.mark.parametrize("name", sorted(path.name for path in DATA.iterdir()))
 def test_every_setting_that_decides_is_there(name: str) -> None:
-    """Whatever a format says of what it computes, its reader took and settings_of says."""
+    """settings_of lists every setting that a reader used."""
     stored = read_folder(str(DATA / name))
     network, title = network_of(stored)
     form = next(form for form in FORMATS if form.title == title)

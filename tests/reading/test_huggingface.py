@@ -189,7 +189,7 @@ HEADLESS = [
 
 @pytest.mark.parametrize("name", HEADLESS)
 def test_a_model_without_the_head_of_a_language_model_is_refused(name: str) -> None:
-    """Whatever its tensors are called: nothing says that its outputs are those of its embedding."""
+    """It is refused whatever its tensors are called: nothing shows that its outputs are those of its embedding."""
     told = f"architectures is {name.removeprefix('TF').removeprefix('Flax')}, "
     for found in (stored(), bare(stored()), stored("gpt2-own-head")):
         refused(configured(found, architectures=[name]), told)
@@ -205,7 +205,8 @@ def test_a_body_alone_is_no_language_model(architectures: object) -> None:
 
 
 def test_a_head_is_stated_or_shown_by_tensors() -> None:
-    """A language model has its body inside, so that names begin with transformer; weights on the hub may lack that."""
+    """The body of a language model is nested, so that names begin with transformer; weights on the hub may lack that
+    prefix."""
     ids, expected = library_outputs("gpt2")[-1]
     for found in (configured(architectures=None), configured(architectures=[]), bare(stored())):
         assert difference(read_gpt2(found), ids, expected) < LINEAR

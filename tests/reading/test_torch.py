@@ -149,7 +149,8 @@ def test_one_output_is_above_0_at_the_last_position() -> None:
     ],
 )
 def test_the_embedding_is_scaled_before_positions_are_added(stated: Any, factor: float) -> None:
-    """The same as an embedding whose rows were multiplied; the unembedding, tied or not, is not."""
+    """The outputs equal those of an embedding whose rows were multiplied; the unembedding, tied or not, is not
+    scaled."""
     for name in ("torch-post", "torch-pre"):
         network = configured(name, embedding_scale=stated)
         by_hand = replace(network, embedding_scale=RootScale(), embedding=network.embedding * factor)
@@ -186,8 +187,8 @@ def test_the_tutorial_of_pytorch_is_scaled_by_the_root_of_its_width() -> None:
     "key", ["embedding_scale", "nhead", "causal", "activation", "norm_first", "layer_norm_eps", "final_norm_eps"]
 )
 def test_what_the_weights_do_not_show_must_be_stated(key: str) -> None:
-    """Each is named, with what it may be and a line to add. RMSNorm has no epsilon of its own, and of a norm at the end
-    beside another epsilon nothing says which it has."""
+    """The error names each setting, its possible values and a line to add. RMSNorm has no default epsilon, and
+    nothing shows the epsilon of a norm at the end if other norms have a non-default one."""
     others: dict[str, tuple[str, dict[str, Any]]] = {
         "layer_norm_eps": ("torch-bare", {"norm": "rms"}),
         "final_norm_eps": ("torch-pre", {"layer_norm_eps": Fraction(1, 10)}),

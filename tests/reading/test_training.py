@@ -1,4 +1,5 @@
-"""Folders of training runs: a network beside the state of a run is read, and what is none is named as what it is."""
+"""Tests of training folders: a network beside the state of a run is read, and other folders are named by their
+content."""
 
 from __future__ import annotations
 
@@ -24,12 +25,12 @@ Fill = Callable[[Path], object]
 
 
 def network(place: Path) -> Path:
-    """A network of GPT-2."""
+    """Write a GPT-2 network to a folder."""
     return Path(copytree(GPT2, place, dirs_exist_ok=True))
 
 
 def state(place: Path) -> None:
-    """What a Trainer writes beside a network."""
+    """Write the files that a Trainer leaves beside a network."""
     place.mkdir(exist_ok=True)
     for name in STATE:
         (place / name).write_bytes(b"PK")
@@ -37,7 +38,7 @@ def state(place: Path) -> None:
 
 
 def with_files(**files: str | bytes) -> Fill:
-    """Writes files; `__` stands for a dot."""
+    """Write files; `__` in a name stands for a dot."""
 
     def fill(place: Path) -> None:
         for name, data in files.items():
@@ -99,7 +100,7 @@ def test_a_network_at_the_top_of_a_training_run_is_meant(tmp_path: Path) -> None
 )
 @pytest.mark.parametrize("configured", [False, True])
 def test_what_is_no_network_is_named(tmp_path: Path, fill: Fill, told: str, helps: str, configured: bool) -> None:
-    """On the command line, in Python and in a specification, with a configuration beside it or without."""
+    """The error appears on the command line, in Python and in a specification, with or without a configuration file."""
     folder = tmp_path / "net"
     folder.mkdir()
     fill(folder)
@@ -119,7 +120,7 @@ def test_what_is_no_network_is_named(tmp_path: Path, fill: Fill, told: str, help
 
 
 def test_an_adapter_beside_a_network_is_not_left_out(tmp_path: Path) -> None:
-    """transformers adds it when it loads the folder, so the weights alone are another network."""
+    """transformers applies an adapter when it loads the folder, so the weights alone are another network."""
     folder = network(tmp_path)
     with_files(adapter_config__json=LORA)(folder)
     raised(InputError, read_input, str(folder), match="is beside the weights")

@@ -1,4 +1,4 @@
-"""Names of tensors without the wrappers of training."""
+"""Tests of tensor names without the wrappers of training."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_what_is_no_container_stays() -> None:
 
 
 class Tensor(np.ndarray[Any, Any]):
-    """Stands for a tensor of PyTorch."""
+    """A stand-in for a PyTorch tensor."""
 
 
 def test_a_checkpoint_holds_one_state_dict() -> None:

@@ -1,4 +1,4 @@
-"""The two signs of regular expressions that other tools read in two ways: `+` and `.` between two operands.
+"""Resolve `+` and `.` between two operands of a regular expression, which other tools read in two ways.
 
 In formal-language papers, JFLAP and FAdo `a+b` is a union; in programming it is one or more a, then b. `a.b` has a
 symbol in the middle in programming, and none in pyformlang and in papers. Either sign is refused between two operands
@@ -36,14 +36,14 @@ _Edit: TypeAlias = tuple[int, int, str]
 
 @dataclass(frozen=True, slots=True)
 class Notation:
-    """What `+` and `.` are between two operands; None where the header does not choose."""
+    """The meaning of `+` and `.` between two operands; None if the header does not choose."""
 
     plus: str | None = None
     dot: str | None = None
 
 
 def notation_of(layout: Layout) -> Notation:
-    """Read the `plus:` and `dot:` lines of a header. Raises SourceError for a value that is none of CHOICES."""
+    """Read the `plus:` and `dot:` lines of a header. Raises SourceError for a value that is not in CHOICES."""
     for key, choices in CHOICES.items():
         line = layout.header(key)
         if line is not None and line.text not in choices:
@@ -53,7 +53,8 @@ def notation_of(layout: Layout) -> Notation:
 
 
 def resolved(text: Cited, tokens: Sequence[Lexeme], notation: Notation, symbols: Alphabet) -> list[Lexeme]:
-    """The tokens of an expression with each PLUS made a REPEAT or an OR, and without the dots that only join.
+    """Return the tokens of an expression, with each PLUS replaced by a REPEAT or an OR, and without dots that only
+    concatenate.
 
     Raises:
         SourceError: at a sign that camps read in two ways and the header does not choose, or that does not fit what
@@ -97,7 +98,7 @@ class _Signs:
             raise self.text.error(token.span, "a blank before +", expected, symbol_hint("+", self.symbols) or hint)
 
     def _ambiguous_plus(self, index: int) -> SourceError:
-        """The error for a + between two operands, with what each camp would write in its place."""
+        """Return the error for a + between two operands, with the spelling of each reading."""
         first, last = self._neighbours(index)
         places = [at for at in range(first, last + 1) if self._is_infix_plus(at)]
         union: list[_Edit] = [(*self._place(at), "|") for at in places]
@@ -119,7 +120,7 @@ class _Signs:
         return written == "+" and self._ends(index - 1) and self._starts(index + 1) and index not in self.inside_sets
 
     def _bracketed(self, index: int) -> list[_Edit]:
-        """How a + is made part of what stands in brackets, together with what it repeats."""
+        """Return edits that put a + and the operand that it repeats in brackets."""
         start, compound = self._operand_start(index - 1)
         at = self.tokens[start].span.start
         after = (self.tokens[index - 1].span.end, self.tokens[index].span.end)
@@ -128,7 +129,7 @@ class _Signs:
     # ---- . ----
 
     def resolve_dots(self) -> None:
-        """Take out the dots that join two operands, where the header says that they do."""
+        """Remove the dots that concatenate two operands, if the header says that they do."""
         dots = [at for at, token in enumerate(self.tokens) if token.kind == "ANY" and at not in self.inside_sets]
         between = [at for at in dots if self._joins(at)]
         alone = next((at for at in dots if at not in between), None)
@@ -142,7 +143,7 @@ class _Signs:
             raise self._ambiguous_dot(between[0])
 
     def _joins(self, index: int) -> bool:
-        """Whether a dot stands between two operands, neither of which is a dot."""
+        """Return whether a dot stands between two operands, neither of which is a dot."""
         apart = all(self.tokens[at].kind != "ANY" for at in (index - 1, index + 1) if 0 <= at < len(self.tokens))
         return apart and self._ends(index - 1) and self._starts(index + 1)
 
@@ -167,18 +168,19 @@ class _Signs:
     # ---- what stands beside a sign ----
 
     def _ends(self, index: int) -> bool:
-        """Whether an operand, perhaps repeated, ends with a token."""
+        """Return whether an operand (perhaps repeated) ends with a token."""
         return index >= 0 and self.tokens[index].kind in ENDS_OPERAND | {"REPEAT"}
 
     def _starts(self, index: int) -> bool:
-        """Whether an operand starts with a token."""
+        """Return whether an operand starts with a token."""
         return index < len(self.tokens) and self.tokens[index].kind in STARTS_OPERAND
 
     def _place(self, index: int) -> tuple[int, int]:
         return self.tokens[index].span.start, self.tokens[index].span.end
 
     def _operand_start(self, index: int) -> tuple[int, bool]:
-        """The token with which the operand that ends at a token begins, and whether it is repeated or complemented."""
+        """Return the first token of the operand that ends at a token, and whether that operand is repeated or
+        complemented."""
         compound = False
         while self.tokens[index].kind == "REPEAT" and index > 0:
             index, compound = index - 1, True
@@ -191,8 +193,8 @@ class _Signs:
         return index, compound
 
     def _neighbours(self, index: int) -> tuple[int, int]:
-        """The first and the last token of the innermost brackets around a sign, without these; of a long text only
-        the sign with its two operands."""
+        """Return the first and the last token inside the innermost brackets around a sign; in a long text, only the
+        sign with its two operands."""
         first, last, depth = index, index, 0
         while first > 0 and (depth or self.tokens[first - 1].kind not in _OPENS.values()):
             first -= 1
@@ -205,12 +207,12 @@ class _Signs:
         return self._operand_start(index - 1)[0], self._operand_end(index + 1)
 
     def _closes(self, index: int) -> int:
-        """1 for a closing bracket, -1 for an opening one."""
+        """Return 1 for a closing bracket, -1 for an opening one, and 0 for other tokens."""
         kind = self.tokens[index].kind
         return (kind in _OPENS) - (kind in _OPENS.values())
 
     def _operand_end(self, index: int) -> int:
-        """The token with which the operand that starts at a token ends."""
+        """Return the last token of the operand that starts at a token."""
         depth = 0
         for at in range(index, len(self.tokens)):
             depth -= self._closes(at)
@@ -219,7 +221,7 @@ class _Signs:
         return len(self.tokens) - 1
 
     def _edited(self, first: int, last: int, edits: Sequence[_Edit]) -> str:
-        """The text from one token to another with something else written in some places."""
+        """Return the text from one token to another, with edits applied."""
         whole, parts = self.text.source.text, list[str]()
         at, end = self.tokens[first].span.start, self.tokens[last].span.end
         for start, stop, written in sorted(edits, key=lambda edit: edit[:2]):
@@ -228,12 +230,12 @@ class _Signs:
         return " ".join(_COMMENT.sub("", "".join([*parts, whole[at:end]])).split())
 
     def _with_symbol(self, sign: str, hint: str) -> str:
-        """A hint, after how the sign is written where it is a symbol of the alphabet."""
+        """Return a hint, preceded by the spelling of the sign as a symbol if the alphabet has it."""
         return "; ".join(filter(None, [symbol_hint(sign, self.symbols), hint]))
 
 
 def _inside_sets(tokens: Sequence[Lexeme]) -> frozenset[int]:
-    """The tokens that stand in a set such as [ab], by index."""
+    """Return the indexes of the tokens inside a set such as [ab]."""
     found, inside = set[int](), False
     for index, token in enumerate(tokens):
         if inside:

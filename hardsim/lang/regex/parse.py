@@ -211,7 +211,8 @@ def _mentioned(source: Source, region: Span) -> Valuations:
 
 
 def mistakable(text: Cited, tokens: Sequence[Lexeme], alphabet: Alphabet) -> list[str]:
-    """Notes on what is written as a symbol of the alphabet, or as some other notation has it, and is read otherwise."""
+    """Return notes on text that looks like a symbol of the alphabet, or like another notation, but has a different
+    meaning."""
     signs = [token for token in tokens if token.kind in ("ANY", "OR", "AND", "NOT", "REPEAT")]
     used = {text.written(token.span): token.kind for token in signs}
     kinds = {"REPEAT": "a repetition after what it repeats"} if is_sets(alphabet) else {}
@@ -232,7 +233,7 @@ def mistakable(text: Cited, tokens: Sequence[Lexeme], alphabet: Alphabet) -> lis
 
 
 def _as_set(braces: str) -> list[str]:
-    """The numbers in braces that a paper may mean as a set of symbols, as in {0,1}; none of {2,}."""
+    """Return the numbers in braces that may be meant as a set of symbols, as in {0,1}; none for {2,}."""
     return re.findall("[0-9]+", braces) if re.fullmatch(r"\{\s*[0-9]+\s*(,\s*[0-9]+\s*)?\}", braces) else []
 
 
@@ -360,8 +361,8 @@ class _RegexScanner(Scanner):
 
 
 def regex_tokens(text: Cited, region: Span, symbols: Alphabet, notation: Notation) -> list[Lexeme]:
-    """The tokens of an expression. Raises SourceError for what is neither a symbol of the alphabet nor a sign, and for
-    a sign that the notation does not decide."""
+    """Return the tokens of an expression. Raises SourceError for text that is neither a symbol of the alphabet nor a
+    sign, and for a sign whose meaning the notation does not decide."""
     return resolved(text, _RegexScanner(text.source, region, symbols, notation).run(), notation, symbols)
 
 

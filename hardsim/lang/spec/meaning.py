@@ -166,7 +166,7 @@ class Question:
 
 
 def remarks(layout: SpecLayout, program: SraspProgram | None, alphabet: Alphabet) -> tuple[str, ...]:
-    """Make notes on what the lines of a specification may have been meant to say otherwise.
+    """Add notes on lines of a specification that may have been meant otherwise.
 
     Raises:
         SourceError: with the place of a mistake.
@@ -186,7 +186,7 @@ def remarks(layout: SpecLayout, program: SraspProgram | None, alphabet: Alphabet
 
 
 def _region(layout: SpecLayout, line: FileLine) -> Span:
-    """The place of a regular expression between slashes."""
+    """Return the place of a regular expression between slashes."""
     text, body = line.text, line.body
     if len(text) < 2 or not (text.startswith("/") and text.endswith("/")):
         hint = "a regular expression stands between slashes, and nothing after it"

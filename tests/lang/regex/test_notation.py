@@ -1,5 +1,5 @@
-"""`+` and `.` between two operands, which other tools read in two ways: refused with both spellings, until the header
-chooses. What is read is held against Python's `re`, in the notation that was chosen."""
+"""Tests of `+` and `.` between two operands, which other tools read in two ways. They are refused with both
+spellings until the header chooses, and then compared with Python's `re`."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ WORDS = ["".join(word) for n in range(1, 6) for word in product("abc", repeat=n)
 
 
 def read(expression: str, *header: str, alphabet: str = "a b c") -> RegexFile:
-    """A file with an expression."""
+    """Read a file with an expression."""
     return parse_regex("\n".join([f"alphabet: {alphabet}", *header, expression]), "x.re")
 
 
 def accepted(file: RegexFile) -> set[str]:
-    """The words of its language."""
+    """Return the words of its language."""
     return {word for word in WORDS if file.automaton.accepts(word)}
 
 
 def matched(pattern: str) -> set[str]:
-    """The words that Python matches."""
+    """Return the words that Python's `re` matches."""
     return {word for word in WORDS if re.fullmatch(pattern, word)}
 
 
 def refused(expression: str, *header: str, alphabet: str = "a b c") -> SourceError:
-    """The error for a file with an expression."""
+    """Return the error for a file with an expression."""
     with pytest.raises(SourceError) as caught:
         read(expression, *header, alphabet=alphabet)
     return caught.value
@@ -196,7 +196,7 @@ def test_a_dot_between_operands_is_refused_with_both_spellings(expression: str, 
     "expression", ["a.*b", "a.+|b", "a.?b", "a.{2}b", "a..b", ".a", "a.", "(.)a", "a(.)b", "a|.|b", ".*a.b", "a.b.*"]
 )
 def test_a_dot_that_joins_nothing_is_any_symbol(expression: str) -> None:
-    """And so is each other dot beside it, since nobody means both."""
+    """Every other dot beside it is any symbol too, since nobody mixes both meanings."""
     assert accepted(read(expression)) == accepted(read(expression, "dot: any")) == matched(expression)
 
 

@@ -229,7 +229,7 @@ def test_next_at_one_place(at: str, end: int | None, shortest: int) -> None:
 
 @pytest.mark.parametrize("line", ["next: /{}/\n", "assume: /{}/\noutput a: a\n"])
 def test_a_plus_in_an_expression_means_what_the_header_says(line: str) -> None:
-    """In every line with an expression, as in a file of its own."""
+    """Every line with an expression follows the header, like an expression in a file of its own."""
     domains = []
     for spelled, header in (
         ("a+b", ""),
