@@ -293,6 +293,7 @@ class Session:
     def _welcome(self, given: Input) -> Input:
         self.inputs.append(InputRead.of(given.name, given.sha256, given.alphabet))
         summed = given.warnings if self.command == "check" and len(self.names) > 1 else ()
+        readings = () if given.formula is None else given.formula.readings
         for remark in given.remarks(self.request.at):
             if self.command == "equiv" and remark in given.warnings:
                 continue  # they are about networks
@@ -301,7 +302,9 @@ class Session:
             else:
                 # only a program's limits have more lines: the place in its text
                 first, *place = remark.split("\n") if remark in given.warnings else [remark]
-                tell = partial(_told, note if remark in given.remarked else warn, place)
+                # A verdict depends on the alphabet that was taken and on how a word was read: --quiet hides neither.
+                silent = remark in given.remarked and remark not in readings
+                tell = partial(_told, note if silent else warn, place)
                 self.remark(given.name, None, remark, f"{given.name}: {first}", tell)
         for remark in unused(self.command, self.request, given, len(self.names) > 1):
             self._once(given.name, remark)

@@ -271,3 +271,8 @@ def test_a_certificate_lists_no_sets_of_propositions(hardsim: Any) -> None:
     assert hardsim("prove", *given, "--max-n", "4", "--certificate", "c.json").code == 0
     assert hardsim("verify", "c.json", *given).clean().out.startswith("VALID")
     assert hardsim("verify", "c.json", "-e", "p0 & p13", "--props", names).code == 1
+
+
+def test_quiet_hides_no_reading_on_which_the_verdict_depends(hardsim: Any) -> None:
+    told = hardsim("check", "-e", "a S b", "--max-n", "2", "--quiet").err
+    assert "no alphabet was given, so it is the symbols of the formula: a b" in told
