@@ -203,13 +203,16 @@ class ModelReport(SubjectRecord):
 
 
 def describe(subject: Subject, lengths: Sequence[int], warnings: Sequence[str] = ()) -> ModelReport:
-    """The report on a subject; of a regime with bounds and precision for words of these lengths."""
+    """The report on a subject; of a regime with bounds and precision for words of these lengths.
+
+    Raises:
+        InputError: if the temperature is not positive at one of these lengths.
+    """
     if subject.regime is None:
         return ModelReport(subject, tuple(warnings), {}, ())
-    bounds = {n: head_bounds(subject, n) for n in lengths}
-    return ModelReport(
-        subject, tuple(warnings), bounds, tuple(Precision(n, digits_needed(subject.model, n)) for n in lengths)
-    )
+    # First, because this holds the temperature positive; the bounds divide by it.
+    precision = tuple(Precision(n, digits_needed(subject.model, n)) for n in lengths)
+    return ModelReport(subject, tuple(warnings), {n: head_bounds(subject, n) for n in lengths}, precision)
 
 
 def reading(subject: Subject) -> str:

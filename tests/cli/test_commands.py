@@ -159,6 +159,20 @@ def test_show_describes_the_network(hardsim: Any, since: Path) -> None:
     assert result["model"]["layers"] == len(result["layers"])
 
 
+@pytest.mark.parametrize(
+    ("tau", "told"),
+    [
+        ("[n=3]", "the temperature [n = 3] is 0 at i = 2, n = 2"),
+        ("n-2", "the temperature n-2 is 0 at i = 2, n = 2"),
+        ("1-n", "the temperature 1-n is -1 at i = 2, n = 2"),
+        ("1/(n-2)", "division by zero in 1 / 0, at n = 2"),
+        ("log(n/2)", "the temperature log(n/2) is 0 at i = 2, n = 2"),
+    ],
+)
+def test_show_refuses_a_temperature_that_is_not_positive(hardsim: Any, since: Path, tau: str, told: str) -> None:
+    assert told in hardsim("show", since, "--tau", tau, "--max-n", "2").exits(2).err
+
+
 # ---- compile ----
 
 
