@@ -1222,11 +1222,15 @@ def _is_path(source: object, alphabet: object, props: object) -> bool:
         return True
     if source.endswith(OPENED) or line_of(source) is not None:
         return True
-    if alphabet is not None or props not in (None, MENTIONED):
-        return False
+    named = alphabet is None and props in (None, MENTIONED)
     with suppress(ValueError, OSError):  # the text of a formula need not be a path that there can be
-        if os.path.lexists(located(source)):
+        # With an alphabet the text of a formula comes first, and no formula has a slash in it.
+        if (named or "/" in source or os.sep in source) and os.path.lexists(located(source)):
             return True
+        if os.path.isdir(source) and is_network_folder(source):
+            return True
+    if not named:
+        return False
     return _SIGNED.search(source) is None
 
 

@@ -611,6 +611,14 @@ def test_text_is_a_formula_with_its_alphabet(since: Model) -> None:
     assert hardsim.load("a", "ab a").alphabet == ("ab", "a")
 
 
+def test_a_network_that_exists_is_opened_over_another_alphabet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With an alphabet text is a formula, but no formula is a path of folders."""
+    shutil.copytree(formulas_directory() / "networks" / "majority", tmp_path / "net")
+    monkeypatch.chdir(tmp_path)
+    for path in ("net", "./net", str(tmp_path / "net"), tmp_path / "net"):
+        assert hardsim.load(path, alphabet="0 1").alphabet == ("0", "1")
+
+
 @pytest.mark.parametrize(
     ("source", "alphabet", "kind", "message"),
     [

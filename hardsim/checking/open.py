@@ -358,7 +358,7 @@ def read_input(
         data = read_bytes(line[0], LARGEST_TEXT)
         if beside is not None and alphabet is None and props in (None, MENTIONED) and not declares(path):
             alphabet, props = beside, None
-        with naming(*line[:1] * 2):
+        with naming(path, line[0]):
             file = read_line(data, *line, alphabet, props, dialect)
         return of_formula(file, digest(file.source.text.encode()), path)
     place = located(path)
@@ -664,7 +664,8 @@ def expand_paths(paths: Sequence[str], lines: bool = False) -> list[str]:
             raise unread
         if not found:
             half = any(name in CONFIGS or is_weights_name(name) for name in names)
-            network = f"A network has {' or '.join(CONFIGS)} beside weights ({WHOLE}, say); one of the two is missing."
+            lacking = f"no weights ({WHOLE}, say)" if any(name in CONFIGS for name in names) else f"no {CONFIGS[0]}"
+            network = f"This may be a network that is not complete: it has {lacking}. See docs/networks.md."
             raise InputError(
                 f"{path} has no *{', *'.join(SUFFIXES[:-1])} or *{SUFFIXES[-1]} file",
                 network if half else _foreign_among(path, names) or "Name the files one by one.",

@@ -21,6 +21,8 @@ from hardsim.lang.parse import parse_text
 OTHERS = (".srasp", ".cr", ".re", ".spec", ".json", ".onnx", ".safetensors")
 """The suffixes of files that have no formula on each line."""
 _NAMED = re.compile(r"(?P<path>.+):(?P<line>[1-9][0-9]{0,8})", re.DOTALL)
+_LABEL = re.compile(r"\s*(\(?\d+[.):,;]|[-*•+](?=\s)|\w+\s*(:=|:(?!=)|=(?=\s*[^\W\d])))")
+"""A number, a bullet or a name before a formula, as lists of formulas have them."""
 _DEFINITION = re.compile(r"(?:let|pred)\s")
 
 
@@ -94,6 +96,14 @@ def read_line(
     corpus = read_corpus(data, name)
     if number not in corpus.formulas:
         near = min(corpus.formulas, key=lambda line: abs(line - number))
-        raise InputError(f"{name}: there is no formula on line {number}", f"The nearest one is on line {near}.")
+        message = f"{name}:{number}: there is no formula on line {number}"
+        raise InputError(message, f"The nearest one is on line {near}.")
     text, first = corpus.text(number)
-    return parse_text(text, name, alphabet, props, dialect, first)
+    try:
+        return parse_text(text, name, alphabet, props, dialect, first)
+    except SourceError as error:
+        label = _LABEL.match(corpus.formulas[number])
+        if label is None:
+            raise
+        hint = f"a line has a formula alone: leave out {label[0].strip()}"
+        raise SourceError(error.source, error.span, error.message, error.expected, hint) from None

@@ -62,6 +62,12 @@ _AUTOMATA = (
         (".dot", ".gv"),
         begins=r"(?i:strict\s+)?(?i:di)?(?i:graph)\b\s*([^\W\d]\w*|-?[\d.]+|\"(\\.|[^\"\\])*\")?\s*\{",
     ),
+    ForeignFormat(
+        "a regular expression of JFLAP (XML)",
+        "Copy the expression into an .re file, after the lines `alphabet: ...` and `plus: union`. Write () for the "
+        "empty word, which is ! in JFLAP: docs/languages.md.",
+        root=r"structure>(?s:.*?)<type>\s*re\s*<",
+    ),
     ForeignFormat("an automaton or a grammar of JFLAP (XML)", _AUTOMATON, (".jff",), root=r"structure>"),
     ForeignFormat("an automaton of GOAL or Büchi Store (XML)", _AUTOMATON, (".gff",), root=r"[Ss]tructure\s"),
     ForeignFormat("an automaton of UPPAAL (XML)", _AUTOMATON, (".xta",), root=r"nta\b"),
@@ -190,12 +196,14 @@ _PROGRAMS = (
         "Write it as an S-RASP program (.srasp: docs/languages.md), or in Tracr's RASP and give hardsim.from_tracr "
         "what Tracr compiles: docs/python.md.",
         (".rasp",),
-        begins=r"set\s+(s-op\s+)?example\b|def\s+\w+\([^()\n]*\)\s*\{",
+        begins=r"set\s+(s-op\s+)?example\b|def\s+\w+\([^()\n]*\)\s*\{"
+        r"|\w+\s*=\s*(aggregate|selector_width|select)\s*\([^\n]*;\s*$",
         looks=r"^[^\n/]*\b(aggregate|selector_width|select)\s*\([^\n]*;\s*$",
     ),
     ForeignFormat(
         "a Python program",
-        f"hardsim runs no Python files. {_PYTHON} {_PROGRAM}",
+        f"hardsim runs no Python files. In Python a function can be the reference: hardsim.load(FILE).check("
+        f"against=FUNCTION). {_PYTHON} {_PROGRAM}",
         (".py", ".pyi"),
         begins=r"#!.*\bpython|(from\s+[\w.]+\s+import\b|import\s+\w[\w.]*(\s+as\s+\w+)?\s*$)|\"\"\"",
         looks=r"^(async\s+)?def\s+\w+\(.*\).*:\s*$|^class\s+\w+.*:\s*$",

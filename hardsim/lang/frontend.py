@@ -110,6 +110,14 @@ def examples_of(layout: Layout, alphabet: Alphabet) -> tuple[Example, ...]:
     return tuple(example for line in lines for example in read_examples(layout, line, alphabet))
 
 
+def lone_symbol_notes(symbols: Sequence[str]) -> tuple[str, ...]:
+    """The note on a program that declares no alphabet and mentions one symbol: words have no other, which few mean."""
+    if len(symbols) != 1:
+        return ()
+    told = f"no alphabet is declared, and {symbols[0]} is the only symbol mentioned: words have no other symbol; "
+    return (f"{told}a line such as alphabet: a b declares all symbols",)
+
+
 def tree_of_tokens(
     grammar: Grammar,
     text: Cited,

@@ -379,3 +379,10 @@ def program_tokens(source: Source, region: Span, symbols: Collection[str]) -> li
     """The tokens of a region of a program; `symbols` is the alphabet as far as it is known (for `Q_(` and hints).
     Raises SourceError as `formula_tokens`, and for `Q_` alone."""
     return _ProgramScanner(source, region, symbols).run()
+
+
+def begins_anew(text: str, start: int, body: int) -> bool:
+    """Whether a token begins a line after the first line of a body, indented no more than the body itself."""
+    line = text.rfind("\n", 0, start) + 1
+    indent = body - text.rfind("\n", 0, body) - 1
+    return line > body and not text[line:start].strip() and start - line <= indent

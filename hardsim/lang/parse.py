@@ -15,7 +15,7 @@ from hardsim.lang.ast import FUTURE_NOTE, Formula, FormulaFile, Let, Supplied, U
 from hardsim.lang.deep import Walk, each, walked
 from hardsim.lang.files import FileLine, FormulaLayout, Layout
 from hardsim.lang.frontend import declared_alphabet, examples_of, given_alphabet, normalised, source_of, tree_of_tokens
-from hardsim.lang.lexer import MAX_INTEGER, TOO_LARGE, Cited, Lexeme, formula_tokens
+from hardsim.lang.lexer import MAX_INTEGER, TOO_LARGE, Cited, Lexeme, begins_anew, formula_tokens
 from hardsim.lang.mentioned import mentioned
 from hardsim.lang.predicate import compile_predicate
 from hardsim.lang.trees import Raw, levels, mixes_arrows
@@ -715,12 +715,16 @@ def misfit_error(scope: Scope, tokens: Sequence[Lexeme], index: int, region: Spa
     after = f"missing operand after {scope.written(before.span)}" if before else "missing formula"
     if token is None:
         end = before.span.end if before else region.start
-        return fail(Span(end, end + 1), after, _OPERAND)
+        hint = "a regular expression stands in a file of its own (.re)" if before and before.kind == "STAR" else ""
+        return fail(Span(end, end + 1), after, _OPERAND, hint)
     place, shown = token.span, scope.written(token.span)
     if before is None or before.kind not in _ENDS_OPERAND:
         if before and before.kind in _TERM_OPERATORS and token.kind == "UNARY":
             message = f"{shown} makes a formula, and a number is needed after {scope.written(before.span)}"
-            return fail(place, message, "a number")
+            defines = [each.kind for each in tokens[: index - 1]] == ["WORD"] and scope.written(before.span) == "="
+            name = tokens[0].value
+            hint = f"a definition is written let {name} = ..., and equivalence <->" if defines else ""
+            return fail(place, message, "a number", hint)
         if before and token.kind in ("RPAR", "RSQB"):
             empty = before.kind in ("LPAR", "COUNT")
             follows = tokens[index + 1].kind if index + 1 < len(tokens) else ""
@@ -735,15 +739,29 @@ def misfit_error(scope: Scope, tokens: Sequence[Lexeme], index: int, region: Spa
     if shown == "<>":
         hint = "<> is eventually (F); unequal is written !="
         return fail(place, f"missing operator before {shown}", "an operator", hint)
-    if whole_file and token.kind in _STARTS_OPERAND and _begins_anew(scope.source.text, token.span.start, region.start):
+    if whole_file and token.kind in _STARTS_OPERAND and begins_anew(scope.source.text, token.span.start, region.start):
         hint = "a file has one formula: join the two with & or |, or name the first with let; --lines reads each line "
         hint += "as a formula of its own"
         return fail(place, "a second formula begins here", "an operator or the end of the file", hint)
     if token.kind == "WORD" and not scope.knows(token.value, place):
-        return fail(place, f"unknown operator {shown}", "an operator", scope.hint(token.value))
+        hint = scope.hint(token.value) or _blank_hint(tokens, index)
+        return fail(place, f"unknown operator {shown}", "an operator", hint)
     foreign = (foreign_hint(each.value) for each in (token, before) if each.kind == "WORD")
-    hint = next(filter(None, foreign), "")
+    hint = next(filter(None, foreign), "") or _blank_hint(tokens, index)
     return fail(place, f"missing operator before {shown}", "an operator or the end of the formula", hint)
+
+
+def _blank_hint(tokens: Sequence[Lexeme], index: int) -> str:
+    """How the words around the one of an index are written if they are one name; "" if it is no word after a word."""
+    if not tokens[index - 1].kind == tokens[index].kind == "WORD":
+        return ""
+    first, last = index - 1, index
+    while first > 0 and tokens[first - 1].kind == "WORD":
+        first -= 1
+    while last + 1 < len(tokens) and tokens[last + 1].kind == "WORD":
+        last += 1
+    name = " ".join(token.value for token in tokens[first : last + 1])
+    return f"a name with blanks is quoted: {quoted(name)}"
 
 
 def _operator_hint(scope: Scope, token: Lexeme) -> str:
@@ -755,10 +773,3 @@ def _operator_hint(scope: Scope, token: Lexeme) -> str:
         return ""
     what = "an operator" if word[0] in WORD_OPERATORS else "read as operators"
     return f"{word[0]} is {what}; a {scope.atom} of that name is written {quoted(word[0])}"
-
-
-def _begins_anew(text: str, start: int, formula: int) -> bool:
-    """Whether what starts here begins a line after the formula, indented no more than the formula itself."""
-    line = text.rfind("\n", 0, start) + 1
-    indent = formula - text.rfind("\n", 0, formula) - 1
-    return line > formula and not text[line:start].strip() and start - line <= indent

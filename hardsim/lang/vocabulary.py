@@ -219,6 +219,7 @@ LOOK_ALIKES: Mapping[str, str] = {
     **dict.fromkeys("●⊖", "yesterday is written Y"),
     **dict.fromkeys("←⃖", "a count of what stands up to here is written #L[a]"),
     ";": "a formula has no mark at its end",
+    **dict.fromkeys(".@$-", "a name with signs in it is quoted, as in 'door.open'"),
     "[": "square brackets occur in counts, as in #L[a], in bounds, as in F[0,3], and in [] and X[!] only",
     **dict.fromkeys("{}", "brackets are round: ( ); in braces stands one proposition alone, as in {p}"),
     '"': "what is quoted has spaces only inside, as in \"a\" or 'send invoice'",

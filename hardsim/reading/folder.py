@@ -66,7 +66,8 @@ def network_of(stored: Stored) -> tuple[Network, str]:
     kind = stored.config.get("model_type")
     told = "its format is not known" if kind is None else f"model_type is {shown(kind)}, which is not read"
     known = ", ".join(form.title for form in FORMATS)
-    raise InputError(f"{stored.name}: {stored.config_name}: {told}", f"What is read: {known}.")
+    hint = f'State "model_type", such as "gpt2" or "torch-encoder": docs/networks.md. What is read: {known}.'
+    raise InputError(f"{stored.name}: {stored.config_name}: {told}", hint)
 
 
 READOUT = ("tokens", "alphabet", "input", "at", "decide")

@@ -21,7 +21,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.errors import InputError
+from hardsim.errors import InputError, did_you_mean
 from hardsim.network.dense import (
     Activation,
     Dense,
@@ -71,12 +71,16 @@ ADVICE = {
     "final_norm_eps": 'Write the eps of the norm at the end, such as "final_norm_eps": 0.00001.',
 }
 """What to write for each setting that must be stated."""
+STATED = "embedding_scale", "nhead", "norm_first", "activation", "causal"
+"""The settings that every configuration must state."""
 TRAINING = "dropout", "batch_first", "enable_nested_tensor", "mask_check", "dtype", "torch_dtype", "torch_version"
 """Settings that have no part in what an encoder computes when it is not trained."""
 FIRST = "self_attn.in_proj_weight"
 BIASES = "self_attn.in_proj_bias", "self_attn.out_proj.bias", "linear1.bias", "linear2.bias"
 NORM_WEIGHTS, NORM_BIASES = ("norm1.weight", "norm2.weight"), ("norm1.bias", "norm2.bias")
 _LAYER = re.compile(r"layers\.(0|[1-9][0-9]{0,5})\.")  # a larger number is no layer's, so that nobody counts up to it
+_TABLE = re.compile(r"(?i)(^|[._])(pos(?!t)\w*|pe|wpe)(\.[^.]+)?\Z|position")
+"""How tables of positions are called."""
 _LAST = re.compile(_LAYER.pattern + r"\Z")
 
 
@@ -114,15 +118,16 @@ def read_torch(stored: Stored) -> Network:
     settings.library, settings.examples = LIBRARY, ADVICE
     settings.neutral("model_type", MODEL_TYPE)
     settings.harmless(*TRAINING)
+    _require_stated(settings)
     start = _start(settings, weights)
     encoder = _encoder(settings, weights, start)
     scale = settings.scale("embedding_scale", encoder.width)
     why = "the width of the encoder"
-    embedding = weights.take(settings.text("embedding", "embedding.weight"), None, encoder.width, why=why)
+    embedding = weights.take(_name(settings, weights, "embedding"), None, encoder.width, why=why)
     layers = tuple(_layer(weights, encoder, number) for number in range(len(encoder.starts)))
     final = _final(settings, weights, start, encoder)
     positions = _positions(settings, weights, encoder.width)
-    named = settings.text("unembedding", "unembedding.weight")
+    named = _name(settings, weights, "unembedding")
     unembedding = weights.take(named, None, encoder.width, why=why)
     tokens = _tokens(settings, stored, len(embedding))
     bias = _bias(settings, weights, named, len(unembedding))
@@ -130,6 +135,35 @@ def read_torch(stored: Stored) -> Network:
     settings.done()
     weights.done()
     return Network(tokens, embedding, positions, layers, final, unembedding.T, bias, outputs, readout, scale)
+
+
+def _require_stated(settings: Settings) -> None:
+    """Raise InputError with all settings that are missing, if there are several: one error is one round of repair."""
+    missing = [key for key in STATED if not settings.has(key)]
+    if len(missing) > 1:
+        told = f"{settings.where}: {', '.join(missing)} are missing: weights do not show them"
+        raise InputError(told, " ".join([*(ADVICE[key] for key in missing), "See docs/networks.md."]))
+
+
+def _name(settings: Settings, weights: Tensors, key: str) -> str:
+    """The name of the tensor of the embedding or the unembedding: as it is stated, or NAME.weight.
+
+    Raises:
+        InputError: if there is no such tensor, with how another one is named, or which tensors are beside a wrapper.
+    """
+    name = settings.text(key, f"{key}.weight")
+    if weights.has(name) or settings.has(key):
+        return name
+    wrapped = next((one.removesuffix(name) for one in weights.names if one.endswith(f".{name}")), "")
+    if wrapped:
+        others = [one for one in weights.names if not one.startswith(wrapped)]
+        told = f"{name} is missing: some tensors begin with {wrapped}, and others, as {others[0]}, do not"
+        hint = f"Save the weights of the module {wrapped[:-1]} alone: its state_dict()."
+        raise weights.error(told, hint if others else "Name the tensors in the configuration.")
+    near = did_you_mean(name, weights.names)
+    called = re.sub(r"did you mean (\S+)\?", r"\1", near) or "NAME"
+    told = f"the tensor {name} is missing, and {settings.source} does not name another one"
+    raise weights.error(told, f'If it is called otherwise, state it, as in "{key}": "{called}". See docs/networks.md.')
 
 
 def _start(settings: Settings, weights: Tensors) -> str:
@@ -269,6 +303,10 @@ def _positions(settings: Settings, weights: Tensors, width: int) -> Dense | tupl
         name = found
         settings.take(key, name, "the weights: a tensor of that name")
     else:
+        shapes = {one: weights.shape(one) for one in weights.names if _TABLE.search(one)}
+        if table := next((one for one, sizes in shapes.items() if len(sizes) > 1 and sizes[-1] == width), ""):
+            told = f"{table} seems to be a table of positions, and {settings.source} does not say so"
+            raise weights.error(told, f'State it: "{key}": "{table}". See docs/networks.md.')
         name = NO_POSITIONS
         settings.take(key, name, f"the weights: there is no tensor {names[0]}")
         settings.remarks.append(

@@ -71,6 +71,26 @@ def test_the_exit_code_is_that_of_the_worst_line(hardsim: Any) -> None:
     assert hardsim(*shown[0][1:]).code == 1
 
 
+@pytest.mark.parametrize("label", ["(1)", "1.", "12)", "-", "phi1:", "f1 =", "f1 :=", "3,"])
+def test_a_label_before_a_formula_is_named(hardsim: Any, label: str) -> None:
+    Path("labelled.txt").write_text(f"{label} G(a -> F b)\n")
+    found = hardsim("check", "labelled.txt", *AUTO)
+    assert found.code == 2
+    assert f"a line has a formula alone: leave out {label}" in found.err
+
+
+def test_a_name_with_blanks_is_quoted_in_the_hint(hardsim: Any) -> None:
+    Path("log.txt").write_text("G(Create Purchase Order -> F Pay)\n")
+    found = hardsim("check", "log.txt", *AUTO)
+    assert (found.code, "a name with blanks is quoted: 'Create Purchase Order'" in found.err) == (2, True)
+
+
+def test_a_line_without_a_formula_is_named_once(hardsim: Any) -> None:
+    found = hardsim("check", "corpus.txt:999")
+    assert found.code == 2
+    assert "error: corpus.txt:999: there is no formula on line 999" in found.err
+
+
 def test_other_programs_are_told_the_line_of_the_file(hardsim: Any) -> None:
     found = hardsim("check", "corpus.txt", *AUTO, "--max-n", "2", "--format", "github")
     assert "::error file=corpus.txt,line=5,col=6," in found.out

@@ -156,6 +156,18 @@ BINARY = [
 ]  # fmt: skip
 
 
+TEXTS += [
+    (
+        "a.jff",
+        "<?xml version='1.0'?><structure>\n<type>re</type><expression>a+b</expression></structure>",
+        "`plus: union`",
+    ),
+    ("a.jff", "<?xml version='1.0'?><structure><type>fa</type></structure>", "an automaton or a grammar of JFLAP"),
+    ("a.srasp", "flip = select(1, 1, ==);\n", "a RASP program"),
+    ("reference.py", "def f(word):\n    return True\n", "check(against=FUNCTION)"),
+]
+
+
 def told(name: str, data: bytes) -> str:
     found = foreign_error("GIVEN", name, data)
     assert found is not None, name

@@ -183,6 +183,43 @@ def test_the_tutorial_of_pytorch_is_scaled_by_the_root_of_its_width() -> None:
 # ---- what is refused ----
 
 
+def test_all_settings_that_are_missing_are_named_at_once() -> None:
+    found = changed("torch-post", config=lambda config: (config.pop("nhead"), config.pop("causal")))
+    error = raised(InputError, read_torch, found, match="config.json: nhead, causal are missing")
+    assert '"nhead": 4' in error.hint
+    assert '"causal": true' in error.hint
+
+
+def test_an_embedding_of_another_name_is_stated() -> None:
+    def renamed(tensors: dict[str, Any]) -> None:
+        tensors["encoder_embedding.weight"] = tensors.pop("embedding.weight")
+
+    error = raised(InputError, read_torch, changed("torch-post", renamed), match="embedding.weight is missing")
+    assert '"embedding": "encoder_embedding.weight"' in error.hint
+
+
+def test_tensors_beside_those_of_a_wrapper_are_named() -> None:
+    """Weights of a loss, beside the network in an attribute of a Lightning module."""
+
+    def wrapped(tensors: dict[str, Any]) -> None:
+        inside = {f"net.{name}": tensor for name, tensor in tensors.items()}
+        tensors.clear()
+        tensors.update(inside, **{"loss.weight": np.ones(3, np.float32)})
+
+    raised(InputError, read_torch, changed("torch-post", wrapped), match="begin with net., and others, as loss.weight")
+
+
+@pytest.mark.parametrize("name", ["pos_encoder.pe", "encoder.pos", "position_embedding.weight", "wpe.weight"])
+def test_a_table_of_positions_must_be_stated(name: str) -> None:
+    def stored_table(tensors: dict[str, Any]) -> None:
+        tensors.pop("positions.weight", None)
+        tensors[name] = np.ones((10, tensors["embedding.weight"].shape[1]), np.float32)
+
+    found = changed("torch-post", stored_table, lambda config: config.pop("positions", None))
+    error = raised(InputError, read_torch, found, match=f"{name} seems to be a table of positions")
+    assert f'"positions": "{name}"' in error.hint
+
+
 @pytest.mark.parametrize(
     "key", ["embedding_scale", "nhead", "causal", "activation", "norm_first", "layer_norm_eps", "final_norm_eps"]
 )

@@ -19,7 +19,14 @@ from hardsim.lang.arith import WORD_OPERATORS
 from hardsim.lang.ast import FormulaFile, UserPredicate
 from hardsim.lang.deep import Walk, each
 from hardsim.lang.files import HEADER, REGEX_KEYS, FileLine, Layout
-from hardsim.lang.frontend import LINE_LEVELS, declared_alphabet, examples_of, source_of, tree_of_tokens
+from hardsim.lang.frontend import (
+    LINE_LEVELS,
+    declared_alphabet,
+    examples_of,
+    lone_symbol_notes,
+    source_of,
+    tree_of_tokens,
+)
 from hardsim.lang.lexer import Lexeme, Scanner
 from hardsim.lang.parse import (
     Definition,
@@ -47,6 +54,8 @@ _COUNT = re.compile(r"#(?:\s*\[\s*(\w+)\s*\])?")
 _IMPORT = re.compile(r"#\s*import\s+(?P<name>\w+)\s*(?://.*)?$")
 _PREDICATE = re.compile(r"pred\s+(?P<name>\w+)\s*\((?P<params>[^()]*)\)\s*=(?!=)\s*(?P<body>.*?)\s*(?://.*)?$")
 _OF_PAPERS = re.compile(r"\w+\s*\(\s*\w+\s*\)\s*:?=")
+_NUMBERED = re.compile(r"\(?\d+[.):]?\s+\S|(let|def|return)\s+\w")
+_SIGNED = re.compile(r"[^\W\d][^\s:=]*(?=\s*:=)")
 _LINE = re.compile(r'(?P<name>\w+)\s*:?=(?!=)\s*(?P<body>(?:"[^"\s]+(?:[ ]+[^"\s]+)*"|(?!//).)*)')
 
 
@@ -72,6 +81,7 @@ def parse_crasp(text: str | bytes, name: str = "<text>", alphabet: Sequence[str]
     layout = CraspLayout(source_of(text, name, "lines NAME = EXPR", 'a small program: L = #"a" == #"b"'))
     tokens = [crasp_tokens(layout.source, line.body) for line in layout.lines]
     symbols = _symbols(layout, tokens, alphabet)
+    lone = lone_symbol_notes(symbols) if alphabet is None and layout.header("alphabet") is None else ()
     scope = _Scope(layout.source, symbols, predicates=layout.predicates, later=layout.places)
     lets, notes = list[ast.Let](), dict[str, None]()
     for line, its_tokens in zip(layout.lines, tokens, strict=True):
@@ -92,7 +102,7 @@ def parse_crasp(text: str | bytes, name: str = "<text>", alphabet: Sequence[str]
         origin=layout.value("source"),
         title=layout.title,
         examples=examples_of(layout, symbols),
-        notes=tuple(notes),
+        notes=(*lone, *notes),
         source=layout.source,
         placed=True,
     )
@@ -144,6 +154,16 @@ class _Scanner(Scanner):
         **dict.fromkeys("&|", "and is written &&, or is written ||"),
         '"': 'a symbol has two quotes and no blanks, as in "a"',
         **dict.fromkeys("/%", "there is no division, and no remainder but in pred lines"),
+        ";": "a line ends without a mark",
+        "?": "of two counts A if X else B chooses, of two Booleans (X && A) || (!X && B)",
+        **dict.fromkeys("←⃖", "# alone counts the positions up to this one"),
+        "∧": "and is written &&",
+        "∨": "or is written ||",
+        **dict.fromkeys("¬~", "not is written !"),
+        **dict.fromkeys("→⇒", "implication is written !A || B"),
+        "≤": "at most is written <=",
+        "≥": "at least is written >=",
+        "≠": "unequal is written !=",
         "[": "square brackets stand after # only, around the name of a predicate; #[j <= i] of papers is # alone",
     }
 
@@ -209,6 +229,10 @@ class CraspLayout(Layout):
             text = self.written(span)
             expected = "NAME = EXPR, #import NAME, pred NAME(i, j) = ... or a header line"
             hint = "each definition is one line" if self.lines else ""
+            if _NUMBERED.match(text):
+                hint = "leave out the number of the line, and the word before the name"
+            elif _SIGNED.match(text):
+                hint = f"a name is a letter, then letters, digits and underscores: {_SIGNED.match(text)[0]} is none"
             if _OF_PAPERS.match(text):
                 hint = 'a name stands alone here, without (i), and Q_a(i) of papers is written "a"'
             raise self.error(span, "this line is no definition", expected, hint)

@@ -13,16 +13,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import ClassVar
 
 from hardsim.errors import InputError, Source, SourceError, Span, Unsupported
 from hardsim.lang.ast import Example
 from hardsim.lang.files import HEADER, Layout
 from hardsim.lang.frontend import declared_alphabet, examples_of, given_alphabet, source_of, tree_of_tokens
-from hardsim.lang.lexer import Cited, Lexeme, Scanner
+from hardsim.lang.lexer import Cited, Lexeme, Scanner, begins_anew
 from hardsim.lang.regex.automaton import Automaton
 from hardsim.lang.regex.construct import MOST, automaton_of
-from hardsim.lang.regex.notation import CHOICES, ENDS_OPERAND, Notation, notation_of, resolved
+from hardsim.lang.regex.notation import CHOICES, ENDS_OPERAND, STARTS_OPERAND, Notation, notation_of, resolved
 from hardsim.lang.trees import Raw, levels, mixed
 from hardsim.lang.valuations import MENTIONED, Alphabet, Valuations, is_sets, listed, propositions_of
 from hardsim.lang.vocabulary import brief, quoted, spelled, symbol_hint
@@ -41,6 +42,7 @@ _OPERAND = "a symbol, ., a set such as [ab], ! or an opening bracket"
 _AFTER = "a symbol, a repetition, |, & or the end"
 _FORM = "{m}, {m,} or {m,n}"
 _REPEATS = {"*": "0,", "?": "0,1"}
+_BRACED = "one of some symbols is written [ab]; sets of propositions need a line props: in place of alphabet:"
 _EMPTY_WORD, _EMPTY_LANGUAGE = "the empty word is written ()", "the empty language is written !(.*)"
 _NAMED = re.compile(r"[@\\]?(?:(?P<word>eps(?:ilon)?|varepsilon|lambda|Lambda)|empty_?set|varnothing)\b")
 """How the empty word and the empty language are spelled out elsewhere."""
@@ -49,14 +51,18 @@ _NOTHING = {
     **dict.fromkeys(("∅", "empty"), _EMPTY_LANGUAGE),
 }
 """Symbols that are not symbols elsewhere."""
-_BRACKETS = frozenset({"LPAR", "RPAR", "RSQB", "SET", "EMPTY"})
+_OPENING, _CLOSING = frozenset({"LPAR", "SET"}), frozenset({"RPAR", "RSQB"})
+_BRACKETS = _OPENING | _CLOSING | {"EMPTY"}
 _LOOK_ALIKES = {
     **_NOTHING,
     **dict.fromkeys("€@1", _EMPTY_WORD),
     **dict.fromkeys("#0", f"{_EMPTY_LANGUAGE}, and {_EMPTY_WORD}"),
     **dict.fromkeys("~¬", "the complement is written !( ... )"),
-    **dict.fromkeys("∪∨U", "either of two is written |"),
-    **dict.fromkeys("∩∧", "the intersection is written &"),
+    **dict.fromkeys("∪⋃∨⋁⊔U", "either of two is written |"),
+    **dict.fromkeys("∩⋂∧⋀⊓", "the intersection is written &"),
+    **dict.fromkeys("∗⋆＊★", "any number of times is written *"),
+    **dict.fromkeys("⁺＋", "one or more times is written {1,}"),
+    **dict.fromkeys("⁰¹²³⁴⁵⁶⁷⁸⁹", "a power such as a² is written a{2}"),
     **dict.fromkeys("·⋅∘;", "what follows each other stands side by side"),
     "-": "what is in one and not in the other is written e & !(f)",
     "^": "a power such as a^3 is written a{3}; an expression is about whole words: leave out ^ and $",
@@ -167,7 +173,25 @@ def read_regex(
     if layout.expression is None:
         raise layout.error(layout.end, "missing expression", "an expression after the header, such as (ab)*")
     tokens = regex_tokens(layout, layout.expression, known, notation_of(layout))
+    _require_one_expression(layout, tokens, layout.expression)
     return RegexText(layout, known, examples, tuple(tokens), read_expression(layout, tokens, layout.expression))
+
+
+def _require_one_expression(layout: RegexLayout, tokens: Sequence[Lexeme], region: Span) -> None:
+    """Raise SourceError if a line that is not indented begins with an operand after an operand.
+
+    A file with an expression on each line would otherwise be read as one long sequence. An operator, an open bracket
+    or an indentation shows that the line goes on with the expression.
+    """
+    depth = 0
+    for before, token in pairwise(tokens):
+        depth += before.kind in _OPENING
+        depth -= before.kind in _CLOSING
+        joined = before.kind in ENDS_OPERAND | {"REPEAT"} and token.kind in STARTS_OPERAND
+        if joined and not depth and begins_anew(layout.source.text, token.span.start, region.start):
+            expected = "an operator, an indented line or the end of the file"
+            hint = "a file has one expression: join the two with |, or indent a line that goes on with the one before"
+            raise layout.error(token.span, "a second expression begins here", expected, hint)
 
 
 def parse_regex(
@@ -343,7 +367,7 @@ class _RegexScanner(Scanner):
     def _bounds(self) -> None:
         bounds = self.match(_BOUNDS)
         if bounds is None or not (bounds[1] or bounds[3]):
-            hint = symbol_hint("{", self.symbols) or "sets of propositions need a line props: in place of alphabet:"
+            hint = symbol_hint("{", self.symbols) or _BRACED
             raise self.wrong(self.at + 1, "these braces are no repetition", _FORM, hint)
         low, comma, high = bounds.groups()
         place = Span(self.at, bounds.end())
@@ -421,7 +445,7 @@ def _misplaced_repeat(text: Cited, tokens: Sequence[Lexeme], index: int) -> Sour
     before, token = tokens[index - 1] if index else None, tokens[index]
     written, place = text.written(token.span), token.span
     if before is None:
-        return text.error(place, f"{written} repeats nothing", _OPERAND)
+        return text.error(place, f"{written} repeats nothing", _OPERAND, _BRACED if written[0] == "{" else "")
     if before.kind == "REPEAT":
         hint = f"write ( ... {text.written(before.span)}){written}; there are no lazy or possessive repetitions"
         return text.error(place, "two repetitions in a row need brackets", _AFTER, hint)

@@ -13,7 +13,7 @@ from hardsim.lang import ast
 from hardsim.lang.arith import Arith, read_tree
 from hardsim.lang.ast import Sort
 from hardsim.lang.files import FileLine, ProgramLayout
-from hardsim.lang.frontend import LINE_LEVELS, read_examples, source_of, tree_of_tokens
+from hardsim.lang.frontend import LINE_LEVELS, lone_symbol_notes, read_examples, source_of, tree_of_tokens
 from hardsim.lang.lexer import CLOSING, MAX_INTEGER, TOO_LARGE, Cited, Lexeme, program_tokens
 from hardsim.lang.parse import constant_of, logical
 from hardsim.lang.trees import Raw
@@ -62,6 +62,8 @@ def parse_program(text: str | bytes, name: str = "<text>") -> ast.SraspProgram:
     for statement in reversed(statements):
         if statement.name in needed:
             needed |= {node.name for node in ast.walk(statement.right) if isinstance(node, ast.Ref)}
+    declared = layout.declarations or layout.header("alphabet") is not None
+    lone = () if declared else lone_symbol_notes(scope.alphabet)
     unused = [statement.name for statement in statements if statement.name not in needed]
     return ast.SraspProgram(
         alphabet=scope.alphabet,
@@ -72,7 +74,7 @@ def parse_program(text: str | bytes, name: str = "<text>") -> ast.SraspProgram:
         examples=tuple(_examples(layout, scope.alphabet, output)),
         origin=layout.value("source"),
         title=layout.title,
-        notes=tuple(f"the output {output.name} does not need the vector {name}" for name in unused),
+        notes=(*lone, *(f"the output {output.name} does not need the vector {name}" for name in unused)),
         source=layout.source,
     )
 

@@ -221,8 +221,33 @@ def test_an_own_predicate_may_be_imported_too() -> None:
 
 
 def test_a_note_where_the_public_interpreter_reads_something_else() -> None:
-    (note,) = parse_crasp('A = "a"\nL = A && !A && A || (!A) && !(A && A)').notes
+    (note,) = parse_crasp('A = "a"\nL = A && !A && A || (!A) && !(A && A)', alphabet="a b").notes
     assert note.startswith("line 2: !A && ... is read as (!A) && ...; the public interpreter reads !(A && ...)")
+
+
+def test_a_program_over_the_only_symbol_that_it_mentions_says_so() -> None:
+    text = 'C = # "a"\nY = C == 1'
+    (note,) = parse_crasp(text).notes
+    assert note.startswith("no alphabet is declared, and a is the only symbol mentioned: words have no other symbol")
+    assert parse_crasp(text, alphabet="a b").notes == parse_crasp(f"alphabet: a\n{text}").notes == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("C_( := # Q_(", "C_( is none"),
+        ('(1) C := # "a"', "leave out the number"),
+        ('3. C := # "a"', "leave out the number"),
+        ('let C = # "a"', "leave out the number of the line, and the word"),
+        ('Y = # "a" > 1;', "without a mark"),
+        ('Y = # "a" ≤ 1', "<="),
+        ('Y = "a" ∧ "b"', "&&"),
+        ('Y = ¬"a"', "!"),
+        ('C = # "a"\nY = C > 1 ? 1 : 0', "A if X else B"),
+    ],
+)
+def test_the_notation_of_papers_is_refused_with_what_to_write(text: str, hint: str) -> None:
+    assert hint in raised(SourceError, parse_crasp, text).hint
 
 
 @pytest.mark.sweep

@@ -247,3 +247,54 @@ def test_the_canonical_text_is_read_back_as_the_same_language(text: str, canonic
     found = canonical_regex(f"{head}{text}\n", "x.re").text
     assert found == f"{head}{canonical}\n"
     assert accepted(parse_regex(found)) == accepted(parse_regex(f"{head}{text}\n"))
+
+
+# ---- an expression on each line ----
+
+
+@pytest.mark.parametrize(
+    "lines", [("a|b", "b|a"), ("a", "b"), ("a*", "(b)"), ("[ab]", "!(c)"), ("()", "[a]"), ("a{2}", ".")]
+)
+def test_a_second_expression_is_not_read_as_the_end_of_the_first(lines: tuple[str, str]) -> None:
+    """Side by side the two would be a sequence, and a list of expressions one long one."""
+    error = refused("\n".join(lines))
+    assert error.message == "a second expression begins here"
+    assert error.source.line_of(error.span.start)[:2] == (3, 1)
+    assert "|" in error.hint
+    assert "indent" in error.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "joined"),
+    [
+        ("a|b\n  b|a", "a|bb|a"),
+        ("a\n|b", "a|b"),
+        ("a|\nb", "a|b"),
+        ("(a\nb)", "ab"),
+        ("[a\nb]", "[ab]"),
+        ("a // x\n b", "ab"),
+    ],
+)
+def test_a_line_that_goes_on_is_part_of_the_expression(text: str, joined: str) -> None:
+    assert accepted(read(text)) == matched(joined)
+
+
+# ---- signs of papers ----
+
+
+@pytest.mark.parametrize(
+    ("expression", "hint"),
+    [
+        ("ab∗", "*"),
+        ("a⋆", "*"),
+        ("a⋃b", "|"),
+        ("a⋁b", "|"),
+        ("a⋂b", "&"),
+        ("a⁺b", "{1,}"),
+        ("a²b", "a{2}"),
+        ("{a,b}*", "[ab]"),
+        ("{0,1}*", "[ab]"),
+    ],
+)
+def test_signs_of_papers_are_refused_with_what_to_write(expression: str, hint: str) -> None:
+    assert hint in refused(expression).hint
