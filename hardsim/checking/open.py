@@ -32,7 +32,7 @@ from hardsim.lang.crasp.formula import as_formula
 from hardsim.lang.crasp.oracle import CraspOracle
 from hardsim.lang.crasp.parse import parse_crasp
 from hardsim.lang.desugar import desugar
-from hardsim.lang.foreign_files import DECLARES, ENOUGH, foreign_error, naming
+from hardsim.lang.foreign_files import DECLARES, ENOUGH, foreign_error, naming, prefix_error
 from hardsim.lang.frontend import normalised
 from hardsim.lang.parallel import ParallelOracle
 from hardsim.lang.pretty import format_file, format_formula
@@ -376,6 +376,8 @@ def read_input(
     given = alphabet is not None or props not in (None, MENTIONED)
     with naming(path, place):
         data = read_bytes(place, None if place.endswith(".json") else LARGEST_TEXT, others=example_names)
+        if place.lower().endswith(".lbt") and (prefix := prefix_error(path, place, data)):
+            raise prefix
         if place.endswith(SPEC):
             return _read_spec(data, place, path, alone)
         if beside is not None and not given and not (place.endswith(_DECLARING) or _declared(data)):
@@ -639,7 +641,10 @@ def _numbers(path: str) -> list[int]:
         told = f"{path} is no file of formulas, and --lines reads a formula on each line"
         raise InputError(told, "Leave out --lines, or name the file alone.")
     place = located(path)
-    corpus = read_corpus(read_bytes(place, LARGEST_TEXT, others=example_names), path)
+    data = read_bytes(place, LARGEST_TEXT, others=example_names)
+    if known := foreign_error(path, place, data, sure=True):
+        raise known
+    corpus = read_corpus(data, path)
     if place != path:
         raise InputError(f"--lines reads files, and {path} is shipped", f"`hardsim examples {path}` prints it.")
     return [*corpus.formulas]

@@ -59,21 +59,37 @@ def naming(name: str, place: str, data: bytes | None = None) -> Iterator[None]:
         raise found from error
 
 
-def foreign_error(name: str, place: str, data: bytes) -> InputError | None:
-    """Return the error for a file in another tool's format; None if no such format is recognised."""
-    found = _by_content(place, data)
+def foreign_error(name: str, place: str, data: bytes, sure: bool = False) -> InputError | None:
+    """Return the error for a file in another tool's format; None if no such format is recognised. With `sure` only
+    signs count that no file of hardsim's own has."""
+    found = _by_content(place, data, sure)
     if found is not None:
         return InputError(f"{name}: this is {found.title}", found.advice)
     text = _text(data)
-    infix = None if place.lower().endswith(_OWN_SUFFIXES[1:]) or text is None else _infix(text)
-    if infix is not None:
-        told = f"{name}: this is LTL in prefix notation, as LBT and ltl2dstar have it"
-        shown = f"hardsim writes {infix}" if len(infix) <= _LONGEST else "hardsim writes operators between operands"
-        return InputError(told, f"{shown}. Spot converts such files: ltlfilt --lbt-input. See docs/languages.md.")
-    if not (data.strip() if text is None else text.strip()) or DECLARES.search(text or ""):
+    prefix = None if place.lower().endswith(_OWN_SUFFIXES[1:]) or text is None else prefix_error(name, place, data)
+    if prefix is not None:
+        return prefix
+    if sure or not (data.strip() if text is None else text.strip()) or DECLARES.search(text or ""):
         return None
     suffix, found = _by_suffix(place)
     return None if found is None else InputError(f"{name}: by its name (*{suffix}) this is {found.title}", found.advice)
+
+
+def prefix_error(name: str, place: str, data: bytes) -> InputError | None:
+    """The error for LTL in prefix notation (LBT), line by line or as a whole; None for any other text.
+
+    A line such as `G t` alone is read by hardsim, too, with `t` as a proposition and not as the constant true. So it is
+    asked about files whose other lines, or whose suffix (.lbt), show what they are, before a line of them is read.
+    """
+    text = _text(data)
+    infix = None if text is None else _infix(text, constants=place.lower().endswith(".lbt"))
+    if infix is None:
+        return None
+    shown = f"hardsim writes {infix}" if len(infix) <= _LONGEST else "hardsim writes operators between operands"
+    return InputError(
+        f"{name}: this is LTL in prefix notation, as LBT and ltl2dstar have it",
+        f"{shown}. Spot converts such files: ltlfilt --lbt-input. See docs/languages.md.",
+    )
 
 
 def _by_suffix(place: str) -> tuple[str, ForeignFormat | None]:
@@ -85,7 +101,7 @@ def _by_suffix(place: str) -> tuple[str, ForeignFormat | None]:
     return "", None
 
 
-def _by_content(place: str, data: bytes) -> ForeignFormat | None:
+def _by_content(place: str, data: bytes, sure: bool) -> ForeignFormat | None:
     """Return the format that the content of a file shows."""
     found = _first(one for one in FORMATS if one.magic and _compiled(one.magic).match(data))
     text = None if found is not None else _text(data)
@@ -97,7 +113,7 @@ def _by_content(place: str, data: bytes) -> ForeignFormat | None:
         found = _json(text)
     at = _COMMENTS.match(text)
     start = 0 if at is None else at.end()
-    unsure = not (place.lower().endswith(_OWN_SUFFIXES) or DECLARES.search(text))
+    unsure = not (sure or place.lower().endswith(_OWN_SUFFIXES) or DECLARES.search(text))
     return found or _first(one for one in FORMATS if _fits(one, text, start, unsure))
 
 
@@ -197,16 +213,18 @@ _BESIDE = re.compile(r"^[^\W\d][\w-]*[^\S\n]*:[^\n]*$|//[^\n]*", re.MULTILINE)
 _LONGEST = 100
 
 
-def _infix(text: str) -> str | None:
+def _infix(text: str, constants: bool) -> str | None:
     """Return the first formula of a text if the whole text, or each line, is LTL in prefix notation; else None.
 
-    Some formula has an operator with two operands: without one, prefix notation is hardsim's own notation.
+    Some formula has an operator with two operands, or with `constants` one of `t` and `f`: without these, prefix
+    notation is hardsim's own notation.
     """
     lines = [line for line in _BESIDE.sub("", text).splitlines() if line.strip()][:_MEMBERS]
     for parts in (lines, [" ".join(lines)]):
         tokens = [_TOKEN.findall(line) for line in parts]
         found = [_converted(one) for one in tokens]
-        if found and None not in found and any(token in _BINARY for one in tokens for token in one):
+        signs = {*_BINARY, *(_CONSTANTS if constants else ())}
+        if found and None not in found and any(token in signs for one in tokens for token in one):
             return found[0]
     return None
 

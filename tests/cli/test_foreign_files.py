@@ -89,6 +89,36 @@ def test_prefix_notation_is_named_in_files_and_expressions(hardsim: Any, tmp_pat
     hardsim("show", "-e", "U a b", "--alphabet", "a b").refused("LTL in prefix notation", "hardsim writes a U b.")
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "arguments"),
+    [
+        ("c.txt", "& p0 p1\nG t\n", ["--lines"]),
+        ("c.ltl", "G t\nU p0 F p1\n", ["--lines"]),
+        ("c.lbt", "G t\n", []),
+    ],
+)
+def test_constants_of_prefix_notation_are_not_read_as_propositions(
+    hardsim: Any, tmp_path: Path, name: str, text: str, arguments: list[str]
+) -> None:
+    """In LBT's notation `t` is true: `G t` alone is a formula of hardsim too, with a proposition t."""
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    hardsim("check", path, "--props", "auto", *arguments).refused(f"{path}: this is LTL in prefix notation")
+
+
+def test_lines_of_an_automaton_are_no_formulas(hardsim: Any, hoa: Path) -> None:
+    """It is named once, and not for each line."""
+    outcome = hardsim("check", hoa, "--lines", "--props", "auto")
+    outcome.refused("this is an automaton in HOA format")
+    assert outcome.err.count("error:") == 1
+
+
+def test_lines_with_a_proposition_t_are_read(hardsim: Any, tmp_path: Path) -> None:
+    path = tmp_path / "c.ltl"
+    path.write_text("G t\nF t\n", encoding="utf-8")
+    assert hardsim("check", path, "--lines", "--props", "t", "--max-n", "2").code == 0
+
+
 def test_a_formula_whose_symbols_are_names_of_formats_is_read(hardsim: Any, tmp_path: Path) -> None:
     path = tmp_path / "x.dot"
     path.write_text("alphabet: digraph never HOA activity\ndigraph S never\n", encoding="utf-8")
