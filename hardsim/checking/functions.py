@@ -7,7 +7,7 @@ and the marker of what is not judged becomes None, so that nothing behind this m
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from numbers import Number
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 from hardsim.checking.foreign import Foreign, judging
 from hardsim.checking.result import Answer, Word
 from hardsim.checking.subject import Subject
-from hardsim.checking.wanted import by_position, described, hold_positions, is_nan
+from hardsim.checking.wanted import by_position, described, hold_positions, is_nan, value_text
 from hardsim.errors import InputError
 from hardsim.lang.valuations import Alphabet
 from hardsim.lang.words import has_long_symbols, shown_word
@@ -64,6 +64,7 @@ class PythonReference:
         def oracle(word: Word) -> Any:
             with _naming(word, foreign.alphabet):
                 raw = self.wanted(tuple(tokens[symbol] for symbol in word), word)
+                _require_readout(foreign, raw, word)
             if by_position(raw):  # also where every entry is open: the list of another word would be, too
                 hold_positions(raw, word)
             return raw
@@ -72,7 +73,7 @@ class PythonReference:
 
     def judging(self, subject: Subject) -> Subject:
         """Return the compiled formula or program, with this function as its oracle."""
-        answers = _Answers(subject)
+        answers = _Answers(subject, self.marker)
 
         def oracle(word: Word) -> Answer:
             with _naming(word, subject.alphabet):
@@ -141,8 +142,8 @@ class PythonReference:
 class _Answers:
     """Read the answers of a function for a formula or a program, in the form of hard attention's answers."""
 
-    def __init__(self, subject: Subject) -> None:
-        self.subject, program = subject, subject.program
+    def __init__(self, subject: Subject, marker: Any) -> None:
+        self.subject, self.marker, program = subject, marker, subject.program
         self.integers = program.integers
         self.symbols = () if subject.acceptor else tuple(symbol for symbol, _ in program.outputs)
 
@@ -169,7 +170,8 @@ class _Answers:
 
     def _row(self, raw: Any) -> Sequence[Any]:
         if isinstance(raw, str) and not self.integers:
-            return raw.split() if has_long_symbols(self.symbols) else tuple(raw)
+            symbols = raw.split() if has_long_symbols(self.symbols) else tuple(raw)
+            return [None if _same(symbol, self.marker) else symbol for symbol in symbols]
         if not by_position(raw):
             made = "integers" if self.integers else "symbols"
             told = f"{self.subject.name} maps words to {made}: {described(raw)} is no list of {made}"
@@ -179,17 +181,31 @@ class _Answers:
     def _symbol(self, value: Any) -> str | None:
         if value is None or isinstance(value, str):
             return value
-        return str(_number(value))
+        return value_text(_number(value))
 
     def _integer(self, value: Any) -> str | int | None:
         """Return an integer, or the text of any other number, since no output is such a number."""
         if value is None:
             return None
-        number = _number(value)
-        with suppress(OverflowError, TypeError, ValueError):  # an infinity, a complex number
-            if number == int(number):
-                return int(number)
-        return str(number)
+        text = value_text(_number(value))
+        return int(text) if text.lstrip("-").isdecimal() else text
+
+
+def _require_readout(foreign: Foreign, raw: Any, word: Word) -> None:
+    """Raise InputError if the reference is about other positions than those where the network is read.
+
+    This is a list by position where the network is read after the word, or text with an output for each symbol, since
+    text is the name of one output.
+    """
+    readout = foreign.network.readout
+    if by_position(raw) and readout.at == "last" and readout.after:
+        told = f"the network is read at {readout.after[-1]} after the word, and a list by position is about the symbols"
+        raise InputError(told, "Return one value, or read the network at each symbol: load(..., at='each').")
+    if readout.at == "each" and isinstance(raw, str) and len(raw) == len(word) > 1:
+        possible = set(foreign.rule.possible())
+        if raw not in possible and possible.issuperset(raw):
+            told = f"{described(raw)} is one text, and not one output for each symbol"
+            raise InputError(told, "Return a list of outputs: list(text).")
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
@@ -249,7 +250,8 @@ class Rule:
         Return None if no output has the value, or if that output takes no part in the argmax."""
         same = [i for i, output in enumerate(self.outputs) if type(token) is type(output) and token == output]
         equal = same or [i for i, output in enumerate(self.outputs) if _equal(token, output)]
-        named = equal or [i for i, output in enumerate(self.outputs) if str(output) == str(token)]
+        text = value_text(token)
+        named = equal or [i for i, output in enumerate(self.outputs) if str(output) == text]
         part = self.readout.decide != "argmax" or (bool(named) and bool(self._among[named[0]]))
         return named[0] if named and part else None
 
@@ -305,7 +307,7 @@ class Rule:
         if isinstance(raw, Set):
             places = {str(output): place for place, output in enumerate(self.outputs)}
             return f"{{{' '.join(sorted(map(str, raw), key=lambda name: (places.get(name, len(places)), name)))}}}"
-        if isinstance(raw, float | Fraction):
+        if isinstance(raw, float | Fraction) and -inf < raw < inf:
             return _middle(raw, raw, self.readout.level if self.readout.decide == "value" else None)
         return None if raw is None else str(raw)
 
@@ -409,6 +411,15 @@ def _equal(token: Any, output: Token) -> bool:
     return isinstance(found, bool | np.bool_) and bool(found)
 
 
+def value_text(value: Any) -> str:
+    """Return a value as outputs are named. Any number that is an integer, except a truth, is written as an integer."""
+    if not isinstance(value, bool | str):
+        with suppress(OverflowError, TypeError, ValueError):  # an infinity, a complex number
+            whole = int(value)
+            return str(whole if whole == value else value)
+    return str(value)
+
+
 def _scalar(value: Any) -> Any:
     """Convert a token to a plain value.
 
@@ -441,8 +452,8 @@ def _truth(value: Any) -> bool:
 def _number(value: Any) -> Fraction:
     plain = value.item() if isinstance(value, np.generic) else value
     with suppress(Exception):  # OverflowError of what is beyond float64, or whatever the caller's class raises
-        if isinstance(plain, Real) and isfinite(plain):
-            return Fraction(plain) if isinstance(plain, Rational) else Fraction(float(plain))
+        if isinstance(plain, Real | Decimal) and isfinite(plain):
+            return Fraction(plain) if isinstance(plain, Rational | Decimal) else Fraction(float(plain))
     hint = (
         NAN_HINT
         if isinstance(plain, Real) and is_nan(plain)

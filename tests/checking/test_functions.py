@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from math import nan
+from math import inf, nan
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ import hardsim
 from hardsim.checking import failures
 from hardsim.checking.result import Verdict
 from hardsim.errors import InputError
-from hardsim.network.dense import Readout
+from hardsim.network.dense import Readout, Token
 from tests.foreign import mean_of_a, model_of
 from tests.mistakes import raised
 
@@ -25,9 +25,9 @@ ABOVE = Fraction(-1, 2) + Fraction(1, 1000)
 Word = tuple[Any, ...]
 
 
-def labels(at: Any = "each", **more: Any) -> hardsim.Model:
+def labels(at: Any = "each", outputs: tuple[Token, Token] = (0, 1), **more: Any) -> hardsim.Model:
     """Return label 1 at each symbol up to which at least half of the symbols are a, else label 0."""
-    network = replace(mean_of_a(outputs=(0, 1), readout=Readout(decide="argmax", at=at, **more)))
+    network = replace(mean_of_a(outputs=outputs, readout=Readout(decide="argmax", at=at, **more)))
     bias = np.array([Fraction(0), ABOVE], dtype=object)
     return model_of(replace(network, unembedding=np.array([[0.0, 0.0], [0.0, 1.0]]), unembedding_bias=bias))
 
@@ -166,7 +166,7 @@ def test_what_is_no_reference(function: Any, options: Any, message: str) -> None
 @pytest.mark.parametrize("engine", ["auto", "float64", "ball", "mpmath"])
 @pytest.mark.parametrize(
     ("value", "told"),
-    [(99, "99"), ("yes", "yes"), (-1, "-1"), (0.5, "0.5"), (np.int64(7), "7"), ({7, 8}, "{7 8}"), ("", "")],
+    [(99, "99"), ("yes", "yes"), (-1, "-1"), (0.5, "0.5"), (np.int64(7), "7"), (inf, "inf"), ({7, 8}, "{7 8}")],
 )
 def test_a_value_that_no_output_has_is_a_mismatch(value: Any, told: str, engine: str) -> None:
     found = labels().check(against=lambda word: [value] * len(word), max_n=2, engine=engine)
@@ -215,6 +215,47 @@ def test_what_takes_no_part_in_the_argmax_is_never_said() -> None:
 def test_numbers_and_text_name_the_same_output_as_everywhere(kind: Callable[[int], Any]) -> None:
     found = labels().check(against=lambda word: list(map(kind, every(word))), max_n=2)
     assert found.verdict is Verdict.CERTIFIED
+
+
+@pytest.mark.parametrize("kind", [str, int, float, np.float32, np.int8, Fraction, Decimal])
+def test_a_number_names_an_output_that_is_text(kind: Callable[[int], Any]) -> None:
+    found = labels(outputs=("0", "1")).check(against=lambda word: list(map(kind, every(word))), max_n=2)
+    assert found.verdict is Verdict.CERTIFIED
+    ordered = hardsim.load("sort")
+    assert ordered.check(against=lambda word: [kind(int(one)) for one in sorted(word)], max_n=3).verdict == "CERTIFIED"
+
+
+def test_text_with_an_output_for_each_symbol_is_no_single_output() -> None:
+    texts = labels("each")
+    told = raised(InputError, lambda: texts.check(against=lambda word: "".join(map(str, every(word))), max_n=2))
+    assert told.message == "on the word aa: '11' is one text, and not one output for each symbol"
+    assert texts.check(against=lambda word: "23", words=["ab"]).verdict is Verdict.REFUTED  # no text of outputs
+    once = labels("last")
+    assert once.check(against=lambda word: "11", words=["ab"]).verdict is Verdict.REFUTED
+
+
+def test_a_list_by_position_says_nothing_of_a_token_after_the_word() -> None:
+    model = labels("last", after=("a",))
+    told = raised(InputError, lambda: model.check(against=lambda word: [1] * len(word), max_n=2))
+    assert told.message == (
+        "on the word b: the network is read at a after the word, and a list by position is about the symbols"
+    )
+
+
+@pytest.mark.parametrize("value", [inf, 10**400, Decimal("inf"), Decimal("NaN"), 1j])
+def test_a_number_beyond_float64_names_its_word(value: Any) -> None:
+    model = model_of(mean_of_a(readout=Readout(decide="value", at="last", level=Fraction(1, 100))))
+    error = raised(InputError, lambda: model.check(against=lambda word: value, max_n=1))
+    assert error.message.startswith("on the word a: a number is wanted, not ")
+    with pytest.warns(hardsim.Remark, match="not checked: on the word a"):
+        wrong = model.check(against=lambda word: value if word == ("a",) else 7, max_n=1)
+    assert (wrong.verdict, wrong.mismatch is not None) == (Verdict.REFUTED, True)
+
+
+def test_a_decimal_is_a_number() -> None:
+    model = model_of(mean_of_a(readout=Readout(decide="value", at="last", level=Fraction(1, 100))))
+    half = Decimal("0.5")
+    assert model.check(against=lambda word: half if word == ("a",) else -half, max_n=1).verdict is Verdict.CERTIFIED
 
 
 def test_outputs_beyond_twenty_are_counted() -> None:
@@ -423,6 +464,13 @@ def test_positions_of_an_output_that_are_left_open_are_not_wrong() -> None:
         27,
         3 + 18 + 54 + 4 + 5,
     )
+
+
+@pytest.mark.parametrize("kind", [list, tuple, "".join])
+def test_a_marker_in_a_text_leaves_its_position_open(kind: Callable[[list[str]], Any]) -> None:
+    found = hardsim.load("reverse").check(against=lambda word: kind(["?", *word[::-1][1:]]), max_n=3, unjudged="?")
+    # of 3 + 9 + 27 words, with 3 + 18 + 81 positions, and two examples of 4 and 5 symbols, the first is open
+    assert (found.verdict, found.positions_judged, found.positions_unjudged) == ("CERTIFIED", 70, 41)
 
 
 def test_a_symbol_that_no_output_is_refutes_a_program() -> None:
