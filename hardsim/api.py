@@ -926,7 +926,7 @@ class Model:
             foreign.network.tokens, foreign.network.outputs, foreign.network.readout
         ):  # fmt: skip
             return
-        told = f"save: {self.name} is read in another way than its folder says, and a folder would not keep that"
+        told = f"save: {self.name} is read differently from its folder's settings, and a folder cannot store that"
         raise InputError(told, "Give a name that ends in .json: network JSON keeps how words are read.")
 
     # ---- how it is asked ----
@@ -956,7 +956,7 @@ class Model:
             hold_one_regime(request, "one result is of one network")
             given, options = self._input, request.options()[0]
             if unjudged is not None and not _is_function(against):
-                told = "unjudged is what a function returns where nothing is judged, and against is no function"
+                told = "unjudged is the return value of a function where nothing is judged, but against is no function"
                 raise InputError(told, "Leave out unjudged, or give against=function.")
             if against is not None:
                 given, notes = _held(given, against, unjudged)
@@ -1213,7 +1213,7 @@ def load_lines(
 
 
 _SIGNED = re.compile(r"[\s()\[\]{}!&|^<>=~#'\"¬∧∨→↔○◯◇□⊤⊥⊕]")
-"""What stands in formulas, and seldom in names of files."""
+"""Characters that are common in formulas and rare in file names."""
 
 
 def _is_path(source: object, alphabet: object, props: object) -> bool:
@@ -1244,7 +1244,7 @@ def _hold_openable(name: str) -> None:
         return
     near = did_you_mean(name, example_names())
     raise InputError(
-        f"{brief(name)} is no file that hardsim opens (*{', *'.join(OPENED)}), and nothing that is shipped",
+        f"{brief(name)} is neither a file that hardsim opens (*{', *'.join(OPENED)}) nor a shipped name",
         f"{near} " * bool(near)
         + "For the text of a formula give its alphabet, as in hardsim.load('a S b', alphabet='a b c').",
     )

@@ -622,14 +622,14 @@ def test_a_network_that_exists_is_opened_over_another_alphabet(tmp_path: Path, m
 @pytest.mark.parametrize(
     ("source", "alphabet", "kind", "message"),
     [
-        ("sicne", None, InputError, "'sicne' is no file that hardsim opens"),
+        ("sicne", None, InputError, "'sicne' is neither a file that hardsim opens"),
         ("sicne", None, InputError, "did you mean since?"),
         ("sicne", None, InputError, r"hardsim.load\('a S b', alphabet='a b c'\)"),
         ("O a", None, InputError, "it names the one symbol 'a'"),
         ("G(a S b", None, SourceError, "<expression>:1:"),
-        ("notes.txt", None, InputError, r"no file that hardsim opens \(\*.ltl, \*.srasp"),
+        ("notes.txt", None, InputError, r"neither a file that hardsim opens \(\*.ltl, \*.srasp"),
         ("gone.ltl", None, InputError, "gone.ltl: no such file"),
-        ("", None, InputError, "'' is no file"),
+        ("", None, InputError, "'' is neither a file"),
         ("a\0b.ltl", None, InputError, "cannot be read"),
         (str(SHIPPED), None, InputError, "is a directory, not a file"),
         (SHIPPED, None, InputError, "is a directory, not a file"),
@@ -931,7 +931,7 @@ def test_a_false_specification_is_the_files_fault_if_the_file_was_edited(
     document["specification"]["layers"][0]["heads"][0]["decay"] = "1/(3*n)"
     edited = tmp_path / "edited.model.json"
     edited.write_text(json.dumps(document), "utf-8")
-    with pytest.warns(hardsim.Remark, match="what this file says of its heads and coordinates is not confirmed"):
+    with pytest.warns(hardsim.Remark, match="the labels of heads and coordinates in this file are not confirmed"):
         read = hardsim.load(edited)
     unedited, made = hardsim.load(inputs["network"]), since.compile()
     monkeypatch.setattr(api, "check_with_proof", broken)
@@ -993,7 +993,7 @@ def test_a_network_that_is_read_anew_is_saved_as_it_is_read(tmp_path: Path, name
     when saved again."""
     model = hardsim.load(DATA / name).read_as(at="first")
     error = raised(
-        hardsim.InputError, model.save, tmp_path / "folder", match="read in another way than its folder says"
+        hardsim.InputError, model.save, tmp_path / "folder", match="read differently from its folder's settings"
     )
     assert ".json" in error.hint
     assert not (tmp_path / "folder").exists()

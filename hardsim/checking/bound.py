@@ -362,7 +362,7 @@ class BoundSubject:
     budget: Budget | None = None
     heads: Mapping[str, Head] | None = None
     given: Subject | None = None
-    """The subject as it was given, where `subject` has other scores."""
+    """The original subject, if `subject` has changed scores."""
 
     def allowed(self, name: str, n: int) -> Fraction | None:
         """What theory allows a head at a length, if the recursion does not say it."""

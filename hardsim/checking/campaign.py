@@ -422,7 +422,7 @@ class _Campaign:
         self.total = max(sum(requested(subject, options, n) for n in [*self.lengths, *alone]), self.done)
         self.measured = 0
         self.ended: WordError | None = None
-        """What ended the run early."""
+        """The error that ended the run early."""
 
     def run(self) -> None:
         """Tally every planned word that no tally has yet. If an error concerns a whole length and a mismatch is already

@@ -185,7 +185,7 @@ class Checkpoint:
         self.path = path
         self.complete = False
         self.lost: Callable[[InputError], None] | None = None
-        """What is told that a row cannot be written; None: that is raised."""
+        """The callback for a row that cannot be written; None: raise the error."""
         self._failed = False
         self.runs: dict[str, Known] = {}
         """By input and regime."""

@@ -37,7 +37,7 @@ from hardsim.program.regimes import REGIMES
 from hardsim.program.sharpness import Budget
 
 LONGEST = 64
-"""The longest length that is asked of the prover."""
+"""The longest length for which the prover is asked."""
 DOUBLINGS, STEP = 8, Fraction(1, 4)
 """How often beta is doubled in search of one that reaches farther, and what the one found is a multiple of."""
 UNBOUNDED = {Kind.LOOKUP, Kind.TABLE, Kind.SIGN_RAMP}

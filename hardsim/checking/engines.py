@@ -50,7 +50,7 @@ after the layer (1)."""
 OUTPUT, UNROUNDED, MARGIN, SUM = ("output",), ("unrounded",), ("margin",), ("sum",)
 """The last is the error of sums of looked-up counts."""
 AFTER = 1
-"""Stands for what a layer's hidden units have written, among the places where errors are measured."""
+"""The marker, among the places where errors are measured, for the values that a layer's hidden units have written."""
 
 FLOAT_DIGITS = 15
 """Decimal digits that float64 has."""

@@ -13,7 +13,7 @@ from hardsim.checking.tally import MOST_FAILURES, Tally
 from hardsim.errors import InputError
 
 GO_ON = 2000
-"""Words that are tried, in whole lengths, after the length at which the reference or the program failed on a word."""
+"""The number of words to try (in whole lengths) after the length at which the reference or the program failed."""
 T = TypeVar("T")
 
 

@@ -35,7 +35,7 @@ class PythonReference:
     alphabet: Alphabet
     marker: Any = None
     failures: dict[str, Exception] = field(default_factory=dict, compare=False)
-    """The exceptions that the function raised, by the message of the error that was made of each."""
+    """The exceptions that the function raised, by the message of the resulting error."""
 
     def __post_init__(self) -> None:
         if by_position(self.marker) or isinstance(self.marker, Mapping):
@@ -112,7 +112,7 @@ class PythonReference:
     def _position(self, value: Any) -> Any:
         raw = self._read(value)
         if by_position(raw):
-            raise InputError("a list stands in a list by position", ARRAYS)
+            raise InputError("a list by position contains a list", ARRAYS)
         return raw
 
     def _read(self, value: Any) -> Any:
@@ -121,7 +121,7 @@ class PythonReference:
         if value is self.marker or _same(plain, _plain(self.marker)):
             return None
         if plain is None:
-            told = f"the function returned None, and unjudged={described(self.marker)} says what is not judged"
+            told = f"the function returned None, but unjudged={described(self.marker)} marks what is not judged"
             raise InputError(told, "Return that value, or leave unjudged= out.")
         if isinstance(plain, Mapping):
             pairs = {_plain(key): self._read(one) for key, one in plain.items()}
@@ -131,7 +131,7 @@ class PythonReference:
             members = frozenset(map(_plain, plain))
             _hold_single(member for member in members if member is not None)
             if any(one is None or _same(one, _plain(self.marker)) for one in members):
-                told = f"{described(self.marker)} says that nothing is judged, and is no member of a set"
+                told = f"{described(self.marker)} marks what is not judged, and cannot be a member of a set"
                 raise InputError(told, "Return it alone, or leave it out of the set.")
             return members
         if not by_position(plain):
@@ -157,7 +157,7 @@ class _Answers:
             return None
         if self.subject.acceptor:
             if not isinstance(raw, bool):
-                told = f"{self.subject.name} accepts a word or not: {described(raw)} says neither"
+                told = f"{self.subject.name} accepts or rejects a word: {described(raw)} is neither True nor False"
                 raise InputError(told, "Return True or False, or None where nothing is judged.")
             return raw
         row = self._row(raw)

@@ -31,13 +31,13 @@ from hardsim.program.regimes import PARITY, REGIMES, Regime
 from hardsim.program.sharpness import Budget
 
 SAYS = "the file says: "
-"""Before a label that nothing confirms."""
+"""The prefix of an unconfirmed label."""
 UNCONFIRMED = (
-    "what this file says of its heads and coordinates is not confirmed: they are not those that hardsim compiles from "
-    "a formula in it"
+    "the labels of heads and coordinates in this file are not confirmed: hardsim compiles no formula in it to these "
+    "weights"
 )
 MOST = 3
-"""Labels that remarks give one by one."""
+"""The largest number of labels that have a remark each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class Labelled:
 
     program: Program
     remarks: tuple[str, ...]
-    """What the file says, and what the weights are."""
+    """Remarks on labels that differ from the weights."""
     compiled: bool
-    """Whether it is what hardsim compiles from the formula."""
+    """True if hardsim compiles the same program from the formula."""
 
 
 def relabelled(

@@ -117,13 +117,13 @@ _DECLARING = (PROGRAM, ".json", SPEC)
 """The suffixes of files that never leave their alphabet to others."""
 
 _LOOKED_AT = 20
-"""Files of a directory without anything to check that are looked at."""
+"""The largest number of files to inspect in a directory that has nothing to check."""
 
 THE_FILE = "the file"
 """The source of a setting that network JSON states."""
 CHANGED = (
-    "The file is not what hardsim makes of its formula: correct what it says of its heads, or compile the formula "
-    "again."
+    "The network differs from the one that hardsim compiles from this formula: correct the file's claims about its "
+    "heads, or compile the formula again."
 )
 
 
@@ -484,10 +484,10 @@ def _read_data(
     """The same of bytes that were read at a place, under the name that it was given."""
     sha256 = digest(data)
     if props not in (None, MENTIONED) and place.endswith((PROGRAM, CRASP, ".json")):
-        told = f"{name} has symbols, and says them itself: --props is for formulas and regular expressions"
+        told = f"{name} declares its own symbols: --props is for formulas and regular expressions"
         raise InputError(told, "Leave out --props.")
     if alphabet is not None and place.endswith((PROGRAM, ".json")):
-        told = f"{name} says its own alphabet: --alphabet is for formulas, C-RASP programs and regular expressions"
+        told = f"{name} declares its own alphabet: --alphabet is for formulas, C-RASP programs and regular expressions"
         raise InputError(told, "Leave out --alphabet.")
     if place.endswith(CRASP):
         return _read_crasp(data, name, sha256, alphabet)
@@ -570,7 +570,7 @@ def of_document(data: bytes, name: str, sha256: str = "") -> Input:
         raise InputError(f"{name}: this is a certificate, not a model", f"Check it: hardsim verify {name}")
     if found not in formats and not document.has("schema_version"):
         told = f'{name}: this is JSON without "format": one of {", ".join(formats)}'
-        raise InputError(told, "docs/networks.md says what these three are, and how other networks are read.")
+        raise InputError(told, "docs/networks.md describes these three formats, and how other networks are read.")
     kind = document.field("format").choice(dict(zip(formats, formats, strict=True)).__getitem__, ", ".join(formats))
     text = data.decode("utf-8-sig")
     if kind == NETWORK:

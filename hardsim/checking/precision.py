@@ -103,7 +103,7 @@ class FormatRow(Record):
     safe_to: Natural
     """Every evaluation is right on every judged word of every length up to this one (0: not even of one symbol)."""
     words: Natural | None
-    """How many words of these lengths are judged; null where all words of a length were held at once."""
+    """The number of judged words of these lengths; null if all words of a length were settled at once."""
     safe_by: Annotated[str, one_of("structure", "words")]
     """Whether that is known of all words of a length at once, or was held word by word."""
     safe_in_order: Natural
@@ -113,7 +113,7 @@ class FormatRow(Record):
     word: Word | None
     """That word."""
     wanted: str | None
-    """What the reference says of it; with the first wrong position where it is judged position by position."""
+    """The expected answer for this word, with the first wrong position if the word is judged position by position."""
     found: str | None
     """What it is answered in the format."""
     exactly: bool
@@ -143,7 +143,7 @@ class PrecisionResult(Record):
     model: ModelFacts
     """The network."""
     reference: Annotated[str, one_of(*NAMES)]
-    """What says which answers are right, in every row."""
+    """The reference, which says which answers are right, in every row."""
     max_n: Positive
     """The largest length that was asked for, and that the network is for."""
     accumulate: Annotated[str, one_of(ACCUMULATE)] | None
@@ -193,7 +193,7 @@ class _InFormat:
     work: float = WORK
     reference: Reference = field(init=False)
     judged: dict[int, int] = field(default_factory=dict)
-    """By length how many words are judged, where all were enclosed one by one."""
+    """The number of judged words by length, if all words of the length were enclosed one by one."""
     doubtful: list[Word] = field(default_factory=list)
     """Words of the length after the last safe one that are not enclosed."""
     held: int = 0

@@ -25,9 +25,9 @@ from hardsim.checking.words import LanguageWords, count_words, enumerate_words
 Named: TypeAlias = Literal["formula", "specification", "exact network"]
 NAMES: Final[tuple[Named, ...]] = ("formula", "specification", "exact network")
 Asked: TypeAlias = tuple[Word, Any]
-"""A word that is judged, with what is right of it; UNKNOWN where nobody knows."""
+"""A judged word with its expected answer; UNKNOWN if the expected answer is not known."""
 SAMPLES = 40
-"""Random words of a language that are looked at, of one length."""
+"""The number of random words of a language to try at each length."""
 
 
 class Reference(Protocol):

@@ -142,11 +142,11 @@ class NoOutput(Record):
     wanted: str
     """The value, or the set of values."""
     position: Natural
-    """The symbol of the word at which it is wanted, from 1; 0: before the first."""
+    """The position of the symbol at which the value is expected, from 1; 0: before the first symbol."""
     possible: tuple[str, ...]
-    """The outputs that the network can say, of which the first MOST_POSSIBLE are listed."""
+    """The outputs that the network can give; at most the first MOST_POSSIBLE are listed."""
     count: Natural
-    """How many outputs the network can say."""
+    """The number of outputs that the network can give."""
 
     @staticmethod
     def of(wanted: str, position: int, possible: Sequence[str]) -> NoOutput:
@@ -166,13 +166,13 @@ class WordError(Record):
     """A word without a result, because the reference or the program failed on it."""
 
     word: AnyWord | None
-    """The word; null: what failed is about no single word."""
+    """The word; null: the error concerns no single word."""
     message: str
     """What was wrong."""
     hint: str = ""
     """What to do next."""
     out_of_range: bool = False
-    """Whether the word leaves the range that a construction covers."""
+    """True if the word leaves the range that a construction covers."""
 
     @staticmethod
     def of(word: Word, error: InputError) -> WordError:
@@ -212,7 +212,7 @@ class Mismatch(Record):
     shrunk_from: AnyWord | None = None
     """The word that was found first, where a simpler one was made of it; null: this one."""
     no_output: NoOutput | None = None
-    """The first wanted value that no output has; null: every wanted value is one of an output."""
+    """The first expected value that no output has; null: an output has every expected value."""
 
     @property
     @written
@@ -261,13 +261,13 @@ class Violation(Record):
     claimed: Measured
     """The number that was claimed."""
     observed: bool = False
-    """Whether the number is one of mpmath, so that nothing is certain."""
+    """True if mpmath computed the number, so that it is observed and not certain."""
 
 
 Void: TypeAlias = Annotated[
     bool,
-    "Whether the bound beside it is void, so that the error may exceed it: the bound assumes that the head reads what "
-    "hard attention has there, and on a word tried it does not, or the network is not the one that its specification "
+    "True if the bound beside it is void, so that the error may exceed it: the bound assumes that the head reads what "
+    "hard attention reads, and on a word tried it does not, or the network is not the one that its specification "
     "makes.",
 ]
 VoidAfter: TypeAlias = Annotated[
@@ -275,8 +275,8 @@ VoidAfter: TypeAlias = Annotated[
 ]
 Own: TypeAlias = Annotated[
     bool | None,
-    "Of a failure: whether hardsim made the network itself and finds it unedited, so that a claim that fails is one of "
-    "hardsim; null where nothing failed.",
+    "For a failure: true if hardsim made the network itself and finds it unedited, so that the false claim is a "
+    "defect of hardsim; null where nothing failed.",
 ]
 
 
@@ -663,15 +663,15 @@ class ConstantReach(Record):
     beta: Exact
     """The inverse-temperature constant."""
     right_to: Natural
-    """Every word of at most so many symbols is right; 0: not even every word of one symbol is."""
+    """Every word of at most this many symbols is right; 0: some word of one symbol is wrong or unknown."""
     proved: bool
-    """Whether that is proved; otherwise all these words were tried."""
+    """True if this is proved; otherwise all these words were tried."""
     wrong_at: Length | None
     """The length of the shortest wrong word found; null: none was found."""
     limited: bool | None
-    """True: it is proved that no constant beta is right at every length (Hahn's limit); null: that is not known."""
+    """True: no constant beta is right at every length, which is proved (Hahn's limit); null: not known."""
     farther_n: Length | None = None
-    """A larger length, where a wrong word was found."""
+    """A length beyond the shortest wrong word, if one was found."""
     farther_beta: Exact | None = None
     """A beta at which every word up to that length is proved right; null: none was found."""
 
@@ -749,7 +749,7 @@ class CheckResult(Record):
     """The head that failed first, if a bound is void because of one."""
     own: Own = None
     constant: ConstantReach | None = None
-    """How far a formula's network at a constant temperature is right; null for anything else."""
+    """The lengths to which a formula's network at a constant temperature is right; null for anything else."""
     errors: tuple[WordError, ...] = ()
     """The first words of which nothing is known, since the reference or the program failed on them. A check without a
     mismatch ends with the first of these errors instead."""
@@ -861,7 +861,7 @@ class Evaluation(Record):
     right: bool | None = None
     """Whether such a network says what is wanted; None where nothing is, or it is not decided."""
     no_output: NoOutput | None = None
-    """The first wanted value that no output has; null: every wanted value is one of an output."""
+    """The first expected value that no output has; null: an output has every expected value."""
 
     @property
     def summary(self) -> str:

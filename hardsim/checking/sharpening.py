@@ -87,7 +87,7 @@ def measured(subject: Subject, program: Program, keep: bool, shard: Shard) -> Me
 
 
 Parts: TypeAlias = tuple[list[tuple[Shard, Measured]], list[WordError]]
-"""What was measured of some words of one length, in parts, and the words that have no answer."""
+"""Measurements of some words of one length, in parts, and the words that have no answer."""
 
 
 def measured_parts(subject: Subject, program: Program, keep: bool, tolerant: bool, shard: Shard) -> Parts:

@@ -90,7 +90,7 @@ class Target(ABC):
     against: str | None = None
     """The name of the file whose semantics `oracle` is, where that is not its own."""
     by_function: bool = False
-    """Whether `oracle` is a Python function, which may leave words and positions open."""
+    """True if `oracle` is a Python function, which may leave words and positions open."""
 
     @property
     def formula_text(self) -> str | None:
@@ -165,7 +165,7 @@ class Subject(Target):
     counting: str | None = None
     """How comparisons of counts are decided (None where there are none)."""
     confirmed: bool = True
-    """Whether purposes, theorems and declared gaps are hardsim's own; else they are what a file says."""
+    """True if purposes, theorems and declared gaps are hardsim's own; else they are claims of a file."""
 
     # ---- what only some subjects have: InvariantError is raised by any other ----
 

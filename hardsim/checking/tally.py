@@ -87,7 +87,7 @@ LEAST, LARGEST = ("least accepted",), ("largest rejected",)
 COUNTS = ("words", "accepted", "soft_mismatches", "hard_mismatches", "undecided")
 REFERENCE_COUNTS = ("unjudged", "failed", "positions_judged", "positions_unjudged")
 MOST_FAILURES = 10
-"""Words that are remembered of those on which the reference or the program failed."""
+"""The largest number of failing words to remember: words on which the reference or the program failed."""
 
 
 @dataclass

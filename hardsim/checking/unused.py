@@ -22,7 +22,7 @@ SAMPLED = "samples seed"
 TRYING = ("check", "heads", "bound", "report")
 """The commands that try words, all of a length or a sample."""
 ASKING = ("check", "prove", "eval", "words", "show", "trace", "compile", "export", "precision", "bound", "report")
-"""The commands for which options of a model are."""
+"""The commands to which the options of a model apply."""
 OWN: Mapping[str, Mapping[str, int]] = {"bound": {"exhaustive": 256}, "equiv": {"exhaustive": 2**16}}
 """Defaults that a command has of its own."""
 RUNS = {"torch": TORCH, "onnx": ONNXRUNTIME}
@@ -66,7 +66,7 @@ def _rules(command: str, request: Request, one: Input, several: bool) -> Iterato
     """Yield options that change nothing for an input, each with the reason."""
     foreign = one.foreign is not None
     if foreign and several:
-        yield COMPILED, "this is an external network, and the option is for what is compiled"
+        yield COMPILED, "the option is for compiled networks, and this network is external"
     if command not in ("prove", "precision", "bound") and request.engine == FLOAT64:
         yield "dps", "float64 has a fixed number of digits"
     if command in TRYING and not request.critical and _in_full(command, request, one):
@@ -83,23 +83,26 @@ def _of_command(command: str, request: Request, one: Input) -> Iterator[tuple[st
     """Yield options that change nothing for an input of this command, each with the reason."""
     foreign = one.foreign is not None
     if command == "prove" and foreign:
-        yield "workers all_n min_n heads_only search", "there is no proof of an external network: words are tried"
+        yield "workers all_n min_n heads_only search", "external networks cannot be proved: words are tried"
     elif command == "prove" and one.formula is None:
         yield "heads_only", "no formula is compared: softmax is compared with hard attention"
     elif command == "report" and foreign:
-        yield "all_n", "there is no proof of an external network: words are tried"
+        yield "all_n", "external networks cannot be proved: words are tried"
     elif command == "words" and request.by == "oracle" and one.kind != "re":
         model = "regime beta tau single_head counting epsilon" if one.formula is not None else "tau epsilon"
-        yield f"{model} engine dps", "the semantics is asked, and no network; --by soft and --by hard ask one"
+        yield (
+            f"{model} engine dps",
+            "--by oracle asks the semantics, not a network; --by soft and --by hard ask a network",
+        )
     elif command == "words" and request.by == "hard":
         softmax = "beta tau" if one.formula is not None else "tau epsilon"
         yield f"{softmax} engine dps", "hard attention has no temperature, and is exact"
     elif command == "show" and one.kind in ("srasp", "ahat", "network"):
-        yield "max_n", "nothing that is shown of it depends on a length"
+        yield "max_n", "no part of the output depends on a length"
     elif command == "export" and (library := RUNS.get(request.to or "")) is None:
-        yield "seed", "what is written is not run"
+        yield "seed", "the written network is not run"
     elif command == "export" and library is not None and not installed(library):
-        yield "seed", f"{library} is not installed, so what is written is not run"
+        yield "seed", f"{library} is not installed, so the written network is not run"
 
 
 def _in_full(command: str, request: Request, one: Input) -> bool:
@@ -128,7 +131,7 @@ def unused_by(command: str, request: Request, subject: Subject) -> list[str]:
         remarks.append("--counting: not used; the formula compares no counts")
     lawful = (subject.formula, subject.sharpness, subject.temperature) != (None, None, None)
     if command == "compile" and "max_n" in request.written and (lawful or request.hard):
-        remarks.append("--max-n: not used; what is written is of every length")
+        remarks.append("--max-n: not used; the written network reads words of every length")
     return remarks
 
 
@@ -140,7 +143,7 @@ def hold_file_made(request: Request, one: Input) -> None:
     """
     named = options_given("prove", request, " ".join(WRITTEN))
     if one.foreign is not None and named:
-        told = f"{one.name} is an external network, of which there is no proof: there is nothing to write for "
+        told = f"{one.name} is an external network, which cannot be proved: there is nothing to write for "
         raise InputError(told + " and ".join(named), f"Leave out {' and '.join(named)}.")
 
 

@@ -20,7 +20,7 @@ from hardsim.network.numbers import Rational
 from hardsim.program.model import Head, Program, ProgramLayer
 
 EXCEEDED = "the error bound of"
-"""How a violation begins that is about a bound."""
+"""The first words of the message about an exceeded bound."""
 
 
 def void_after(program: Program, tally: Tally, engine: str) -> dict[str, FirstFailure]:

@@ -14,7 +14,7 @@ from hardsim.checking.options import MODEL, TRIED
 INPUT, CREW = "json expression alphabet props dialect", "dps workers backend scheduler"
 """Where the input of a command comes from, and who tries words."""
 SEVERAL = f"{INPUT} lines"
-"""The same for commands that take several inputs."""
+"""Options of commands that take several inputs."""
 SHOWN = "quiet format fail_fast"
 """How the verdicts on several inputs are told."""
 FIRST_EXAMPLES = 4

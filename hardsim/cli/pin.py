@@ -39,7 +39,9 @@ def hold_pinnable(request: Request) -> None:
         raise InputError(told, f"Leave out {OPTION} or --against.")
     hint = f"Name one formula (.ltl) or program (.srasp, .cr), or leave out {OPTION}."
     if request.lines or any(line_of(path) for path in request.files or []):
-        raise InputError(f"{OPTION} writes an example of one formula into its file, and here are several", hint)
+        raise InputError(
+            f"{OPTION} writes an example into the file of one formula, but several formulas are given", hint
+        )
     if request.expression is not None:
         raise InputError(f"{OPTION} writes into the file that is read, and -e has none", hint)
     given = request.files or []

@@ -76,9 +76,9 @@ class Telling:
     word: Word | None = None
     alphabet: Sequence[str] = ()
     place: tuple[int, int] | None = None
-    """The line and the column of the file that it is about, from 1."""
+    """The line and the column of the file that the result concerns, from 1."""
     details: Print | None = None
-    """How other programs are told of it (None: as `brief`)."""
+    """How the result is printed in JUnit and GitHub reports (None: as `brief`)."""
 
 
 class Session:
@@ -107,7 +107,7 @@ class Session:
         self.named = 0
         """How many inputs there are, with those whose names stand for nothing; 0 until that is known."""
         self.counted: str | None = None
-        """What the last line says of the results; None: how many there are of each verdict."""
+        """The text of the last line about the results; None: a count of each verdict."""
         self.started = perf_counter()
         """When the work began whose outcome is next."""
         self.stopped = False
@@ -121,7 +121,7 @@ class Session:
         self.errors: list[Failure] = []
         self.interrupted = False
         self.lost: LostOutput | None = None
-        """Why nothing more can be printed."""
+        """The reason why nothing more can be printed."""
 
     # ---- failures and remarks ----
 

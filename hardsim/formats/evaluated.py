@@ -38,7 +38,7 @@ COMPUTED: Final = (
     "step by step in float64: + - * / and sqrt are rounded once; log, exp and powers of floats are within 2 units in "
     "the last place, log(1) is 0, exp(0) and x^0 are 1; what is lost in a difference is lost"
 )
-"""How model.py computes with floats, in the report."""
+"""The report's description of how model.py computes with floats."""
 UNITS: Final = 4
 FAR: Final = 800
 """An exponent of e beyond which a float64 is infinite, or one of the least numbers."""

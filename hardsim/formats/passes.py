@@ -51,7 +51,7 @@ MOST_ORDERED = 3
 MOST_SORTED = 2**23
 """Terms of sums that are sorted by size together."""
 DOUBLE = 2.0**-52
-"""What an operation of float64 is off by at most, relatively."""
+"""The largest relative error of an operation of float64."""
 WIDE = FORMATS["float32"]
 """In what libraries accumulate."""
 SLACK = 1 + 2.0**-40

@@ -19,9 +19,9 @@ from hardsim.files import read_head
 from hardsim.lang.foreign_formats import FORMATS, LINES_OF_JSON, ForeignFormat
 
 ENOUGH = 2**20
-"""Bytes of a file that are looked at."""
+"""The number of bytes of a file to inspect."""
 DECLARES = re.compile(r"^[^\S\n]*(?:alphabet|props)[^\S\n]*:", re.MULTILINE)
-"""The line of a text that was written for hardsim."""
+"""A header line that shows that a text was written for hardsim."""
 
 _OWN_SUFFIXES = (".ltl", ".srasp", ".cr", ".re", ".spec")
 _OWN_JSON = frozenset({"hardsim-model", "hardsim-ahat", "hardsim-network", "hardsim-certificate"})
@@ -33,9 +33,9 @@ _COMMENTS = re.compile(
 _PROLOG = re.compile(r"(?:\s+|<\?.*?\?>|<!--.*?-->|<!\w[^>]*>)*<(?!!)", re.DOTALL)
 _KEY = re.compile(r'[\s,{]*("(?:[^"\\]|\\.)*")\s*:\s*')
 _NESTED = 2
-"""Levels of JSON below the first that are looked at."""
+"""The number of JSON levels below the first to inspect."""
 _MEMBERS = 100
-"""Members of each object and array of JSON that are looked at."""
+"""The number of members to inspect in each JSON object and array."""
 
 
 @contextmanager

@@ -36,20 +36,20 @@ class ForeignFormat:
     """A format that hardsim does not read. All patterns are regular expressions."""
 
     title: str
-    """What a file in it is, with an article."""
+    """The name of a file in this format, with an article."""
     advice: str
-    """What to do with such a file, and the page that says more."""
+    """Advice for such a file, with the page that says more."""
     suffixes: tuple[str, ...] = ()
     magic: bytes = b""
-    """How a binary file begins."""
+    """The first bytes of a binary file."""
     begins: str = ""
     """How a text begins, after comments. Nothing that hardsim reads begins so."""
     looks: str = ""
-    """What is found in a text; it could stand in a damaged file of hardsim's own."""
+    """A pattern found in a text; a damaged file of hardsim's own may contain it too."""
     lines: tuple[str, ...] = ()
     """What each line of a text is one of; a line of the first kind is there."""
     root: str = ""
-    """How XML goes on after the `<` of its first element."""
+    """The XML text after the `<` of the first element."""
     keys: tuple[str, ...] = ()
     """Keys of a JSON object, in lower case without `_`, `-` and blanks: each pattern is that of some key."""
 
@@ -315,5 +315,5 @@ _DATA = (
 )
 
 FORMATS: tuple[ForeignFormat, ...] = (*_AUTOMATA, *_FORMULAS, *_PROCESSES, *_PROGRAMS, *_BINARY, *_JSON, *_DATA)
-"""All of them, in the order in which they are tried."""
+"""All formats, in the order in which they are tried."""
 LINES_OF_JSON = next(one for one in FORMATS if one.title == "lines of JSON")

@@ -17,11 +17,11 @@ from hardsim.lang.lexer import Lexeme, formula_tokens
 from hardsim.lang.vocabulary import NAME, PREDICATES, PREFIXES, SYMBOL_PREFIX, quoted
 
 _SHORT = re.compile(r"[^\W\d_](?:_?[0-9]+)?")
-"""A letter, perhaps with a number: what operators are glued to."""
+"""A letter, perhaps with a number: the only unknown names that follow operators without a space."""
 _MOST_SAID = 6
 """Words that a note names."""
 _WORDS: Mapping[str, str] = {"first": "first and start are position 1", **dict.fromkeys(PREDICATES, "")}
-"""What has no operands and could be meant as a name, and what it is; `last` is read alike by all tools for LTLf."""
+"""Words without operands that could be meant as names, with their meaning; all LTLf tools read `last` alike."""
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Mentions:
     names: dict[str, None] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     strange: bool = False
-    """Whether there are words that can be no names, such as 2nd."""
+    """True if there are words that cannot be names, such as 2nd."""
 
 
 def mentioned(source: Source, regions: Iterable[Span], defined: Collection[str]) -> Mentions:
@@ -107,8 +107,8 @@ def _notes_on_words(tokens: Iterable[Lexeme]) -> list[str]:
     """Return notes on constants and predicates that could be meant as names."""
     used = dict.fromkeys(token.value for token in tokens if token.kind in ("CONSTANT", "PREDICATE"))
     return [
-        f"{_WORDS[word] or f'{word} is the numerical predicate of positions'}, and no name: put quotes around a name "
-        f"that is spelled so, as in {quoted(word)}"
+        f"{_WORDS[word] or f'{word} is the numerical predicate of positions'}, not a name: put quotes around a name "
+        f"with this spelling, as in {quoted(word)}"
         for word in used
         if word in _WORDS
     ]

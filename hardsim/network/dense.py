@@ -240,7 +240,7 @@ class Network:
     outputs: tuple[Token, ...]
     readout: Readout = Readout()
     embedding_scale: RootScale = RootScale()
-    """What rows of the embedding are multiplied by before positions are added; the unembedding is not scaled."""
+    """The factor of the embedding's rows, applied before positions are added; the unembedding is not scaled."""
 
     @property
     def dimension(self) -> int:

@@ -38,7 +38,7 @@ SAID = (
 )  # fmt: skip
 """Settings that decide what is computed, beyond sizes."""
 BODY = "transformer."
-"""What names of the body's tensors begin with, where a head stands beside it."""
+"""The prefix of the body's tensor names, if a head stands beside the body."""
 BASE, LANGUAGE_MODEL = "GPT2Model", "GPT2LMHeadModel"
 TELLING = {
     LANGUAGE_MODEL: "lm_head.weight",
@@ -48,7 +48,7 @@ TELLING = {
 """The heads that are read, by architecture, and a tensor that shows each."""
 OTHERS = {
     BASE: "a base model without a head: it ends in hidden states, and has no outputs",
-    "GPT2PreTrainedModel": "which says nothing of its head",
+    "GPT2PreTrainedModel": "which does not say which head the network has",
     "GPT2DoubleHeadsModel": "a model with two heads, which is not read",
     "GPT2ForQuestionAnswering": "a model that marks answers in a text, which is not read",
 }

@@ -55,7 +55,7 @@ LARGEST_INTEGER = 2**53
 """The largest integer of a configuration: no size of a network is larger."""
 SAVE_AGAIN = "Save it again: the file was cut short, or it is something else."
 DEFAULT_EPSILON = Fraction(1, 100_000)
-"""What LayerNorm adds to a variance where nothing else is stated, in all of these libraries."""
+"""The default epsilon of LayerNorm in all of these libraries, which is added to a variance."""
 NARROW = "bfloat16", "float8_e4m3fn", "float8_e5m2"
 """Dtypes of real numbers that numpy lacks."""
 OTHERS = "Weights and configuration are of different networks."
@@ -80,7 +80,7 @@ class Stored:
     files: tuple[str, ...] = ()
     """Their names, inside the folder."""
     notes: tuple[str, ...] = ()
-    """What was done to the names of tensors before a reader sees them."""
+    """Notes on changes to the names of tensors before a reader sees them."""
 
     @cached_property
     def settings(self) -> Settings:
@@ -557,7 +557,7 @@ class TakenSetting:
     value: str
     """As it is printed."""
     source: str
-    """Where it comes from: a file, the default of a library, the weights, or an option."""
+    """The source of the value: a file, the default of a library, the weights, or an option."""
 
 
 @dataclass
@@ -571,14 +571,14 @@ class Settings:
     source: str = CONFIGS[0]
     """The file that states them."""
     library: str = "hardsim"
-    """Whose defaults stand for settings that are absent."""
+    """The library or format whose defaults replace absent settings."""
     examples: Mapping[str, str] = field(default_factory=dict)
     """A hint for each setting that must be stated: what to write."""
     used: set[str] = field(default_factory=set)
     taken: dict[str, TakenSetting] = field(default_factory=dict)
-    """What the reader took, by name."""
+    """The settings that the reader used, by name."""
     remarks: list[str] = field(default_factory=list)
-    """What the reader remarks on, to be printed as notes."""
+    """The reader's remarks, to be printed as notes."""
 
     def part(self, key: str) -> Settings:
         """Return an object inside the configuration; its used settings are recorded here."""

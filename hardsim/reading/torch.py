@@ -64,7 +64,7 @@ ADVICE = {
     "causal": 'Write "causal": true where the encoder runs under a causal mask, else "causal": false.',
     "activation": 'Write the activation of the layers, such as "activation": "relu", PyTorch\'s default.',
     "norm_first": 'Write "norm_first": false where norms stand after the sums, PyTorch\'s default, else true.',
-    "norm": 'Norms without a bias are of either kind: write "norm": "layer" or "norm": "rms".',
+    "norm": 'A norm without a bias may be of either kind: write "norm": "layer" or "norm": "rms".',
     "layer_norm_eps": "RMSNorm has no default that all formats share: write its eps, such as "
     '"layer_norm_eps": 0.000001.',
     "final_norm": 'Write "final_norm": "layer" or "rms", or "final_norm": "none" where no norm follows the last layer.',

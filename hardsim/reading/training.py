@@ -27,10 +27,10 @@ ADAPTER, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model."
 MERGED = frozenset({"LORA", "ADALORA", "LOHA", "LOKR", "OFT", "BOFT", "IA3", "VERA"})
 """Kinds of adapters that can be merged into the weights of their base model."""
 MOST_LOOKED_AT = 100
-"""Files and folders of a folder that are looked at."""
+"""The number of entries of a folder to inspect."""
 MOST_NAMED = 4
 DEEPEST = 2
-"""Levels of folders in which networks are looked for."""
+"""The number of folder levels to search for networks."""
 ENDINGS = (".h5", ".msgpack", ".gguf", ".npz", ".npy", ".pkl", ".pickle", ".joblib", ".onnx", ".pb", ".index", ".keras")
 """Endings of the names of weights that are not read."""
 
@@ -97,7 +97,7 @@ def folder_error(path: str, networks: Iterable[str], weights: bool) -> InputErro
         if found is not None:
             return found
     if state:
-        told = f"{path}: this is a folder of a training run, and no weights are in it: {', '.join(state[:MOST_NAMED])}"
+        told = f"{path}: this is a folder of a training run, without weights: {', '.join(state[:MOST_NAMED])}"
         hint = f"Save the network with trainer.save_model(DIR) or model.save_pretrained(DIR), and name DIR. See {PAGE}."
         return InputError(f"{told} hold the state of the run", hint)
     return None

@@ -23,7 +23,7 @@ WRAPPERS = {
 }
 """Segments of names that wrappers add."""
 INSIDE = tuple(name for name in WRAPPERS if name.startswith("_"))
-"""Those that no part of a network is called: where only a part was wrapped they stand inside a name."""
+"""Wrapper segments that are never the name of a network part; if only a part was wrapped, they stand inside a name."""
 BODY = "transformer"
 """The body of a GPT-2 with a head is called so: without a head beside it, it is no container."""
 
@@ -55,7 +55,7 @@ def unwrapped(stored: Iterable[str], named: Iterable[str], where: str) -> Unwrap
         prefix += f"{first}."
         names = {name: left.removeprefix(f"{first}.") for name, left in names.items()}
     _hold_all(names, prefix, spoken, where)
-    notes = [f"every tensor begins with {prefix} ({_kind(prefix)}): read without that"] if prefix else []
+    notes = [f"every tensor begins with {prefix} ({_kind(prefix)}): the prefix is removed"] if prefix else []
     if inner := sorted({part for left in names.values() for part in left.split(".") if part in INSIDE} - spoken):
         names = {name: ".".join(p for p in left.split(".") if p not in inner) for name, left in names.items()}
         made = "; ".join(f"{part}. ({WRAPPERS[part]})" for part in inner)
@@ -117,7 +117,7 @@ def state_dict_of(found: Mapping[Any, Any], tensor: type[Any], where: str) -> tu
         return found, ()
     if len(inside) > 1:
         told = f"several state dicts are inside: {', '.join(map(repr, inside))}"
-        raise InputError(f"{where}: {told}", "Save the one that is meant, alone: torch.save(checkpoint[NAME], FILE).")
+        raise InputError(f"{where}: {told}", "Save only the intended one: torch.save(checkpoint[NAME], FILE).")
     others = ", ".join(str(key) for key in found if key != inside[0])
     beside = f"; {others} beside it {'are' if len(found) > 2 else 'is'} not read" if others else ""
     return found[inside[0]], (f"the weights are {inside[0]!r} of a training checkpoint{beside}",)

@@ -49,7 +49,7 @@ NEXT_CLAIMS = (
     "the bound follows from what the file says of its heads (gap, decay, kind, beta): correct that, or compile the "
     "formula again."
 )
-"""What to do about a bound that an edited file breaks, or one that hardsim did not write."""
+"""Advice on an exceeded bound of an edited file, or of a file that hardsim did not write."""
 NEXT_CERTIFY = "Next: mpmath encloses nothing, so this may be its rounding; --engine ball certifies it or dismisses it."
 
 LENGTH_COLUMNS = columns(
@@ -62,11 +62,11 @@ NETWORK_HEADERS = ("words", "margin")
 """Of networks that others made alone."""
 VERDICT_WIDTH, ROW_WIDTHS = max(map(len, Verdict)), (7, 9, 7)
 MOST_NAMED = 3
-"""Heads with void bounds that are named one by one."""
+"""The largest number of heads with void bounds to name one by one."""
 LONGEST_PURPOSE = 120
 """Characters of what a head computes that a report shows."""
 VOID = "void"
-"""What a table shows in place of a bound that is void."""
+"""The text in a table in place of a void bound."""
 FILE_SAYS = "file says"
 """The label of a title."""
 MARK = "> "
@@ -300,7 +300,7 @@ def print_void(
         return
     screen.raw()
     if first is None:
-        told = "the error bounds are those of the specification, and the network's heads are not what that makes"
+        told = "the error bounds are those of the specification, but the network's heads differ from its heads"
         screen.facts([(VOID, told)])
         return
     few = ", ".join(names) if len(names) <= MOST_NAMED else plural(len(names), "head")
@@ -478,8 +478,8 @@ def next_in_network(model: ModelFacts, mismatch: Mismatch, what: str, own: bool,
         return f"Next: hard attention itself disagrees with the {what}: that is a defect of hardsim, please report it."
     if "hard/oracle" in mismatch.kind:
         return (
-            f"Next: hard attention itself disagrees with the {what}: the heads in the file are not what hardsim makes "
-            f"of it; compile the {what} again."
+            f"Next: hard attention itself disagrees with the {what}: the file's heads are not those that hardsim "
+            f"compiles from it; compile the {what} again."
         )
     if model.regime is None:
         return None

@@ -100,4 +100,4 @@ class Document(Record):
     stopped: bool = False
     """Whether --fail-fast ended the run at a failure."""
     counts: RunSummary = field(default_factory=lambda: RunSummary(0, 0))
-    """How many inputs there were, and how many of them have no result."""
+    """The number of inputs, and the number without a result."""

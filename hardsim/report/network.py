@@ -156,7 +156,7 @@ class NetworkSetting(Record):
     value: str
     """Its value."""
     source: str
-    """Where the value comes from: a file, an option, the weights, or the default of a library or format."""
+    """The source of the value: a file, an option, the weights, or the default of a library or format."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -47,7 +47,7 @@ class Outcome:
     file: bool = True
     """Whether the input is a file."""
     whole: str = ""
-    """The file, where the input is a line of it."""
+    """The file, if the input is one of its lines."""
 
     @property
     def title(self) -> str:
@@ -80,7 +80,7 @@ class Finished:
     remarks: Sequence[str]
     """What is to be said of the whole run: that it was interrupted, or stopped."""
     summary: str = ""
-    """What became of several inputs, in a line."""
+    """The outcome of several inputs, in one line."""
 
     def count(self, *endings: Ending) -> int:
         """How many outcomes ended so."""

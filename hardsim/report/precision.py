@@ -17,7 +17,7 @@ RIGHT = {
     "specification": "what the specification says, at the positions that it judges",
     "exact network": "the answer of the exact network, in real arithmetic",
 }
-"""What the names of references mean."""
+"""The meaning of each reference's name."""
 LONG, LONGEST = 60, 2000
 """Symbols from which a word is told in runs beside itself, and from which in runs alone, if these are few."""
 

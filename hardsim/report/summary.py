@@ -14,15 +14,15 @@ class RunSummary(Record):
     """The number of inputs of a run, and the number without a result, by reason."""
 
     inputs: int
-    """Inputs that were named; those of a directory count one by one."""
+    """The number of named inputs; files of a directory count one by one."""
     results: int
     """Results, of which an input has one for each regime."""
     unread: int = 0
     """Inputs that could not be read."""
     refused: int = 0
-    """Inputs that were read, and could not be worked on as was asked."""
+    """Inputs that were read, but cannot be used with the given command and options."""
     undecided: int = 0
-    """Errors because of which there is no verdict."""
+    """Errors that left an input without a verdict."""
     internal: int = 0
     """Internal errors."""
     not_run: int = 0

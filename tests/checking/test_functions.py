@@ -134,25 +134,25 @@ def test_a_marker_is_compared_by_type() -> None:
 @pytest.mark.parametrize(
     ("function", "options", "message"),
     [
-        (lambda word: None, {"unjudged": -100}, "on the word a: the function returned None, and unjudged=-100 says "
-         "what is not judged"),
-        (lambda word: [None] * len(word), {"unjudged": -100}, "on the word a: the function returned None, and "
-         "unjudged=-100 says what is not judged"),
-        (lambda word: {None}, {}, "on the word a: None says that nothing is judged, and is no member of a set"),
-        (lambda word: {0, -1}, {"unjudged": -1}, "on the word a: -1 says that nothing is judged, and is no member of a "
-         "set"),
-        (lambda word: [[0]] * len(word), {}, "on the word a: a list stands in a list by position"),
-        (lambda word: np.zeros((len(word), 1)), {}, "on the word a: a list stands in a list by position"),
+        (lambda word: None, {"unjudged": -100}, "on the word a: the function returned None, but "
+         "unjudged=-100 marks what is not judged"),
+        (lambda word: [None] * len(word), {"unjudged": -100}, "on the word a: the function returned None, but "
+         "unjudged=-100 marks what is not judged"),
+        (lambda word: {None}, {}, "on the word a: None marks what is not judged, and cannot be a member of a set"),
+        (lambda word: {0, -1}, {"unjudged": -1}, "on the word a: -1 marks what is not judged, and cannot be a "
+         "member of a set"),
+        (lambda word: [[0]] * len(word), {}, "on the word a: a list by position contains a list"),
+        (lambda word: np.zeros((len(word), 1)), {}, "on the word a: a list by position contains a list"),
         (lambda word: [nan] * len(word), {}, "on the word a: NaN is no output"),
         (lambda word: range(len(word)), {}, "on the word a: a value of type range is no answer: range(0, 1)"),
         (lambda word: [0, 0], {}, "for the word a of 1 symbols a list of 2 was wanted"),
         (lambda word: [], {}, "for the word a of 1 symbols a list of 0 was wanted"),
         (lambda word: [None, None], {}, "for the word a of 1 symbols a list of 2 was wanted"),
         (every, {"unjudged": [0]}, "unjudged is one value, not a list"),
-        ("since", {"unjudged": 0}, "unjudged is what a function returns where nothing is judged, and against is no "
-         "function"),
-        (None, {"unjudged": 0}, "unjudged is what a function returns where nothing is judged, and against is no "
-         "function"),
+        ("since", {"unjudged": 0}, "unjudged is the return value of a function where nothing is judged, but "
+         "against is no function"),
+        (None, {"unjudged": 0}, "unjudged is the return value of a function where nothing is judged, but "
+         "against is no function"),
     ],
 )  # fmt: skip
 def test_what_is_no_reference(function: Any, options: Any, message: str) -> None:
@@ -486,9 +486,17 @@ def test_a_symbol_that_no_output_is_refutes_a_program() -> None:
 @pytest.mark.parametrize(
     ("name", "function", "message"),
     [
-        ("since", lambda word: 1, "on the word a: since accepts a word or not: 1 says neither"),
-        ("since", lambda word: "accept", "on the word a: since accepts a word or not: 'accept' says neither"),
-        ("since", lambda word: [True] * len(word), "on the word a: since accepts a word or not: [True] says neither"),
+        ("since", lambda word: 1, "on the word a: since accepts or rejects a word: 1 is neither True nor False"),
+        (
+            "since",
+            lambda word: "accept",
+            "on the word a: since accepts or rejects a word: 'accept' is neither True nor False",
+        ),
+        (
+            "since",
+            lambda word: [True] * len(word),
+            "on the word a: since accepts or rejects a word: [True] is neither True nor False",
+        ),
         ("reverse", lambda word: True, "on the word a: reverse maps words to symbols: True is no list of symbols"),
         ("since", lambda word: Hostile(), "on the word a: a value of type Hostile is no answer: it cannot be written"),
         ("since", lambda word: Broken(), "on the word a: what the function returned cannot be read (LookupError: own)"),

@@ -192,9 +192,7 @@ def test_options_of_what_is_compiled_are_refused(hardsim: Cli, net: Path, most: 
     hardsim("check", net, "--against", most, *option).refused(f"taken as it is: {option[0]} does not apply")
     mixed = hardsim("check", net, most, "--against", most, "--max-n", "3", *option)
     assert mixed.code in (0, 2)  # an epsilon is no option of formulas either, and a note says so
-    mixed.says(
-        f"note: {net}: {option[0]}: not used; this is an external network, and the option is for what is compiled"
-    )
+    mixed.says(f"note: {net}: {option[0]}: not used; the option is for compiled networks, and this network is external")
 
 
 def test_what_needs_hard_attention_is_refused(hardsim: Cli, net: Path, tmp_path: Path) -> None:

@@ -20,8 +20,8 @@ FILES = {
 }
 SHIPPED = {"program": "dyck1.srasp", "model": "flipflop.ahat.json", "network": str(NETWORK)}
 DRAWN = "none is drawn at random"
-NO_PROOF = "there is no proof of an external network"
-SEMANTICS = "the semantics is asked, and no network"
+NO_PROOF = "external networks cannot be proved"
+SEMANTICS = "--by oracle asks the semantics, not a network"
 CASES: list[tuple[str, str, Sequence[str], Sequence[str], str]] = [
     # command, input, what else is given, the options that change nothing, the reason
     ("check", "formula", ("--max-n", "3"), ("--seed", "7"), DRAWN),
@@ -51,8 +51,8 @@ CASES: list[tuple[str, str, Sequence[str], Sequence[str], str]] = [
     ("words", "formula", ("--max-n", "2", "--by", "hard"), ("--beta", "5"), "hard attention has no temperature"),
     ("words", "program", ("--max-n", "2"), ("--tau", "1/(9*n)"), SEMANTICS),
     ("words", "regex", ("--max-n", "2"), ("--beta", "5"), "for networks and formulas"),
-    ("show", "program", (), ("--max-n", "5"), "nothing that is shown"),
-    ("show", "network", (), ("--max-n", "5"), "nothing that is shown"),
+    ("show", "program", (), ("--max-n", "5"), "no part of the output depends on a length"),
+    ("show", "network", (), ("--max-n", "5"), "no part of the output depends on a length"),
     ("compile", "formula", ("-o", "{}/made.json"), ("--max-n", "5"), "of every length"),
     ("compile", "program", ("-o", "{}/made.json", "--hard"), ("--max-n", "5"), "of every length"),
     ("bound", "formula", ("--max-n", "2"), ("--dps", "40"), "how many bits"),
@@ -116,7 +116,7 @@ def test_it_is_said_before_any_work(hardsim: Cli, tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("hardsim.cli.check.announce", never)
     formula = place("formula", tmp_path)
     found = hardsim("check", formula, "dyck1.srasp", str(NETWORK), "--beta", "5", "--max-n", "2").exits(130)
-    found.says("note: dyck1.srasp: --beta: for formulas", f"note: {NETWORK}: --beta: not used; this is an external")
+    found.says("note: dyck1.srasp: --beta: for formulas", f"note: {NETWORK}: --beta: not used; the option is for")
     found.unsaid(f"note: {formula}: --beta")
 
 
@@ -130,7 +130,7 @@ def test_a_file_of_a_proof_that_cannot_be_is_refused(
     monkeypatch.setattr("hardsim.cli.prove.check_with_proof", never)
     more = ["--all-n"] if option == "--smt" else []
     found = hardsim("prove", NETWORK, option, tmp_path / "proof", "--max-n", "2", *more)
-    found.refused(f"{NETWORK} is an external network, of which there is no proof", f"Leave out {option}")
+    found.refused(f"{NETWORK} is an external network, which cannot be proved", f"Leave out {option}")
     assert list(tmp_path.iterdir()) == []
     if option == "--certificate":
         with pytest.raises(InputError, match="nothing to write for certificate"):
@@ -153,7 +153,7 @@ def test_python_warns_of_the_same(tmp_path: Path) -> None:
         since.check(max_n=2, seed=7)
     with pytest.warns(Remark, match="counting: not used; the formula compares no counts"):
         since.prove(max_n=2, counting="sign")
-    with pytest.warns(Remark, match="beta: not used; the semantics is asked"):
+    with pytest.warns(Remark, match='beta: not used; by="oracle" asks the semantics'):
         list(since.words(max_n=2, beta=5))
     with pytest.warns(Remark, match="heads_only: not used; no formula is compared"):
         package.load("dyck1.srasp").prove(max_n=2, heads_only=True)

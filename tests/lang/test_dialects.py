@@ -348,8 +348,8 @@ GLUED = "operators win over names: "
         ("F1 & X_2", "F1 & X_2", "F1 X_2", "F1, X_2 are read as names"),
         ("G(Q_a -> F Q_b)", "G(a -> F b)", "a b", ""),
         # words without operands that are constants and predicates
-        ("F stop & start", "F stop & first", "stop", "first and start are position 1, and no name"),
-        ("p & EVEN", "p & EVEN", "p", "EVEN is the numerical predicate of positions, and no name"),
+        ("F stop & start", "F stop & first", "stop", "first and start are position 1, not a name"),
+        ("p & EVEN", "p & EVEN", "p", "EVEN is the numerical predicate of positions, not a name"),
         ("'start' | p", "'start' | p", "start p", ""),
     ],
 )

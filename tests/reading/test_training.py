@@ -78,7 +78,7 @@ def test_a_network_at_the_top_of_a_training_run_is_meant(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("fill", "told", "helps"),
     [
-        (state, "a folder of a training run, and no weights are in it", "save_pretrained"),
+        (state, "a folder of a training run, without weights", "save_pretrained"),
         (
             with_files(adapter_config__json=LORA),
             r"an adapter \(PEFT, LORA\), .* its base model, gpt2",

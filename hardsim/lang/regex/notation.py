@@ -28,10 +28,10 @@ STARTS_OPERAND = frozenset({"SYMBOL", "ANY", "EMPTY", "LPAR", "SET", "NOT"})
 _OPENS = {"RPAR": "LPAR", "RSQB": "SET"}
 _COMMENT = re.compile(r"(?<!\S)//[^\n]*")
 _LONGEST = 60
-"""Characters of an expression that a hint spells anew."""
+"""The largest number of characters of an expression that a hint repeats."""
 
 _Edit: TypeAlias = tuple[int, int, str]
-"""From where to where in the text something else is written."""
+"""An edit: the start and the end of a piece of text, and its replacement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class _Signs:
     def _resolve_plus(self, index: int, token: Lexeme) -> None:
         chosen, infix = self.notation.plus, self._starts(index + 1)
         if chosen == "union" and not infix:
-            message = "a + without a second operand, where plus: union is said"
+            message = "a + without a second operand, although the header says plus: union"
             raise self.text.error(token.span, message, "an operand after +", "one or more times is written {1,}")
         if chosen == "union":
             self.tokens[index] = replace(token, kind="OR", value="|")
@@ -136,7 +136,7 @@ class _Signs:
         if self.notation.dot == "concatenation":
             if alone is not None:
                 hint = "any symbol is written as a set that lists all of them, as in [ab]"
-                message = "a . that joins no two operands, where dot: concatenation is said"
+                message = "a . that does not join two operands, although the header says dot: concatenation"
                 raise self.text.error(self.tokens[alone].span, message, "an operand on both sides", hint)
             self.tokens = [token for at, token in enumerate(self.tokens) if at not in between]
         elif self.notation.dot is None and between and alone is None:  # elsewhere one dot that joins nothing tells

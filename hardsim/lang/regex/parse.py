@@ -45,7 +45,7 @@ _REPEATS = {"*": "0,", "?": "0,1"}
 _BRACED = "one of some symbols is written [ab]; sets of propositions need a line props: in place of alphabet:"
 _EMPTY_WORD, _EMPTY_LANGUAGE = "the empty word is written ()", "the empty language is written !(.*)"
 _NAMED = re.compile(r"[@\\]?(?:(?P<word>eps(?:ilon)?|varepsilon|lambda|Lambda)|empty_?set|varnothing)\b")
-"""How the empty word and the empty language are spelled out elsewhere."""
+"""Spellings of the empty word and the empty language in other notations."""
 _NOTHING = {
     **dict.fromkeys((*"εϵɛλΛ", "eps", "epsilon", "lambda"), _EMPTY_WORD),
     **dict.fromkeys(("∅", "empty"), _EMPTY_LANGUAGE),
@@ -63,8 +63,8 @@ _LOOK_ALIKES = {
     **dict.fromkeys("∗⋆＊★", "any number of times is written *"),
     **dict.fromkeys("⁺＋", "one or more times is written {1,}"),
     **dict.fromkeys("⁰¹²³⁴⁵⁶⁷⁸⁹", "a power such as a² is written a{2}"),
-    **dict.fromkeys("·⋅∘;", "what follows each other stands side by side"),
-    "-": "what is in one and not in the other is written e & !(f)",
+    **dict.fromkeys("·⋅∘;", "to concatenate, write operands side by side"),
+    "-": "the difference of two languages is written e & !(f)",
     "^": "a power such as a^3 is written a{3}; an expression is about whole words: leave out ^ and $",
     "$": "an expression is about whole words: leave out ^ and $; the empty word is written ()",
     "Σ": "any symbol is written .",

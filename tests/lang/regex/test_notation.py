@@ -124,7 +124,7 @@ def test_plus_is_a_repetition_where_the_header_says_so(expression: str) -> None:
 @pytest.mark.parametrize("expression", ["a+", "(a+b)+", "(a+)b", "a+*", "a+{2}", "a+|b", "a++b"])
 def test_a_union_needs_both_operands(expression: str) -> None:
     error = refused(expression, "plus: union")
-    assert error.message == "a + without a second operand, where plus: union is said"
+    assert error.message == "a + without a second operand, although the header says plus: union"
     assert error.hint == "one or more times is written {1,}"
     assert accepted(read("(a+b){1,}", "plus: union")) == matched("[ab]+")
 
@@ -203,7 +203,7 @@ def test_a_dot_that_joins_nothing_is_any_symbol(expression: str) -> None:
 @pytest.mark.parametrize("expression", ["a.*b", "a..b", ".a", "a.", "(.)", "a.b.*"])
 def test_a_concatenation_needs_both_operands(expression: str) -> None:
     error = refused(expression, "dot: concatenation")
-    assert error.message == "a . that joins no two operands, where dot: concatenation is said"
+    assert error.message == "a . that does not join two operands, although the header says dot: concatenation"
 
 
 def test_concatenation_of_symbols_of_several_characters() -> None:

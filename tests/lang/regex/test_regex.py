@@ -265,7 +265,7 @@ def test_notes() -> None:
         ("(a | !)", "7", ") cannot stand after !", "the empty word is written ()"),
         ("a^3", "2", "'^' is not a symbol of the alphabet", "a power such as a^3 is written a{3}"),
         ("a - b", "3", "'-' is not a symbol of the alphabet", "e & !(f)"),
-        ("a·b", "2", "is not a symbol of the alphabet", "stands side by side"),
+        ("a·b", "2", "is not a symbol of the alphabet", "write operands side by side"),
         ("(a|eps)b", "4", "'e' is not a symbol of the alphabet", "the empty word is written ()"),
         ("@empty_set", "1", "'@' is not a symbol of the alphabet", "the empty language is written !(.*)"),
         ("(a|1)b", "4", "'1' is not a symbol of the alphabet", "the empty word is written ()"),
