@@ -45,7 +45,7 @@ def read_corpus(data: bytes, name: str) -> Corpus:
     """Return the formulas of a file.
 
     Raises:
-        SourceError: if it has none, or is not UTF-8.
+        SourceError: if it has none, is not UTF-8, or has header lines or definitions below a formula.
     """
     source = source_of(data, name, "a formula on each line", "for example: G(a -> F b)")
     head, formulas = 0, dict[int, str]()
@@ -56,8 +56,18 @@ def read_corpus(data: bytes, name: str) -> Corpus:
             continue
         header = HEADER.match(text)
         indented = head == number - 1 and head > 0 and line[0].isspace()
-        if not formulas and (indented or _DEFINITION.match(text) or (header and header["key"] in FormulaLayout.keys)):
+        said = _DEFINITION.match(text) or (header and header["key"] in FormulaLayout.keys)
+        if not formulas and (indented or said):
             head = number
+        elif said:  # all formulas hang on it, so that none of them is read without it
+            start = sum(map(len, lines[: number - 1])) + number - 1
+            raise SourceError(
+                source,
+                Span(start, start + len(line)),
+                "a header line or definition below the first formula",
+                "a formula",
+                "with --lines these stand at the top and hold for all formulas; give others a file of their own",
+            )
         else:
             formulas[number] = line.rstrip()
     if not formulas:

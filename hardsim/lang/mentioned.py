@@ -3,16 +3,18 @@
 Operators win over names: `G`, `U` and `TRUE` are never names here, and `GFa` is `G F a`. A word that begins with a
 prefix operator is divided if the rest is a single letter, perhaps with a number (`GFa`, `Xp0`, `GP1`), or stands alone
 elsewhere in the formula. Otherwise it is one name (`Grant`, `Open`). Tools disagree on such words, so a note says how
-each was read, unless the rest is lower-case or stands alone.
+each was read, unless the formula itself shows that the rest is a name: it stands alone, or behind other operators.
+Several operators before a lower-case letter (`GFa`) need no note either.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hardsim.errors import Source, Span
+from hardsim.errors import Source, SourceError, Span
 from hardsim.lang.lexer import Lexeme, formula_tokens
 from hardsim.lang.vocabulary import NAME, PREDICATES, PREFIXES, SYMBOL_PREFIX, quoted
 
@@ -20,8 +22,19 @@ _SHORT = re.compile(r"[^\W\d_](?:_?[0-9]+)?")
 """A letter, perhaps with a number: the only unknown names that follow operators without a space."""
 _MOST_SAID = 6
 """Words that a note names."""
-_WORDS: Mapping[str, str] = {"first": "first and start are position 1", **dict.fromkeys(PREDICATES, "")}
-"""Words without operands that could be meant as names, with their meaning; all LTLf tools read `last` alike."""
+_MOST_BLANKS = 80
+"""Blanks between a brace and the name in it."""
+_BETWEEN = "URVWMST"
+"""The binary operators that are letters, as in `aUb`."""
+_OPERATORS = frozenset({"UNARY", "BINARY", "ARROW", "AND", "OR", "XOR", "COUNT", "COMPARE"})
+_WORDS: Mapping[str, str] = {
+    "first": "first and start are position 1",
+    "last": "last is the last position",
+    **dict.fromkeys(PREDICATES, ""),
+}
+"""Words without operands that could be meant as names, with their meaning."""
+_CONSTANTS_ELSEWHERE = ("end",)
+"""Names that are constants in Lydia and flloat."""
 
 
 @dataclass
@@ -36,13 +49,18 @@ class Mentions:
 
 def mentioned(source: Source, regions: Iterable[Span], defined: Collection[str]) -> Mentions:
     """Return the names in regions of a text, without the defined ones. Raises SourceError for a character that
-    begins no token."""
-    tokens = [token for region in regions for token in formula_tokens(source, region, (), defined)]
+    begins no token, and for a region that is a formula in quotes."""
+    tokens = list[Lexeme]()
+    for region in regions:
+        tokens += (found_here := formula_tokens(source, region, (), defined))
+        _check_unquoted(source, found_here)
     atoms = [token for token in tokens if token.kind in ("WORD", "QUOTED") and token.value not in defined]
-    words = dict.fromkeys(token.value for token in atoms if token.kind == "WORD")
-    known = {token.value for token in atoms if token.kind == "QUOTED"}
+    enclosed = {token.value for token in atoms if token.kind == "QUOTED" or _is_braced(source, token)}
+    words = dict.fromkeys(token.value for token in atoms if token.kind == "WORD" and not _is_braced(source, token))
+    known = set(enclosed)
     known |= {word for word in words if NAME.fullmatch(word) and not PREFIXES.match(word) and not _is_spelled(word)}
-    found, split, whole = Mentions(), list[tuple[str, str]](), list[str]()
+    found, whole = Mentions(), list[str]()
+    split: dict[str, tuple[str, ...]] = {}
     meant: dict[str, str] = {}
     for word in sorted(words, key=len):  # FGrant is F Grant once Grant is known as a name
         if not NAME.fullmatch(word):
@@ -50,19 +68,56 @@ def mentioned(source: Source, regions: Iterable[Span], defined: Collection[str])
             continue
         meant[word], operators = _divided(word, known)
         known.add(meant[word])
-        rest = meant[word]
-        if operators and not rest[0].islower() and rest not in words:
-            split.append((word, " ".join([*operators, rest])))
-        elif not operators and PREFIXES.match(word) and not word[0].islower():
+        if operators:
+            split[word] = operators
+        elif PREFIXES.match(word) and not word[0].islower():
             whole.append(word)
     for token in atoms:
-        name = token.value if token.kind == "QUOTED" else meant.get(token.value)
+        name = token.value if token.value in enclosed else meant.get(token.value)
         if name is not None:
             found.names.setdefault(name)
     order = [word for word in words if word in meant]
-    found.notes += _notes(sorted(whole, key=order.index), sorted(split, key=lambda one: order.index(one[0])))
-    found.notes += _notes_on_words(tokens)
+    shown = Counter(meant.values())
+    unsure = [
+        (word, " ".join([*split[word], meant[word]]))
+        for word in order
+        if word in split
+        and shown[meant[word]] == 1
+        and meant[word] not in enclosed
+        and not (len(split[word]) > 1 and meant[word][0].islower())
+    ]
+    found.notes += _notes(sorted(whole, key=order.index), unsure)
+    found.notes += _notes_between([word for word in order if word not in split and word not in whole], known)
+    found.notes += _notes_on_words(tokens, found.names)
     return found
+
+
+def _check_unquoted(source: Source, tokens: Sequence[Lexeme]) -> None:
+    """Raise SourceError if the text is one formula in quotes, as tables and JSON have it.
+
+    It would be one proposition with that long name.
+    """
+    if len(tokens) != 1 or tokens[0].kind != "QUOTED":
+        return
+    inside = Source("", tokens[0].value)
+    try:
+        within = formula_tokens(inside, Span(0, len(inside.text)), ())
+    except SourceError:
+        return
+    if any(token.kind in _OPERATORS for token in within):
+        raise SourceError(
+            source,
+            tokens[0].span,
+            "in quotes all of this is one name",
+            "a formula without quotes around it",
+            "leave the quotes out; a name that is spelled so is declared in a line props: or alphabet:",
+        )
+
+
+def _is_braced(source: Source, token: Lexeme) -> bool:
+    """Return whether a word stands in braces, where no operator is part of it."""
+    start = token.span.start
+    return token.kind == "WORD" and source.text[max(0, start - _MOST_BLANKS) : start].rstrip().endswith("{")
 
 
 def _is_spelled(word: str) -> bool:
@@ -103,12 +158,35 @@ def _notes(whole: Sequence[str], split: Sequence[tuple[str, str]]) -> list[str]:
     return notes
 
 
-def _notes_on_words(tokens: Iterable[Lexeme]) -> list[str]:
-    """Return notes on constants and predicates that could be meant as names."""
+def _notes_between(words: Iterable[str], known: Collection[str]) -> list[str]:
+    """Return notes on names that look like two operands with an operator between them, as `aUb`."""
+
+    def is_operand(text: str) -> bool:
+        return text in known or _SHORT.fullmatch(text) is not None
+
+    found = [
+        (word, letter)
+        for word in words
+        for at, letter in enumerate(word)
+        if letter in _BETWEEN and is_operand(word[:at]) and is_operand(word[at + 1 :])
+    ]
+    return [
+        f"{word} is read as one name: put spaces around {letter} if the operator is meant"
+        for word, letter in found[:_MOST_SAID]
+    ]
+
+
+def _notes_on_words(tokens: Iterable[Lexeme], names: Iterable[str]) -> list[str]:
+    """Return notes on constants and predicates that could be meant as names, and on names that are constants in other
+    tools."""
     used = dict.fromkeys(token.value for token in tokens if token.kind in ("CONSTANT", "PREDICATE"))
     return [
         f"{_WORDS[word] or f'{word} is the numerical predicate of positions'}, not a name: put quotes around a name "
         f"with this spelling, as in {quoted(word)}"
         for word in used
         if word in _WORDS
+    ] + [
+        f"{word} is read as a name; in Lydia and flloat it is a constant"
+        for word in names
+        if word in _CONSTANTS_ELSEWHERE
     ]

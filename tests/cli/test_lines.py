@@ -37,6 +37,25 @@ def test_lines_are_told_apart_from_comments_and_header_lines() -> None:
             read_corpus(text.encode(), "e")
 
 
+@pytest.mark.parametrize(
+    "line", ["at: last", "let a = q", "props: p q", "pred M(i, n) = i = n", "  dialect: weak-next"]
+)
+def test_what_holds_for_all_formulas_stands_above_them(hardsim: Any, line: str) -> None:
+    Path("late.txt").write_text(f"// all\nF p\n\n{line}\nF q\n", encoding="utf-8")
+    late = hardsim("words", "late.txt", "--lines", "--props", "auto", "--max-n", "1")
+    assert late.code == 2
+    assert late.out == ""
+    assert f"late.txt:4:1: error: a header line or definition below the first formula\n  {line}\n" in late.err
+
+
+def test_a_formula_in_quotes_on_a_line_is_refused(hardsim: Any) -> None:
+    Path("quoted.txt").write_text('"G p"\nG p\n', encoding="utf-8")
+    found = hardsim("words", "quoted.txt", "--lines", "--props", "auto", "--at", "first", "--max-n", "1")
+    assert found.code == 2
+    assert found.out == "# quoted.txt:2, temperature\n{p}\n"
+    assert "quoted.txt:1:1: error: in quotes all of this is one name" in found.err
+
+
 AUTO = ("--lines", "--props", "auto", "--at", "first")
 
 

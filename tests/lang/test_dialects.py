@@ -14,7 +14,7 @@ from hardsim.lang.parallel import ParallelOracle
 from hardsim.lang.parse import DIALECT_HINT, MIXED_NOTE, parse_expression, parse_text
 from hardsim.lang.pretty import format_file, format_formula
 from hardsim.lang.semantics import Oracle
-from hardsim.lang.valuations import MENTIONED
+from hardsim.lang.valuations import MENTIONED, propositions_of
 from tests.definitions import formula_holds
 from tests.mistakes import raised
 from tests.strategies import all_words
@@ -336,7 +336,16 @@ GLUED = "operators win over names: "
         ("A U (B | C)", "A U (B | C)", "A B C", ""),
         ("Ä & Ört", "Ä & Ört", "Ä Ört", ""),
         # a prefix operator, and a single letter with a number
-        ("GFa & XXp12 & Gp_0", "G F a & X X p12 & G p_0", "a p12 p_0", ""),
+        ("GFa & XXp12 & Gp_0 & F p_0", "G F a & X X p12 & G p_0 & F p_0", "a p12 p_0", ""),
+        ("Ga & Fa", "G a & F a", "a", ""),
+        ("G(Go -> F On)", "G(G o -> F O n)", "o n", GLUED + "Go is G o, On is O n;"),
+        ("Or & Gp_0", "O r & G p_0", "r p_0", GLUED + "Or is O r, Gp_0 is G p_0;"),
+        ("{Go} & F {G}", "'Go' & F 'G'", "Go G", ""),
+        ("{Go} & Go", "'Go' & 'Go'", "Go", "Go is read as one name"),
+        # two operands that may have an operator between them
+        ("p1Up2", "p1Up2", "p1Up2", "p1Up2 is read as one name: put spaces around U if the operator is meant"),
+        ("req & ack & reqSack", "req & ack & reqSack", "req ack reqSack", "put spaces around S"),
+        ("SetUp & aUbc", "SetUp & aUbc", "SetUp aUbc", ""),
         ("G(P1 -> FP2)", "G(P1 -> F P2)", "P1 P2", GLUED + "FP2 is F P2;"),
         ("GFA & XB", "G F A & X B", "A B", GLUED + "GFA is G F A, XB is X B;"),
         # what stands alone elsewhere
@@ -349,6 +358,8 @@ GLUED = "operators win over names: "
         ("G(Q_a -> F Q_b)", "G(a -> F b)", "a b", ""),
         # words without operands that are constants and predicates
         ("F stop & start", "F stop & first", "stop", "first and start are position 1, not a name"),
+        ("G(last -> p)", "G(last -> p)", "p", "last is the last position, not a name"),
+        ("F end", "F end", "end", "end is read as a name; in Lydia and flloat it is a constant"),
         ("p & EVEN", "p & EVEN", "p", "EVEN is the numerical predicate of positions, not a name"),
         ("'start' | p", "'start' | p", "start p", ""),
     ],
@@ -373,6 +384,20 @@ def test_names_in_capitals_are_told_apart_from_operators(text: str, spaced: str,
 def test_where_an_operator_was_meant_as_a_name_the_hint_says_so(text: str, caret: str, hint: str) -> None:
     error = raised(SourceError, parse_text, f"{text}\n", props=MENTIONED)
     assert (error.source.text[error.span.start : error.span.end].replace("\n", " "), error.hint) == (caret, hint)
+
+
+@pytest.mark.parametrize(
+    "text", ['"G p"', "'F(a -> b)'", '  "a & b"', "let a = 'X p'\nF a", '"#L[a] > 1"', '"[]p"', '"!p"']
+)
+def test_a_formula_in_quotes_is_no_proposition(text: str) -> None:
+    error = raised(SourceError, parse_text, f"{text}\n", props=MENTIONED)
+    assert error.message == "in quotes all of this is one name"
+    assert error.hint.startswith("leave the quotes out")
+
+
+@pytest.mark.parametrize("name", ["register request", "Order (paid)", "Go"])
+def test_a_name_in_quotes_is_a_proposition(name: str) -> None:
+    assert propositions_of(parse_text(f"'{name}'\n", props=MENTIONED).alphabet) == (name,)
 
 
 def test_a_symbol_that_an_operator_is_spelled_like_is_noted_where_it_is_never_meant() -> None:
