@@ -155,6 +155,8 @@ OPENED = (*SUFFIXES, REGEX, ".json")
 """The suffixes of the files that are opened: a network may have any name."""
 LONGEST_SHOWN = 60
 """Characters of a formula, title or alphabet in a repr."""
+IGNORED = "-100"
+"""The label that loss functions of PyTorch leave out."""
 INSIDE = (str(Path(__file__).parent) + os.sep, contextmanager.__code__.co_filename)
 """How the names of files begin whose lines are not the caller's."""
 PROVED_TO = 64
@@ -1006,6 +1008,9 @@ class _Asked:
         """Return a remark for each word that has no result because of an error."""
         for one in result.errors:
             self.remark(one.summary)
+        missing = result.mismatch.no_output if isinstance(result, CheckResult) and result.mismatch else None
+        if missing is not None and missing.wanted == IGNORED and isinstance(self.given.against, PythonReference):
+            self.remark(f"no output is {IGNORED}; if it marks what is not judged, give unjudged={IGNORED}")
 
     def unused(self, options: str, reason: str) -> None:
         """A remark on those of the options that were given and have no use, if there are any."""

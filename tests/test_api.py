@@ -599,6 +599,16 @@ def test_a_network_has_its_own_options(since: Model) -> None:
     assert network.check(max_n=2, regime="position", beta=4).agreed
 
 
+def test_a_label_that_masks_is_told_apart_from_a_token() -> None:
+    """A value that no output has is a mismatch; of the usual mask a remark says how it is declared."""
+    mirror = hardsim.load("reverse")
+    with pytest.warns(Remark, match="give unjudged=-100"):
+        assert mirror.check(against=lambda word: ["-100"] * len(word), max_n=1).verdict == "REFUTED"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert mirror.check(against=lambda word: ["z"] * len(word), max_n=1).verdict == "REFUTED"
+
+
 # ---- what is opened ----
 
 

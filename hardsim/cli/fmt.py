@@ -42,6 +42,8 @@ def command(request: Request) -> None:
             with current.guard(name), held():
                 _format(current, name)
         changed = [one.input for one in current.found if not one.canonical]
+        if request.check and len(current.found) < len(current.outcomes):  # else the command to copy is the last line
+            current.counted = f"{len(current.found) - len(changed)} canonical, {len(changed)} would be changed"
         if request.check and not request.quiet:
             _advise(current.screen, changed)
 

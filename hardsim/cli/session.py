@@ -514,7 +514,8 @@ class Session:
         told = [": ".join(filter(None, (one.input, one.regime, one.message))) for one in self.notes]
         remarks = ["interrupted: what was finished until then is here"] if self.interrupted else []
         several = summary.several and self.command != "equiv"
-        told_of = summary.text(counted((one.verdict for one in outcomes), Verdict)) if several else ""
+        verdicts = counted((one.verdict for one in outcomes), Verdict) if self.counted is None else self.counted
+        told_of = summary.text(verdicts) if several else ""
         return Finished(self.command, self.code, outcomes, told, remarks, told_of)
 
     def _missed(self) -> list[NotRun]:

@@ -12,6 +12,8 @@ NO_CHARACTER = re.compile("[\ufffe\uffff]")
 """What XML 1.0 cannot hold, besides control characters and surrogates."""
 ELEMENTS = {Ending.FAILED: "failure", Ending.ERROR: "error", Ending.SKIPPED: "skipped"}
 """What stands in a test case that did not pass."""
+_TYPES = {1: "mismatch", 4: "internal error"}
+"""What a failure without a verdict is, by its exit code."""
 
 
 def render(finished: Finished) -> str:
@@ -44,7 +46,7 @@ def _case(suite: Element, command: str, one: Outcome) -> None:
     if one.ending in ELEMENTS:
         told = {"message": _line(one.message)}
         if one.ending is not Ending.SKIPPED:
-            told["type"] = one.verdict or ("internal error" if one.code == 4 else "bad input")
+            told["type"] = one.verdict or _TYPES.get(one.code, "bad input")
         SubElement(case, ELEMENTS[one.ending], told).text = _lines(one.details) or None
 
 

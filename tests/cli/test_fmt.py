@@ -74,6 +74,17 @@ def test_check_says_which_files_would_change(hardsim: Cli, tmp_path: Path, loose
     assert (first["canonical"], first["line"]) == (False, 3)
 
 
+def test_files_that_cannot_be_read_are_counted_apart(hardsim: Cli, tmp_path: Path, loose: Path) -> None:
+    written(tmp_path / "good.ltl", FORM)
+    written(tmp_path / "wrong.ltl", "alphabet: a b\na U b U a\n")
+    counted = "2 results: 1 canonical, 1 would be changed; 1 file could not be read"
+    assert hardsim("fmt", "--check", tmp_path).exits(1).out.splitlines()[-1] == counted
+    report = hardsim("fmt", "--check", "--format", "junit", tmp_path).exits(1).out
+    assert counted in report
+    assert 'type="mismatch"' in report
+    assert report.count('type="bad input"') == 1
+
+
 def test_a_directory_stands_for_every_file_that_has_a_canonical_form(hardsim: Cli, tmp_path: Path, loose: Path) -> None:
     others = [written(tmp_path / name, text) for name, text in (
         ("loose.cr", 'A=#"a">1\n'), ("loose.re", "alphabet: a b\n(a|b)*\n"), ("loose.srasp", PROGRAM),
