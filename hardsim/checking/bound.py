@@ -31,6 +31,7 @@ from hardsim.checking.campaign import (
     measure_all,
     own_failure,
     theorem_length,
+    within,
 )
 from hardsim.checking.engines import HardRunner, SoftEngine, allowed_error, batches
 from hardsim.checking.execution import Crew, Job, LocalCrew, Shard
@@ -42,6 +43,7 @@ from hardsim.checking.result import (
     FirstFailure,
     Growth,
     HeadKind,
+    HeadResult,
     InputDigest,
     InputKind,
     InputName,
@@ -503,27 +505,29 @@ class Reporter:
         known = {name: bound for name, bound in allowed.items() if bound is not None}
         return exceeded_bound(known, void, tally, engine)
 
+    def _row_head(self, head: HeadResult, tally: Tally, plan: LengthPlan, void: FirstFailure | None) -> BoundHead:
+        allowed = self.target.allowed(head.name, plan.facts.n)
+        bound = head.bound if allowed is None else allowed
+        return BoundHead(
+            name=head.name,
+            layer=head.layer,
+            kind=head.kind,
+            score_gap=head.score_gap,
+            declared_gap=head.declared_gap,
+            logit_range=(head.score_range or ZERO) * max(map(upper, plan.inverse)),
+            error=within(tally, head.name, head.error, bound) if void is None else head.error,
+            bound=bound,
+            void=void is not None,
+            void_after=None if void is None else void.head,
+        )
+
     def _row(
         self, tally: Tally, plan: LengthPlan, found: Crossing, bits: int | None, void: Mapping[str, FirstFailure]
     ) -> BoundLength:
         shown, program, n = theorem_length(self.target.subject, plan, tally), self.prepared.program, plan.facts.n
         gaps, units = declared_gaps(program, plan.facts), self._units(n)
         declared = [head.declared_gap for head in shown.heads if head.declared_gap is not None]
-        heads = tuple(
-            BoundHead(
-                name=head.name,
-                layer=head.layer,
-                kind=head.kind,
-                score_gap=head.score_gap,
-                declared_gap=head.declared_gap,
-                logit_range=(head.score_range or ZERO) * max(map(upper, plan.inverse)),
-                error=head.error,
-                bound=head.bound if (allowed := self.target.allowed(head.name, n)) is None else allowed,
-                void=head.name in void,
-                void_after=void[head.name].head if head.name in void else None,
-            )
-            for head in shown.heads
-        )
+        heads = tuple(self._row_head(head, tally, plan, void.get(head.name)) for head in shown.heads)
         worst = max(heads, key=lambda head: (head.error, head.void, head.bound), default=None)
         return BoundLength(
             n=shown.n,

@@ -815,15 +815,19 @@ def budget_length(subject: Subject, tally: Tally, engine: str) -> LengthResult:
     gap, numbers = settle(tally, engine)
     specified = subject.specified
     void = void_after(subject.program, tally, engine) if specified else {}
+    claimed = head_bounds(subject, tally.n)
+    errors = {
+        name: max((numbers[place] for place in tally.errors if place[0] == name), default=ZERO) for name in claimed
+    }
     heads = tuple(
         replace(
             head,
-            error=max((numbers[place] for place in tally.errors if place[0] == head.name), default=ZERO),
+            error=within(tally, head.name, errors[head.name], head.bound),
             score_gap=tally.gaps.get(head.name),
             void=not specified or head.name in void,
             void_after=void[head.name].head if head.name in void else None,
         )
-        for head in head_bounds(subject, tally.n).values()
+        for head in claimed.values()
     )
     worst = max(heads, key=lambda head: (head.error, head.void), default=None)
     return LengthResult(
@@ -931,6 +935,15 @@ def _largest(tally: Tally, places: Iterable[Place], limit: Mapping[str, Fraction
     found = [tally.extremes[place] for place in places if place in tally.extremes]
     bound, high = max(limit.values(), default=ZERO), max((Fraction(error.bound) for error in found), default=ZERO)
     return bound if max((error.reached for error in found), default=ZERO) <= bound < high else high
+
+
+def within(tally: Tally, head: str, error: Fraction, bound: Fraction) -> Fraction:
+    """Return the largest error of a head, or its bound if that lies between what some word reaches and this error.
+
+    Both are proved limits of the error. A bound that some word attains is else below the end of an enclosure.
+    """
+    reached = max((found.reached for place, found in tally.errors.items() if place[0] == head), default=ZERO)
+    return bound if reached <= bound < error else error
 
 
 def kind_of(facts: HeadFacts | None) -> str:

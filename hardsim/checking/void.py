@@ -56,21 +56,23 @@ class _Search:
                 self.wrong[out] = cause
 
     def _units(self, number: int, layer: ProgramLayer) -> None:
-        for unit in layer.units:
-            for out, _ in unit.outs:
-                found = self.tally.extremes.get((number, AFTER, out))
-                if found is None or found.reached <= self.tolerance:
-                    continue
-                names = [name for name, _ in unit.pre.terms]
-                causes = [self.wrong[name] for name in names if name in self.wrong]
-                heads = [self.writers[name][1].name for name in names if name in self.writers]
-                causes += [self.void[head] for head in heads if head in self.void]
-                cause = _earliest(causes) or self._own(unit.pre.terms, found.word)
-                if cause is not None:
-                    self.wrong.setdefault(out, cause)
+        outs = dict.fromkeys(out for unit in layer.units for out, _ in unit.outs)
+        for out in outs:
+            found = self.tally.extremes.get((number, AFTER, out))
+            if found is None or found.reached <= self.tolerance:
+                continue
+            # Which of several clips is wrong is not known: Y has one for even and one for odd positions.
+            terms = [term for unit in layer.units if out in dict(unit.outs) for term in unit.pre.terms]
+            names = [name for name, _ in terms]
+            causes = [self.wrong[name] for name in names if name in self.wrong]
+            heads = [self.writers[name][1].name for name in names if name in self.writers]
+            causes += [self.void[head] for head in heads if head in self.void]
+            cause = _earliest(causes) or self._own(terms, found.word)
+            if cause is not None:
+                self.wrong.setdefault(out, cause)
 
     def _own(self, terms: Iterable[tuple[str, Rational]], word: Word) -> FirstFailure | None:
-        """Return the head with the largest weight in a clip whose other inputs are right."""
+        """Return the head with the largest error in clips whose other inputs are right, times its factor there."""
         errors = [
             (abs(Fraction(factor)) * Fraction(self.tally.extremes[head.name, name].reached), -place, head, number)
             for place, (name, factor) in enumerate(terms)

@@ -29,6 +29,7 @@ CASES = (
     ("a S (b S Y a)", "position", "1"),
     ("O (#L[Y a] > #L[b])", "temperature", "1"),
     ("O (#L[O a] >= 2)", "temperature", "3/2"),
+    ("equal", "none", "3"),
 )
 """Formulas, or names of shipped ones, with regimes and betas of which some are too small."""
 
@@ -75,7 +76,10 @@ def test_a_bound_is_void_where_a_head_reads_something_wrong(text: str, regime: s
     assert checked.violation is None
 
 
-@pytest.mark.parametrize(("text", "regime", "beta"), CASES[:2])
+@pytest.mark.parametrize(
+    ("text", "regime", "beta"),
+    [*CASES[:2], ("weak_yesterday", "temperature", "7/10"), ("weak_yesterday", "none", "7/5")],
+)
 def test_the_head_that_failed_first(text: str, regime: str, beta: str) -> None:
     """The head is at the shortest length with a void bound, in the first layer with a wrong clip, on a word that
     shows it."""
