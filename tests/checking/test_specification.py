@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 
 import hardsim
-from hardsim.checking.foreign import Foreign
+from hardsim.checking.campaign import CheckOptions, check_subject
+from hardsim.checking.foreign import Foreign, judging
 from hardsim.checking.open import expand_paths, read_input
-from hardsim.checking.result import Verdict
+from hardsim.checking.result import Verdict, Word
 from hardsim.checking.specification import read_specification
 from hardsim.checking.wanted import UNKNOWN
 from hardsim.errors import InputError, OutOfRange, SourceError
@@ -253,7 +254,13 @@ def test_another_network_is_asked_where_it_is_read() -> None:
 
 
 def test_what_nobody_knows_is_undecided() -> None:
-    found = other("-20/41").check(max_n=2, against=lambda word: UNKNOWN if word == ("b",) else word.count("a") > 0)
+    network = other("-20/41")._input.foreign
+    assert network is not None
+
+    def reference(word: Word) -> Any:  # as of another network whose answer to one word is not certain
+        return UNKNOWN if word == ("b",) else word.count("a") > 0
+
+    found = check_subject(judging(network, reference, "a reference"), CheckOptions(max_n=2))
     assert found.verdict is Verdict.UNDECIDED
     assert found.undecided_word == ("b",)
     assert [length.undecided for length in found.judged] == [1, 0]

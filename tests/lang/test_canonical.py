@@ -183,7 +183,7 @@ def test_a_symbol_that_is_a_key_keeps_its_quotes() -> None:
 
 def test_symbols_of_several_characters_stand_apart() -> None:
     head = "alphabet: ab cd //x\n"
-    text = form(f"{head}'ab'cd(ab)'cd' // c1\n[ab 'cd']//x", ".re")
+    text = form(f"{head}'ab'cd(ab)'cd' // c1\n [ab 'cd']//x", ".re")
     assert text == f"{head}ab cd(ab)cd  // c1\n  [ab cd]'//x'\n"
 
 

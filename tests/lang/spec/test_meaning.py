@@ -310,7 +310,7 @@ def test_domains(expression: str) -> None:
             "output x: a b\n",
             {},
             "x.spec:1:13: error: missing operator before b\n  output x: a b\n              ^\n"
-            "  expected: an operator or the end of the formula",
+            "  expected: an operator or the end of the formula\n  a name with blanks is quoted: 'a b'",
         ),
         (
             "assume: #L[a] / 2 > 1\noutput x: a\n",
