@@ -39,7 +39,7 @@ from hardsim.program.sharpness import Budget
 LONGEST = 64
 """The longest length for which the prover is asked."""
 DOUBLINGS, STEP = 8, Fraction(1, 4)
-"""How often beta is doubled in search of one that reaches farther, and what the one found is a multiple of."""
+"""The largest number of doublings in search of a beta that reaches farther, and the step that divides the result."""
 UNBOUNDED = {Kind.LOOKUP, Kind.TABLE, Kind.SIGN_RAMP}
 """Heads whose keys grow with the position in every regime."""
 MOST_SYMBOLS, MOST_STATES, MOST_PAIRS = 16, 200, 20_000

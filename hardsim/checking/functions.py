@@ -103,7 +103,7 @@ class PythonReference:
             raise InputError(told, "Return values of Python, NumPy or PyTorch: docs/python.md lists them.") from error
 
     def _whole(self, found: Any) -> Any:
-        """What was returned for a word as plain values."""
+        """Convert the return value for a whole word to plain values."""
         raw = self._read(found)
         if by_position(raw):
             return [self._position(one) for one in raw]

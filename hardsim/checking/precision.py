@@ -98,8 +98,8 @@ class FormatRow(Record):
     arith: Annotated[str, one_of(*ARITHS)]
     """The format."""
     reference: Annotated[str, one_of(*NAMES)]
-    """What says which answers are right: the formula; the specification, on the words and at the positions that it
-    judges; or the exact network."""
+    """The reference, which says which answers are right: the formula; the specification, on the words and at the
+    positions that it judges; or the exact network."""
     safe_to: Natural
     """Every evaluation is right on every judged word of every length up to this one (0: not even of one symbol)."""
     words: Natural | None
@@ -117,8 +117,8 @@ class FormatRow(Record):
     found: str | None
     """What it is answered in the format."""
     exactly: bool
-    """Whether the exact network answers that word wrongly, too, so that no format is to blame. Only the exact network
-    itself is never wrong where it is the reference."""
+    """True if the exact network answers that word wrongly, too, so that no format is to blame. Always false if the
+    exact network is the reference."""
     layer: Positive | None
     """The layer whose reading leaves that of the exact network first, from 1."""
     head: str | None

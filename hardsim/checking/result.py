@@ -54,9 +54,7 @@ Seed: TypeAlias = Annotated[int, "Seed of the random words."]
 InputName: TypeAlias = Annotated[str, "Path as given, or <expression>."]
 InputDigest: TypeAlias = Annotated[Digest, "SHA-256 of the input: a file's bytes, an expression's text."]
 FormulaText: TypeAlias = Annotated[str | None, "A formula's text; null for anything else."]
-Title: TypeAlias = Annotated[
-    str | None, "What the file of anything else says of itself, which nothing confirms; null for a formula."
-]
+Title: TypeAlias = Annotated[str | None, "The unconfirmed title of a file that is no formula; null for a formula."]
 Reach: TypeAlias = Annotated[str, "How far the verdict reaches, in words."]
 Partial: TypeAlias = Annotated[bool, "Whether the run was interrupted."]
 Opened: TypeAlias = Literal["ltl", "srasp", "ahat", "re", "network"]

@@ -436,7 +436,7 @@ def _scalar(value: Any) -> Any:
 
 
 def is_nan(value: Any) -> bool:
-    """Whether a number is none: NaN alone differs from itself, and a signalling NaN refuses the comparison."""
+    """Return whether a number is NaN: only NaN differs from itself; comparing a signalling NaN raises an error."""
     try:
         return bool(value != value)
     except Exception:  # of the decimal module, or of the caller's class

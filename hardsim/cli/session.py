@@ -105,7 +105,7 @@ class Session:
         self.names: list[str] = [EXPRESSION] if request.expression is not None else list(request.files or [])
         """Of all inputs, in order."""
         self.named = 0
-        """How many inputs there are, with those whose names stand for nothing; 0 until that is known."""
+        """The number of inputs, including names that stand for no file; 0 until it is known."""
         self.counted: str | None = None
         """The text of the last line about the results; None: a count of each verdict."""
         self.started = perf_counter()

@@ -551,7 +551,7 @@ class FormulaFile:
     supplied: Supplied = field(default=None, compare=False)
     readings: tuple[str, ...] = field(default=(), compare=False)
     bare_next: bool = field(default=False, compare=False)
-    """Whether the text has an X that a dialect reads as the strong or the weak next."""
+    """True if the text has an X that a dialect reads as the strong or the weak next."""
 
     @property
     def definitions(self) -> Mapping[str, Node]:

@@ -43,11 +43,11 @@ class ForeignFormat:
     magic: bytes = b""
     """The first bytes of a binary file."""
     begins: str = ""
-    """How a text begins, after comments. Nothing that hardsim reads begins so."""
+    """The start of a text, after comments. No text that hardsim reads starts like this."""
     looks: str = ""
     """A pattern found in a text; a damaged file of hardsim's own may contain it too."""
     lines: tuple[str, ...] = ()
-    """What each line of a text is one of; a line of the first kind is there."""
+    """Patterns of which each line matches one; at least one line matches the first pattern."""
     root: str = ""
     """The XML text after the `<` of the first element."""
     keys: tuple[str, ...] = ()

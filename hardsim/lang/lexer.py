@@ -382,7 +382,7 @@ def program_tokens(source: Source, region: Span, symbols: Collection[str]) -> li
 
 
 def begins_anew(text: str, start: int, body: int) -> bool:
-    """Whether a token begins a line after the first line of a body, indented no more than the body itself."""
+    """Return whether a token begins a line after the first line of a body, indented no more than the body itself."""
     line = text.rfind("\n", 0, start) + 1
     indent = body - text.rfind("\n", 0, body) - 1
     return line > body and not text[line:start].strip() and start - line <= indent

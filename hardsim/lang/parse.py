@@ -752,7 +752,7 @@ def misfit_error(scope: Scope, tokens: Sequence[Lexeme], index: int, region: Spa
 
 
 def _blank_hint(tokens: Sequence[Lexeme], index: int) -> str:
-    """How the words around the one of an index are written if they are one name; "" if it is no word after a word."""
+    """Return a hint how to write adjacent words as one name; "" if the token at the index is no word after a word."""
     if not tokens[index - 1].kind == tokens[index].kind == "WORD":
         return ""
     first, last = index - 1, index

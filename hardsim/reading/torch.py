@@ -70,7 +70,7 @@ ADVICE = {
     "final_norm": 'Write "final_norm": "layer" or "rms", or "final_norm": "none" where no norm follows the last layer.',
     "final_norm_eps": 'Write the eps of the norm at the end, such as "final_norm_eps": 0.00001.',
 }
-"""What to write for each setting that must be stated."""
+"""Hints for the settings that must be stated."""
 STATED = "embedding_scale", "nhead", "norm_first", "activation", "causal"
 """The settings that every configuration must state."""
 TRAINING = "dropout", "batch_first", "enable_nested_tensor", "mask_check", "dtype", "torch_dtype", "torch_version"
@@ -80,7 +80,7 @@ BIASES = "self_attn.in_proj_bias", "self_attn.out_proj.bias", "linear1.bias", "l
 NORM_WEIGHTS, NORM_BIASES = ("norm1.weight", "norm2.weight"), ("norm1.bias", "norm2.bias")
 _LAYER = re.compile(r"layers\.(0|[1-9][0-9]{0,5})\.")  # a larger number is no layer's, so that nobody counts up to it
 _TABLE = re.compile(r"(?i)(^|[._])(pos(?!t)\w*|pe|wpe)(\.[^.]+)?\Z|position")
-"""How tables of positions are called."""
+"""Names of the tensors with a table of positions."""
 _LAST = re.compile(_LAYER.pattern + r"\Z")
 
 
