@@ -272,10 +272,13 @@ def print_model(screen: Screen, report: ModelReport) -> None:
 def _regime_lines(report: ModelReport) -> list[tuple[str, str | None]]:
     facts, program = report.subject.facts, report.subject.program
     unsure = "" if facts.specified else SAYS
+    regime = REGIMES[program.regime]
+    # The summary names the regime's own temperature, and --tau or the file may have another.
+    other = "" if facts.temperature == regime.temperature else f"; here at temperature {facts.temperature}"
     return [
         *titles(report),
         ("read at", f"the {facts.at} position"),
-        ("regime", f"{unsure}{facts.regime}: {REGIMES[program.regime].summary}"),
+        ("regime", f"{unsure}{facts.regime}: {regime.summary}{other}"),
         ("theorems", "; ".join(report.theorems) or "none needed: no attention"),
         ("size", f"{plural(facts.layers, 'layer')}, {plural(facts.heads, 'head')}"
                  f"{', one head per layer' if facts.single_head else ''}, dimension {facts.dimension}, "

@@ -229,3 +229,8 @@ def test_an_unknown_example_is_bad_input(hardsim: Any) -> None:
     hardsim("examples", "flipflap").refused("did you mean flipflop?")
     (error,) = hardsim("examples", "flipflap", "--json", "-").json["errors"]
     assert (error["input"], error["exit_code"]) == ("flipflap", 2)
+
+
+def test_show_names_the_temperature_that_the_network_has(hardsim: Any) -> None:
+    assert "here at temperature" not in hardsim("show", "since").out
+    assert "here at temperature 1/(2*n)" in " ".join(hardsim("show", "since", "--tau", "1/(2*n)").out.split())
