@@ -231,8 +231,8 @@ class CraspLayout(Layout):
             hint = "each definition is one line" if self.lines else ""
             if _NUMBERED.match(text):
                 hint = "leave out the number of the line, and the word before the name"
-            elif _SIGNED.match(text):
-                hint = f"a name is a letter, then letters, digits and underscores: {_SIGNED.match(text)[0]} is none"
+            elif signed := _SIGNED.match(text):
+                hint = f"a name is a letter, then letters, digits and underscores: {signed[0]} is none"
             if _OF_PAPERS.match(text):
                 hint = 'a name stands alone here, without (i), and Q_a(i) of papers is written "a"'
             raise self.error(span, "this line is no definition", expected, hint)
