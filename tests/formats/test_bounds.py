@@ -277,6 +277,7 @@ def test_no_evaluation_of_another_network_is_wrong_at_a_safe_length(file: str) -
                 assert all(reference.right(reference.asked(words), outputs, outputs))
 
 
+@pytest.mark.sweep(every=3)
 @pytest.mark.parametrize("name", ["since.ltl", "tomita_1.ltl", "bigram.ltl"])
 @pytest.mark.parametrize("regime", PROVEN)
 def test_a_word_that_fails_is_wrong_when_it_is_evaluated_from_the_left(name: str, regime: str) -> None:
@@ -495,6 +496,7 @@ def test_of_equals_any_number_is_held(
         assert low <= found <= high
 
 
+@pytest.mark.sweep(every=3)
 @pytest.mark.parametrize("regime", PROVEN)
 @pytest.mark.parametrize("name", ["tomita_1.ltl", "co_existence.ltl", "aa_star.ltl"])
 def test_heads_that_look_for_what_is_true_are_right_at_safe_lengths(name: str, regime: str) -> None:
