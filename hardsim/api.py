@@ -214,7 +214,7 @@ class Model:
     _read: bool = True
     """Whether it was read: what is false about a network that was compiled here is no matter of its file."""
     _at: At | None = None
-    """Where the formula is read by methods that are not told otherwise; None: where it says."""
+    """Where methods without an `at` of their own read the formula; None: where its file says."""
 
     # ---- what it is ----
 
@@ -1156,7 +1156,7 @@ def load(
     `alphabet` (symbols, or one text of symbols separated by spaces) or `props` (propositions; "auto": those that it
     mentions) are for formulas, C-RASP programs and regular expressions that declare neither; the text of a formula
     without both is over its own symbols, if there are two. `dialect`, "strong-next" or "weak-next", says what a bare X
-    of a formula is, `at` ("last" or "first") where a formula is read by all methods, unless they are told otherwise.
+    of a formula is, `at` ("last" or "first") where methods without an `at` of their own read a formula.
     The text of a whole `.ltl` file is for `parse`.
 
     Raises:

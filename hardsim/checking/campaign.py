@@ -705,7 +705,7 @@ def measure_all(
     lengths: Sequence[int],
     tolerant: bool = False,
 ) -> tuple[Preparation, dict[int, list[Shard]], dict[int, list[Answer]]]:
-    """Run `prepare_words` on all planned words of these lengths; `planned` is told how many words there are.
+    """Run `prepare_words` on all planned words of these lengths; `planned` receives their number.
 
     Raises:
         InputError: if they do not fit in memory, or a word leaves the range of a program's construction (OutOfRange)

@@ -174,7 +174,7 @@ class Checkpoint:
     fails early. `inputs` are the name, SHA-256 and alphabet of each input file, `request` the options by name.
 
     One process has the file at a time, until `close`. A row that cannot be written later on loses nothing that was
-    found: `lost` is told once, and the file is not complete then.
+    found: `lost` is called once with the error, and the file is not marked complete.
 
     Raises:
         InputError: if it is no such file, or of another request, or another process has it (it is left alone then), or

@@ -445,8 +445,8 @@ def read_with(path: str) -> list[str]:
 
 
 def meant_by(given: Input, at: At | None = None) -> Meant:
-    """What an input says that others should say: a specification, which words are accepted (by a formula read at `at`,
-    None: where it says), or the outputs of a network.
+    """Return the reference that an input is for others: a specification, the semantics of a formula (read at `at`, or
+    where its file says), a program or an expression, or the outputs of a network.
 
     Raises:
         InputError: if it does not say that.

@@ -297,8 +297,6 @@ class _Values:
         apart = np.maximum(self.high - other.low, other.high - self.low)
         return bool((apart <= self.level).all())
 
-    __hash__ = None  # type: ignore[assignment]  # they are compared alone
-
     def __str__(self) -> str:
         return ", ".join(f"{float(x):.6g}" for x in np.ravel(self.low))
 

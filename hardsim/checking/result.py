@@ -166,9 +166,9 @@ class WordError(Record):
     word: AnyWord | None
     """The word; null: the error concerns no single word."""
     message: str
-    """What was wrong."""
+    """The error."""
     hint: str = ""
-    """What to do next."""
+    """Advice on how to correct it."""
     out_of_range: bool = False
     """True if the word leaves the range that a construction covers."""
 

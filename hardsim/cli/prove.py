@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 
@@ -22,7 +22,6 @@ from hardsim.cli.check import telling
 from hardsim.cli.estimate import announce, announce_certificate, announce_model_proof, announce_proof, bar, check_cost
 from hardsim.cli.pin import hold_pinnable, hold_placed, pin
 from hardsim.cli.session import Session, Telling, session
-from hardsim.cli.streams import LostOutput
 from hardsim.errors import InputError
 from hardsim.files import Sink
 from hardsim.report.prove import print_proof, print_proof_verdict, print_proofs
@@ -64,16 +63,6 @@ class _Work:
     current: Session
     tables: bool
     targets: Mapping[str, Sink]
-    lost: LostOutput | None = None
-    """Why nothing more can be printed."""
-
-    @contextmanager
-    def _printing(self) -> Iterator[None]:
-        """Go on although standard output is lost: what was proved is written into files all the same."""
-        try:
-            yield
-        except LostOutput as lost:
-            self.lost = lost
 
     def network(self, subject: Foreign) -> None:
         """Of a network that others made nothing is proved yet: say so, and how far certified words reach."""
@@ -107,8 +96,8 @@ class _Work:
         if result is not None and result.verdict is Verdict.PROVED and not self.current.interrupted:
             for name, target in self.targets.items():
                 self._write(name, target, subject, result)
-        if self.lost is not None:
-            raise self.lost
+        if self.current.lost is not None:
+            raise self.current.lost
 
     def _settled(
         self,
@@ -133,7 +122,7 @@ class _Work:
             told = _told(result, regime, subject, self.tables)
             partly = result.confirmed is not None and result.confirmed.partial
             left = f"{result.input} was proved, but not all words were run that are run after a proof" if partly else ""
-            with self._printing():
+            with current.printing():
                 current.show(result, told)
                 current.conclude(result.verdict is not Verdict.REFUTED, result.verdict is Verdict.UNDECIDED, left, told)
         return result
@@ -143,7 +132,7 @@ class _Work:
         request = self.current.request
         long = partial(announce_certificate, subject, request.min_n, request.max_n)
         text, told = written_down(name, subject, request, result, long)
-        with self._printing():
+        with self.current.printing():
             target.write(text)
             if not request.quiet:
                 self.current.screen.line(told.format(target.path))

@@ -395,12 +395,12 @@ class Session:
     def show(self, result: Any, shown: Telling) -> None:
         """Print a result, or its verdict alone, and keep it."""
         self.found.append(result)
-        with self._printing():
+        with self.printing():
             (shown.brief if self.request.quiet else shown.full)(self.screen)
 
     @contextmanager
-    def _printing(self) -> Iterator[None]:
-        """Note that standard output is lost, and go on until the exit code of the results is known."""
+    def printing(self) -> Iterator[None]:
+        """Keep a lost standard output in `lost`, and go on: an exit code is still due, and files are still written."""
         try:
             yield
         except LostOutput as lost:
@@ -411,7 +411,7 @@ class Session:
     ) -> None:
         """The exit code of one result; `left` says what an interruption left of it, if there was one, and `weaker` why
         its verdict is not the one that was required."""
-        with self._printing():
+        with self.printing():
             self.screen.flush()
         code = streams.MISMATCH if not agreed else streams.UNDECIDED if undecided or weaker else streams.AGREED
         if code:
