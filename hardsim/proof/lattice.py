@@ -146,11 +146,58 @@ def _monomial(power: Sequence[int]) -> fmpq_mpoly:
 # ---- spans ----
 
 
+DenominatorName: TypeAlias = tuple[str | int, ...]
+"""Which number of tied positions a denominator is: the head whose maxima are counted, then the heads (by name) or the
+single positions (by order of their place) through which the number was read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Denominator:
+    """The `power`-th power of an integer from 1 to `most`: how many positions share the largest score of a row.
+
+    Two denominators of one name, at one position of one word, are the same integer. An `everywhere` denominator has one
+    value at all positions of a word: its head has no mask, and the same query at every position.
+    """
+
+    name: DenominatorName
+    most: Value
+    power: int
+    everywhere: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Numbers in `offset + step/(m_1^e_1 ... m_r^e_r) Z`, for the integers m_l of the denominators (THEORY 16.3)."""
+
+    offset: Value
+    step: Value
+    denominators: tuple[Denominator, ...]
+
+    @property
+    def product(self) -> Value:
+        """The largest product of the denominators."""
+        total: Value = 1
+        for one in self.denominators:
+            for _ in range(one.power):
+                total = times(total, one.most)
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class IsolatedZero:
+    """Numbers `base + sign z` with z = 0 or z at least the least of `apart`; exactly the base if the sign is 0."""
+
+    base: Value
+    sign: int
+    apart: tuple[Value, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class NumberSpan:
     """Numbers from `low` to `high`, in `offset + step Z`: with a step of 0 exactly the offset, with None anything.
 
-    With `most` they are 1/m for integers m from 1 to `most`.
+    With `most` they are 1/m for integers m from 1 to `most`. `share` and `isolated` are known besides, where they are
+    not None: each is true of every number.
     """
 
     low: Value
@@ -158,6 +205,8 @@ class NumberSpan:
     offset: Value = 0
     step: Value | None = None
     most: Value | None = None
+    share: Share | None = None
+    isolated: IsolatedZero | None = None
 
     @staticmethod
     def exactly(value: Value) -> NumberSpan:

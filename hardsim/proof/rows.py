@@ -149,6 +149,16 @@ class Difference:
 
 
 @dataclass(frozen=True)
+class ProductRule:
+    """Scores `q k` of one product (THEORY 16.1, R3): the query form q, the hull of the key forms k, and, where q is
+    known to stay away from 0, functions of which the least bounds |q| from below (else none: q may be 0)."""
+
+    query: NumberSpan
+    keys: NumberSpan
+    away: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
 class Row:
     """What is known of the scores in a row of a head, for queries at one place: if two of them differ, then by at least
     the least of `gaps`; `equal`: none of them do. `winner` is the order of the place of the largest one where that is
@@ -169,6 +179,10 @@ class Row:
     """what is known of the scores of each,"""
     pairs: Mapping[tuple[int, int], Difference] = field(default_factory=dict)
     """and of single keys against others, by their numbers."""
+    winners: tuple[int, ...] = ()
+    """The orders of the places of the maxima, where these are always the same few single positions (R2)."""
+    product: ProductRule | None = None
+    """The rule by which the gap follows from one product; then there are no groups (R3)."""
 
 
 class ScoreRows:
