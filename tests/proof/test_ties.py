@@ -1,0 +1,51 @@
+"""What is proved of heads whose maxima are shared, held against hard attention on words.
+
+Random models (`tests.tied_models`) are derived, and whatever is claimed of one, gaps, maxima, lattices, shares of
+numbers of maxima, isolated zeros, distances from the threshold, must be true of every short word and of some longer
+ones, as a small evaluator of the test's own has them (`tests.tied_truth`).
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from hardsim.proof.program import ProgramLaw, law_of
+from hardsim.proof.result import NotProved
+from tests.tied_models import tied_model
+from tests.tied_truth import all_words, hold, longer_words
+
+FEW, MANY, CHUNK = 160, 20_000, 500
+"""How many models are tried in `make test`, and in `make slow`, and in one of its tests."""
+
+
+def law_of_seed(seed: int) -> ProgramLaw | None:
+    """What is derived of a model, held against words; None where nothing is."""
+    program = tied_model(seed)
+    try:
+        law = law_of(program)
+    except NotProved:
+        return None
+    hold(program, law, all_words(program.alphabet, 5 if len(program.alphabet) == 2 else 4))
+    hold(program, law, longer_words(program.alphabet, Random(seed), 12))
+    return law
+
+
+def try_seeds(seeds: range) -> None:
+    """Most models must be derived, and many have a distance: a test that refuses all of them tests nothing."""
+    laws = [law for law in map(law_of_seed, seeds) if law is not None]
+    distances = [min(law.facts(n).distance or 0 for n in (3, 8)) for law in laws]
+    assert len(laws) > len(seeds) // 2
+    assert sum(distance > 0 for distance in distances) > len(seeds) // 5
+
+
+@pytest.mark.parametrize("half", range(2))
+def test_the_facts_of_tied_models_are_true_of_words(half: int) -> None:
+    try_seeds(range(half, FEW, 2))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(FEW, FEW + MANY, CHUNK))
+def test_the_facts_of_many_tied_models_are_true_of_words(first: int) -> None:
+    try_seeds(range(first, first + CHUNK))
