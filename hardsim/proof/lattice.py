@@ -17,7 +17,7 @@ and n the value of such a polynomial is an integer, which gives the three rules 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, floor
@@ -151,6 +151,10 @@ DenominatorName: TypeAlias = tuple[str | int, ...]
 single positions (by order of their place) through which the number was read."""
 
 
+def _moved(value: Any, places: Domain) -> Any:
+    return simplest(value.at(places)) if isinstance(value, Ratio) else value
+
+
 @dataclass(frozen=True, slots=True)
 class Denominator:
     """The `power`-th power of an integer from 1 to `most`: how many positions share the largest score of a row.
@@ -167,11 +171,16 @@ class Denominator:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Numbers in `offset + step/(m_1^e_1 ... m_r^e_r) Z`, for the integers m_l of the denominators (THEORY 16.3)."""
+    """Numbers in `offset + step/(m_1^e_1 ... m_r^e_r) Z`, for the integers m_l of the denominators (ours)."""
 
     offset: Value
     step: Value
     denominators: tuple[Denominator, ...]
+
+    def at(self, places: Domain) -> Share:
+        """With other variables."""
+        some = tuple(replace(one, most=_moved(one.most, places)) for one in self.denominators)
+        return Share(_moved(self.offset, places), _moved(self.step, places), some)
 
     @property
     def product(self) -> Value:
@@ -191,13 +200,18 @@ class IsolatedZero:
     sign: int
     apart: tuple[Value, ...]
 
+    def at(self, places: Domain) -> IsolatedZero:
+        """With other variables."""
+        apart = tuple(_moved(one, places) for one in self.apart)
+        return IsolatedZero(_moved(self.base, places), self.sign, apart)
+
 
 @dataclass(frozen=True, slots=True)
 class NumberSpan:
     """Numbers from `low` to `high`, in `offset + step Z`: with a step of 0 exactly the offset, with None anything.
 
-    With `most` they are 1/m for integers m from 1 to `most`. `share` and `isolated` are known besides, where they are
-    not None: each is true of every number.
+    With `most` they are 1/m for integers m from 1 to `most`. `share` and `isolated` are known besides (`shares`): each
+    is true of every number. There is at most one isolated zero for each sign.
     """
 
     low: Value
@@ -206,7 +220,7 @@ class NumberSpan:
     step: Value | None = None
     most: Value | None = None
     share: Share | None = None
-    isolated: IsolatedZero | None = None
+    isolated: tuple[IsolatedZero, ...] = ()
 
     @staticmethod
     def exactly(value: Value) -> NumberSpan:
@@ -220,13 +234,12 @@ class NumberSpan:
 
     def at(self, places: Domain) -> NumberSpan:
         """With other variables."""
-        if not any(isinstance(part, Ratio) for part in (self.low, self.high, self.offset, self.step, self.most)):
+        some = (self.low, self.high, self.offset, self.step, self.most)
+        if not (self.share or self.isolated or any(isinstance(part, Ratio) for part in some)):
             return self
-
-        def put(value: Any) -> Any:
-            return simplest(value.at(places)) if isinstance(value, Ratio) else value
-
-        return NumberSpan(*map(put, (self.low, self.high, self.offset, self.step, self.most)))
+        share = None if self.share is None else self.share.at(places)
+        isolated = tuple(one.at(places) for one in self.isolated)
+        return NumberSpan(*(_moved(part, places) for part in some), share, isolated)
 
 
 BOOLEAN = NumberSpan(0, 1, 0, 1)
