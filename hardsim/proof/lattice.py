@@ -16,7 +16,7 @@ and n the value of such a polynomial is an integer, which gives the three rules 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -143,6 +143,22 @@ def _monomial(power: Sequence[int]) -> fmpq_mpoly:
     return result
 
 
+def finer_steps(value: Value, step: Value) -> Iterator[tuple[Value, Value]]:
+    """Each term of a function, constants first, with steps of which the others and the given one are multiples: that of
+    their sum, in lowest terms, and one over the denominator of the function itself, whichever is larger somewhere."""
+    if not isinstance(value, Ratio):
+        return
+    context, parts = value.top.context(), value.top.to_dict()
+    for power in sorted(parts, key=sum):
+        term = Ratio(context.from_dict({power: parts[power]}), value.bottom).simplest
+        others = [Fraction(int(c.p), int(c.q)) for other, c in parts.items() if other != power]
+        whole = Ratio(context.constant(1), value.bottom) * ratios.common(map(abs, others))
+        for rest in dict.fromkeys((plus(value, times(term, -1)), whole.simplest)):
+            finer = common_step([step, content(rest, frozenset("j"))])
+            if finer is not None and finer != 0:
+                yield term, finer
+
+
 # ---- spans ----
 
 
@@ -239,7 +255,8 @@ class NumberSpan:
             return self
         share = None if self.share is None else self.share.at(places)
         isolated = tuple(one.at(places) for one in self.isolated)
-        return NumberSpan(*(_moved(part, places) for part in some), share, isolated)
+        low, high, offset, step, most = (_moved(part, places) for part in some)
+        return NumberSpan(low, high, offset, step, most, share, isolated)
 
 
 BOOLEAN = NumberSpan(0, 1, 0, 1)

@@ -19,23 +19,20 @@ from typing import TypeAlias
 from hardsim.lang.ast import BOS
 from hardsim.lang.valuations import Valuations
 from hardsim.network.numbers import ONE as CONSTANT
-from hardsim.network.numbers import Rational, plain
+from hardsim.network.numbers import Mask, Rational, plain
 from hardsim.program.model import Affine, Head, Letter, Program, ProgramLayer, Weighting
 from hardsim.proof.lattice import (
+    Denominator,
     NumberSpan,
     around,
-    clip,
     common_step,
     content,
     greatest,
-    hull,
     least,
-    linear,
     margin,
     multiple,
     plus,
     positive,
-    relu,
     times,
     times_step,
 )
@@ -43,6 +40,7 @@ from hardsim.proof.places import J, Place, Seen, World, every_length, one_positi
 from hardsim.proof.ratios import Ratio, Value, simplest
 from hardsim.proof.result import NotProved
 from hardsim.proof.rows import KEY, Row, ScoreRows, distances
+from hardsim.proof.shares import away, clip, full_mean, hull, linear, read_through, relu, seen_from, tied_mean
 from hardsim.sharpening.measure import HeadFacts, LayerFacts, LengthFacts
 
 ZERO, HALF = Fraction(0), Fraction(1, 2)
@@ -119,8 +117,8 @@ class Law:
             seen = int(number(row.visible, i, n))
             alone = row.equal or seen == 1
             gaps.append(None if alone else min(number(gap, i, n) for gap in row.gaps))
-            fewest.append(seen if row.equal else 1)
-            most.append(1 if row.unique else seen)
+            fewest.append(seen if row.equal else len(row.winners) or 1)
+            most.append(1 if row.unique else len(row.winners) or seen)
         sizes = [(max(at(query, n)), max(at(key, n))) for query, key in head.sizes]
         return HeadFacts(gaps, fewest, most, sum((2 * q * k for q, k in sizes), ZERO), sizes)
 
@@ -229,13 +227,13 @@ class _Derivation:
                 except NotProved as failure:
                     raise NotProved(f"encoding {name}: {failure.reason}") from None
                 own = embedded if place.order else NumberSpan.exactly(start)
-                spans[place.order] = linear([(own, 1), *some], int(name == CONSTANT))
+                spans[place.order] = linear([(own, 1), *some], place.domains, int(name == CONSTANT))
             columns[name] = spans
         return columns
 
     def _forms(self, terms: Affine, columns: Column) -> Spans:
         return {
-            place.order: linear([(columns[name][place.order], value) for name, value in terms.terms])
+            place.order: linear([(columns[name][place.order], value) for name, value in terms.terms], place.domains)
             for place in self.world.places
         }
 
@@ -273,6 +271,7 @@ class _Derivation:
 
     def _layer(self, layer: ProgramLayer, columns: Column) -> tuple[Column, LayerLaw]:
         heads: dict[str, HeadLaw] = {}
+        counted = self._counted(layer, columns)
         reads: dict[tuple[str, str], Spans] = {}
         values: dict[tuple[str, str], tuple[OfN, OfN]] = {}
         attended = dict(columns)
@@ -287,11 +286,16 @@ class _Derivation:
                     low = self._least({order: span.low for order, span in value.items()})
                     values[head.name, out] = low, self._most([(value, False)])
                     read = reads[head.name, out] = {
-                        place.order: self._read(head, place, value, None if rows is None else rows[place.order])
+                        place.order: self._read(
+                            head, place, value, None if rows is None else rows[place.order], counted.get(head.name)
+                        )
                         for place in self.world.places
                     }
                     before = attended[out]
-                    attended[out] = {order: linear([(before[order], 1), (span, 1)]) for order, span in read.items()}
+                    attended[out] = {
+                        place.order: linear([(before[place.order], 1), (read[place.order], 1)], place.domains)
+                        for place in self.world.places
+                    }
             except NotProved as failure:
                 raise NotProved(f"head {head.name}: {failure.reason}", head.name) from None
         final, units, margins, tops = self._feed_forward(layer, attended)
@@ -324,7 +328,9 @@ class _Derivation:
         for out in {**parts, **biases}:
             terms = [(columns[out], 1), *parts.get(out, [])]
             bias = biases.get(out, 0)
-            final[out] = {order: linear([(spans[order], w) for spans, w in terms], bias) for order in domains}
+            final[out] = {
+                order: linear([(spans[order], w) for spans, w in terms], own, bias) for order, own in domains.items()
+            }
         margins = [
             self._least({order: margin(span, domains[order]) for order, span in column.items()}) for column in inputs
         ]
@@ -332,26 +338,54 @@ class _Derivation:
 
     # ---- reading ----
 
-    def _read(self, head: Head, query: Place, value: Spans, row: Row | None) -> NumberSpan:
+    def _counted(self, layer: ProgramLayer, columns: Column) -> dict[str, tuple[str, bool]]:
+        """The heads whose maxima are those of heads that are not uniform, and whether the rows of all positions are
+        alike: the first head with the same mask and score is the same rows."""
+        firsts: dict[tuple[Mask, object], tuple[str, bool]] = {}
+        found: dict[str, tuple[str, bool]] = {}
+        for head in layer.heads:
+            if not head.uniform:
+                known = firsts.setdefault((head.mask, head.score), (head.name, self._alike(head, columns)))
+                found[head.name] = known
+        return found
+
+    def _alike(self, head: Head, columns: Column) -> bool:
+        """Whether all positions of a word have the same row: they see everything, and have one query."""
+        if head.mask is not Mask.NONE:
+            return False
+        for form, _ in head.score:
+            values = [span.offset if span.exact else None for span in self._forms(form, columns).values()]
+            if None in values or any(value != values[0] for value in values) or "i" in Ratio.of(values[0] or 0).names:
+                return False
+        return True
+
+    def _read(
+        self, head: Head, query: Place, value: Spans, row: Row | None, counted: tuple[str, bool] | None
+    ) -> NumberSpan:
         """What a head adds to a coordinate at one place."""
-        seen: list[tuple[int, NumberSpan, Seen]] = []
+        visible: list[tuple[int, NumberSpan, Seen]] = []
         for key in self.world.places:
             reach = self.world.sees(query, key, head.mask)
             if reach is not None:
                 span = value[key.order]
-                seen.append((key.order, span.at({"i": J}) if key.several else span, reach))
-        if row is None or (row.equal and head.weighting is Weighting.AVERAGE):
-            return self._mean(query, seen, self.world.count(query, head.mask))
+                visible.append((key.order, span.at({"i": J}) if key.several else span, reach))
+        count, average = self.world.count(query, head.mask), head.weighting is Weighting.AVERAGE
+        every = hull([seen_from(span, reach, head.name) for _, span, reach in visible], query.domains)
+        if row is None or (row.equal and average):
+            return full_mean(self._mean(query, visible, count), every, count, query.domains)
         if row.winner is not None:
-            return value[row.winner]
-        some = hull([_of_row(span, reach) for _, span, reach in seen], query.domains)
-        if row.unique or head.weighting is not Weighting.AVERAGE:
-            return some
-        whole = {order: span.offset for order, span, _ in seen if span.exact}
-        if row.first and len(whole) == len(seen) and all(v == int(order == 0) for order, v in whole.items()):
-            count = self.world.count(query, head.mask)
+            return read_through(value[row.winner], row.winner)
+        if row.unique or not average or every.exact:
+            return every
+        if row.winners:
+            part = Fraction(1, len(row.winners))
+            return linear([(read_through(value[order], order), part) for order in row.winners], query.domains)
+        whole = {order: span.offset for order, span, _ in visible if span.exact}
+        if row.first and len(whole) == len(visible) and all(v == int(order == 0) for order, v in whole.items()):
             return NumberSpan(simplest(Ratio.of(1) / count), 1, 0, None, count)
-        return NumberSpan(some.low, some.high)
+        assert counted is not None
+        name, everywhere = counted
+        return tied_mean(every, Denominator((name,), count, 1, everywhere), count, query.domains)
 
     def _mean(self, query: Place, seen: Sequence[tuple[int, NumberSpan, Seen]], count: Value) -> NumberSpan:
         """The mean of all visible numbers."""
@@ -407,29 +441,16 @@ class _Derivation:
         return _pruned(found, min)
 
 
-def _of_row(span: NumberSpan, reach: Seen) -> NumberSpan:
-    """What a number at any visible j is, in terms of the query."""
-    low, high, offset, step = reach.least(span.low), reach.greatest(span.high), span.offset, span.step
-    if step is not None and isinstance(offset, Ratio) and "j" in offset.names:
-        first = reach.at(offset, reach.low)
-        step, offset = common_step([step, content(plus(offset, times(first, -1)), KEY)]), first
-    if step is None or (isinstance(step, Ratio) and "j" in step.names):
-        return NumberSpan(low, high)
-    return NumberSpan(low, high, offset, step)
-
-
 def _distances(span: NumberSpan, threshold: Fraction, place: Place) -> Sequence[Value]:
     """Of an output from the threshold."""
     for side in (plus(span.low, -threshold), plus(threshold, times(span.high, -1))):
         if positive(side, place.domains):
             return (side,)
-    off = plus(span.offset, -threshold)
-    if span.step is None or not span.step:
-        return (0,)
-    if not isinstance(span.step, Ratio) and not isinstance(span.offset, Ratio):
+    if span.step and not isinstance(span.step, Ratio) and not isinstance(span.offset, Ratio):
         return (min((abs(point - threshold) for point in around(span, threshold)), default=ZERO),)
-    found = distances(off, span.step, Seen(0, 0, place.domains))
-    return found[0] if found else (0,)
+    if span.step and (found := distances(plus(span.offset, -threshold), span.step, Seen(0, 0, place.domains))):
+        return found[0]
+    return away(span, threshold, place.domains) or (0,)
 
 
 def _embedded(program: Program, letters: Sequence[Letter]) -> tuple[NumberSpan, Rational]:
@@ -440,7 +461,7 @@ def _embedded(program: Program, letters: Sequence[Letter]) -> tuple[NumberSpan, 
             for letter in letters
             if letter.symbols
         ]
-        return linear([(each, 1) for each in held]), 0
+        return linear([(each, 1) for each in held], [{}]), 0
     values = {
         symbol: sum((Fraction(letter.value) for letter in letters if symbol in letter.symbols), ZERO)
         for symbol in (*program.alphabet, BOS)

@@ -18,12 +18,15 @@ row, by how much they differ at least if they differ at all, and whether they ce
    This is a look-up, whether its number is in the range of the positions or not.
  - *reciprocals*: if a coordinate of the query is 1/m with an integer m >= 1, the row is first multiplied by m, which
    changes no order, and in the end its gap is divided by the largest m.
+ - *product*: one pair of forms, a query q that is a mean over ties (`shares`) and keys on a lattice of step s: two
+   scores that differ do so by |q| s, which is bounded from below by how far q stays from 0.
+ - *known set*: single keys that are equal whatever the word and above all others are the maxima; there are so many.
  - two keys whose scores add up to twice those of others, all equal, and differ, are one above and one below them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -32,11 +35,12 @@ from typing import TypeAlias
 
 from hardsim.network.numbers import Rational
 from hardsim.program.model import Affine, Head
-from hardsim.proof import ratios
+from hardsim.proof import shares
 from hardsim.proof.lattice import (
     NumberSpan,
     common_step,
     content,
+    finer_steps,
     nonnegative,
     plus,
     positive,
@@ -55,6 +59,7 @@ Unknown: TypeAlias = tuple[str, ...]
 """What a part of a score is a multiple of: a coordinate of the query or of the key, or both."""
 KEY = frozenset("j")
 TIE_BREAK = "lattice and tie-break"
+PRODUCT = "share times lattice"
 
 
 @dataclass(frozen=True)
@@ -189,7 +194,7 @@ class ScoreRows:
     """The rows of one head for queries at one place."""
 
     def __init__(self, world: World, head: Head, query: Place, columns: Columns) -> None:
-        self.world, self.head, self.query = world, head, query
+        self.world, self.head, self.query, self.columns = world, head, query, columns
         own = {name: columns[name][query.order] for pair in head.score for name, _ in pair[0].terms}
         self.own = own
         self.inverse = next((name for name, span in own.items() if span.most is not None), None)
@@ -398,6 +403,9 @@ class ScoreRows:
         groups = self.groups
         if len(groups) == 1 and groups[0].single:
             return Row(self.query, visible, (), True, winner=groups[0].places[0], groups=(groups[0].places,))
+        product = self._product(visible)
+        if product is not None:
+            return product
         inner = [None if group.single else self.within(group) for group in groups]
         pairs = {
             (a, b): self.between(groups[a], groups[b])
@@ -416,7 +424,74 @@ class ScoreRows:
         return Row(
             self.query, visible, self._divided(gaps), unique, all(d.sign == 0 for d in every), self._winner(pairs),
             rules, self._first(), tuple(group.places for group in groups), tuple(inner), pairs,
+            () if unique else self._winners(pairs),
         )  # fmt: skip
+
+    def _product(self, visible: Value) -> Row | None:
+        """The row of one product `q k`, where q is in a share or has an isolated zero, and k is on a lattice of step s:
+        scores that differ do so by at least |q| s. If q is never 0 and the largest and the least key each stand at a
+        position of their own, the maximum is unique: it tests the sign of q."""
+        if len(self.head.score) != 1:
+            return None
+        ((query, key),) = self.head.score
+        domains = self.query.domains
+        q = shares.linear([(self.own[name], value) for name, value in query.terms], domains)
+        if q.step is not None or not shares.known([q]):
+            return None
+        keys = self._keys(key)
+        every = shares.hull([*keys.values()], domains)
+        if not every.step:
+            return None
+        far = shares.away(q, 0, domains)
+        least = far or shares.apart_from_zero(q, domains)
+        gaps = tuple(times(one, every.step) for one in least)
+        if not gaps or not all(positive(gap, domains) for gap in gaps):
+            return None
+        unique = bool(far) and all(self._extreme(keys, sign) for sign in (1, -1))
+        return Row(self.query, visible, gaps, unique, rules=(PRODUCT,), product=ProductRule(q, every, far))
+
+    def _keys(self, form: Affine) -> dict[int, NumberSpan]:
+        """A form of the key at each visible place, in terms of the query."""
+        found: dict[int, NumberSpan] = {}
+        for place in self.world.places:
+            reach = self.world.sees(self.query, place, self.head.mask)
+            if reach is not None:
+                terms = [(self.columns[name][place.order], value) for name, value in form.terms]
+                span = shares.linear(terms, place.domains)
+                span = span.at({"i": J}) if place.several else span
+                found[place.order] = shares.seen_from(span, reach, self.head.name)
+        return found
+
+    def _extreme(self, keys: Mapping[int, NumberSpan], sign: int) -> bool:
+        """Whether the largest key (of sign -1 the least) always stands at one single position."""
+        places = {place.order: place for place in self.world.places}
+        ends = {order: span.high if sign > 0 else span.low for order, span in keys.items()}
+        return any(
+            span.exact
+            and not places[order].several
+            and all(
+                other == order or positive(times(plus(span.offset, times(end, -1)), sign), self.query.domains)
+                for other, end in ends.items()
+            )
+            for order, span in keys.items()
+        )
+
+    def _winners(self, pairs: Mapping[tuple[int, int], Difference]) -> tuple[int, ...]:
+        """The places of single keys that are equal to one another and above all others, whatever the word."""
+        groups = self.groups
+
+        def sign(a: int, b: int) -> int | None:
+            if (a, b) in pairs:
+                return pairs[a, b].sign
+            other = pairs[b, a].sign if (b, a) in pairs else None
+            return None if other is None else -other
+
+        for a, group in enumerate(groups):
+            signs = {b: sign(a, b) for b in range(len(groups)) if b != a}
+            tied = [a, *(b for b, found in signs.items() if found == 0)]
+            if all(found in (0, 1) for found in signs.values()) and all(groups[b].single for b in tied):
+                return tuple(sorted(groups[b].places[0] for b in tied)) if group.single else ()
+        return ()
 
     def _divided(self, gaps: tuple[Value, ...]) -> tuple[Value, ...]:
         """The gaps of the row, of those of its m-fold."""
@@ -503,22 +578,6 @@ def distances(known: Value, step: Value, reach: Seen) -> Beside | None:
         return found
     sides = (_beside(remainder(term, finer), finer, reach) for term, finer in finer_steps(off, step))
     return next((side for side in sides if side), None)
-
-
-def finer_steps(value: Value, step: Value) -> Iterator[tuple[Value, Value]]:
-    """Each term of a function, constants first, with steps of which the others and the given one are multiples: that of
-    their sum, in lowest terms, and one over the denominator of the function itself, whichever is larger somewhere."""
-    if not isinstance(value, Ratio):
-        return
-    context, parts = value.top.context(), value.top.to_dict()
-    for power in sorted(parts, key=sum):
-        term = Ratio(context.from_dict({power: parts[power]}), value.bottom).simplest
-        others = [Fraction(int(c.p), int(c.q)) for other, c in parts.items() if other != power]
-        whole = Ratio(context.constant(1), value.bottom) * ratios.common(map(abs, others))
-        for rest in dict.fromkeys((plus(value, times(term, -1)), whole.simplest)):
-            finer = common_step([step, content(rest, KEY)])
-            if finer is not None and finer != 0:
-                yield term, finer
 
 
 def _beside(off: Value, step: Value, reach: Seen) -> Beside | None:

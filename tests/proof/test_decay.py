@@ -123,8 +123,8 @@ def test_temperatures_with_one(tau: str) -> None:
 
 def test_a_program_without_scores_is_exact_at_every_temperature() -> None:
     argument = shipped("dyck1_uniform.ahat.json").argument
-    assert not argument.proved  # its outputs come near the threshold in a way that is not derived
-    assert argument.reason == "an output may lie on the threshold"
+    assert argument.proved
+    assert argument.temperature == "1"
 
 
 def test_the_proof_for_every_length_is_confirmed_by_words() -> None:

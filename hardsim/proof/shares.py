@@ -1,0 +1,390 @@
+"""Numbers that a tied head reads: shares and isolated zeros (ours).
+
+The mean of values in `o + s Z` over m tied positions lies in `o + s/m Z`. The integer m differs from word to word; only
+`1 <= m <= M` is known. A *share* keeps such denominators by name, so that sums of means over the same positions have
+one denominator and not its square. Rules:
+
+ - Sums: offsets add up; a common step serves all terms; a denominator of several terms counts once, with its largest
+   power, since one name at one position is one integer.
+ - Reading: a denominator that is the same everywhere keeps its name. Any other one belongs to the position where the
+   number stood, and is renamed after the head, or the position, that the number came through.
+ - Tied means: values with one offset and step, all of whose denominators are the same everywhere, gain the denominator
+   of the head. If a denominator differed from key to key, the mean would be on no known lattice.
+ - max(x, 0) of a share: a share through 0 with a step that divides the offset too.
+
+A sum of means with different denominators may be on no useful lattice, and yet known to avoid 0 from one side: with
+`x = b + z`, `z = 0` or `z >= d`, a mean of V such numbers is b, or at least d/V away from it, whatever its denominator.
+This is an *isolated zero*. Sums need one sign; their d is the least of all.
+
+`away` reads off both how far a number stays from a threshold t: if `x - t` is in `w + s/(m_1^e_1 ...) Z` with w of one
+sign and `|w| < s/(M_1^e_1 ...)`, then `|x - t| >= min(|w|, s/(M_1^e_1 ...) - |w|)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from hardsim.network.numbers import Rational
+from hardsim.proof import lattice
+from hardsim.proof.lattice import (
+    Denominator,
+    DenominatorName,
+    Domains,
+    IsolatedZero,
+    NumberSpan,
+    Share,
+    common_step,
+    content,
+    finer_steps,
+    multiple,
+    nonnegative,
+    plus,
+    positive,
+    remainder,
+    times,
+    times_step,
+)
+from hardsim.proof.places import Seen
+from hardsim.proof.ratios import NAMES, Ratio, Value, simplest
+
+SIGNS = (1, -1)
+
+
+def share_of(span: NumberSpan) -> Share | None:
+    """The share that a span is known to be in; a lattice is one without denominators."""
+    return Share(span.offset, span.step, ()) if span.step is not None else span.share
+
+
+def isolated_of(span: NumberSpan, domains: Domains) -> tuple[IsolatedZero, ...]:
+    """The isolated zeros of a span, at most one of each sign: those that it has, or its ends if they are in its share:
+    numbers of `low + s/(m ...) Z` that are at least `low` are `low` or at least s/(M ...) above it."""
+    if span.exact:
+        return (IsolatedZero(span.offset, 0, ()),)
+    share = share_of(span)
+    stored = {zero.sign for zero in span.isolated}
+    least = None if share is None else _over(share.step, share.product)
+    if share is None or least is None or not positive(least, domains):
+        return span.isolated
+    ends = ((span.low, 1), (span.high, -1))
+    derived = (
+        IsolatedZero(end, sign, (least,))
+        for end, sign in ends
+        if sign not in stored and multiple(plus(share.offset, _minus(end)), share.step)
+    )
+    return (*span.isolated, *derived)
+
+
+def _over(value: Value, divisor: Value) -> Value:
+    return value if divisor == 1 else simplest(Ratio.of(value) / divisor)
+
+
+def _minus(value: Value) -> Value:
+    return times(value, -1)
+
+
+def known(spans: Iterable[NumberSpan]) -> bool:
+    """Whether one of several spans has a share or an isolated zero."""
+    return any(span.share is not None or span.isolated for span in spans)
+
+
+# ---- sums ----
+
+
+def linear(terms: Iterable[tuple[NumberSpan, Rational]], domains: Domains, bias: Rational = 0) -> NumberSpan:
+    """A linear combination of numbers at one position."""
+    some = [(span, factor) for span, factor in terms if factor]
+    found = lattice.linear(some, bias)
+    if not known(span for span, _ in some) or found.share is not None or found.isolated:
+        return found
+    share = None if found.step is not None else _sum_of_shares(some, bias)
+    return replace(found, share=share, isolated=_sum_of_zeros(some, domains, bias))
+
+
+def _sum_of_shares(terms: Sequence[tuple[NumberSpan, Rational]], bias: Rational) -> Share | None:
+    offset: Value = bias
+    steps: list[Value | None] = []
+    denominators: list[Denominator] = []
+    for span, factor in terms:
+        share = share_of(span)
+        if share is None:
+            return None
+        offset = plus(offset, times(share.offset, factor))
+        steps.append(times_step(share.step, factor))
+        denominators += share.denominators
+    step = common_step(steps)
+    return None if step is None else Share(offset, step, union(denominators))
+
+
+def union(denominators: Iterable[Denominator]) -> tuple[Denominator, ...]:
+    """Each name once, with its largest power. The bounds of one name at one place are equal: they count positions."""
+    found: dict[DenominatorName, Denominator] = {}
+    for one in denominators:
+        known = found.setdefault(one.name, one)
+        if one.power > known.power:
+            found[one.name] = one
+    return tuple(found.values())
+
+
+def _sum_of_zeros(
+    terms: Sequence[tuple[NumberSpan, Rational]], domains: Domains, bias: Rational
+) -> tuple[IsolatedZero, ...]:
+    zeros = [(isolated_of(span, domains), factor) for span, factor in terms]
+    return tuple(found for sign in SIGNS if (found := _one_sided(zeros, sign, bias)) is not None)
+
+
+def _one_sided(
+    zeros: Sequence[tuple[tuple[IsolatedZero, ...], Rational]], sign: int, bias: Rational
+) -> IsolatedZero | None:
+    """The sum of numbers that can all be taken to depart from their bases in one direction."""
+    base: Value = bias
+    apart: list[Value] = []
+    for some, factor in zeros:
+        own = sign if factor > 0 else -sign
+        fitting = next((zero for zero in some if zero.sign in (0, own)), None)
+        if fitting is None:
+            return None
+        base = plus(base, times(fitting.base, factor))
+        apart += [times(least, abs(Fraction(factor))) for least in fitting.apart]
+    return IsolatedZero(base, sign, tuple(dict.fromkeys(apart))) if apart else None
+
+
+# ---- one of several ----
+
+
+def hull(spans: Sequence[NumberSpan], domains: Domains) -> NumberSpan:
+    """One of several numbers at one position."""
+    found = lattice.hull(spans, domains)
+    if not known(spans) or found.share is not None or found.isolated:
+        return found
+    share = None if found.step is not None else _common_share(spans)
+    zeros = [isolated_of(span, domains) for span in spans]
+    isolated = tuple(zero for sign in SIGNS if (zero := _common_zero(zeros, sign, domains)) is not None)
+    return replace(found, share=share, isolated=isolated)
+
+
+def _common_share(spans: Sequence[NumberSpan]) -> Share | None:
+    shares = [share_of(span) for span in spans]
+    known = [share for share in shares if share is not None]
+    if len(known) < len(shares):
+        return None
+    first = known[0].offset
+    apart = [content(plus(share.offset, _minus(first))) for share in known]
+    step = common_step([*(share.step for share in known), *apart])
+    return None if step is None else Share(first, step, union(d for share in known for d in share.denominators))
+
+
+def _common_zero(zeros: Sequence[tuple[IsolatedZero, ...]], sign: int, domains: Domains) -> IsolatedZero | None:
+    """An isolated zero of each of several numbers; a base beyond the common one is a number that is apart from it."""
+    some = [next((zero for zero in each if zero.sign in (0, sign)), None) for each in zeros]
+    known = [zero for zero in some if zero is not None]
+    if len(known) < len(some):
+        return None
+    for first in known:
+        apart: dict[Value, None] = {}
+        for zero in known:
+            beyond = times(plus(zero.base, _minus(first.base)), sign)
+            if beyond != 0 and not positive(beyond, domains):
+                break
+            apart |= dict.fromkeys([beyond] if beyond != 0 else zero.apart)
+        else:
+            return IsolatedZero(first.base, sign, tuple(apart)) if apart else None
+    return None
+
+
+# ---- hidden units ----
+
+
+def relu(span: NumberSpan, domains: Domains) -> NumberSpan:
+    """max(x, 0)."""
+    found = lattice.relu(span, domains)
+    if not known([span]) or found is span or found.exact:
+        return found
+    share = None if found.step is not None else _through(share_of(span), 0)
+    zeros = (_relu_of_zero(zero, domains) for zero in isolated_of(span, domains))
+    return replace(found, share=share, isolated=tuple(zero for zero in zeros if zero is not None))
+
+
+def _through(share: Share | None, *values: Rational) -> Share | None:
+    """The share that has some numbers besides."""
+    if share is None:
+        return None
+    step = common_step([share.step, content(share.offset), *map(content, values)])
+    return None if step is None else Share(0, step, share.denominators)
+
+
+def _relu_of_zero(zero: IsolatedZero, domains: Domains) -> IsolatedZero | None:
+    """That of max(b + z, 0) is max(b, 0): above it by b + z if b <= 0 < b + d. For b > 0, max(b - z, 0) is b, or below
+    it by the lesser of z and b."""
+    if zero.sign == 1 and nonnegative(_minus(zero.base), domains):
+        apart = tuple(plus(least, zero.base) for least in zero.apart)
+        return IsolatedZero(0, 1, apart) if all(positive(least, domains) for least in apart) else None
+    if not positive(zero.base, domains):
+        return None
+    apart = zero.apart if zero.sign == 1 else tuple(dict.fromkeys([*zero.apart, zero.base]))
+    return replace(zero, apart=apart)
+
+
+def clip(span: NumberSpan, domains: Domains) -> NumberSpan:
+    """min(max(x, 0), 1)."""
+    found = lattice.clip(span, domains)
+    if not known([span]) or found.step is not None:
+        return found
+    share = _through(share_of(span), 1)
+    return replace(found, share=share, isolated=_clip_of_zeros(span, domains))
+
+
+def _clip_of_zeros(span: NumberSpan, domains: Domains) -> tuple[IsolatedZero, ...]:
+    """1 - relu(1 - relu(x))."""
+    upper = linear([(relu(span, domains), -1)], domains, 1)
+    return linear([(relu(upper, domains), -1)], domains, 1).isolated
+
+
+# ---- reading ----
+
+
+def seen_from(span: NumberSpan, reach: Seen, via: str | int) -> NumberSpan:
+    """A number at any visible j, a function of j, as one of the query, read by a head."""
+    low, high, offset, step = reach.least(span.low), reach.greatest(span.high), span.offset, span.step
+    if step is not None:
+        offset, step = _seen_lattice(offset, step, reach)
+    found = NumberSpan(low, high, 0 if step is None else offset, step)
+    if step is not None or not (span.step is not None or known([span])):
+        return found
+    # A lattice that differs from key to key is none for all of them, but zeros stay isolated.
+    share = None if span.share is None else _seen_share(span.share, reach)
+    some = [zero for zero in isolated_of(span, reach.domains) if "j" not in Ratio.of(zero.base).names]
+    zeros = tuple(replace(zero, apart=tuple(map(reach.least, zero.apart))) for zero in some)
+    return read_through(replace(found, share=share, isolated=zeros), via)
+
+
+def _seen_lattice(offset: Value, step: Value, reach: Seen) -> tuple[Value, Value | None]:
+    """The lattice that has what a lattice has at each j; without a step if there is none."""
+    if isinstance(step, Ratio) and "j" in step.names:
+        return 0, None
+    if not isinstance(offset, Ratio) or "j" not in offset.names:
+        return offset, step
+    first = reach.at(offset, reach.low)
+    return first, common_step([step, content(plus(offset, _minus(first)), frozenset("j"))])
+
+
+def _seen_share(share: Share, reach: Seen) -> Share | None:
+    offset, step = _seen_lattice(share.offset, share.step, reach)
+    if step is None:
+        return None
+    return Share(offset, step, tuple(replace(one, most=reach.greatest(one.most)) for one in share.denominators))
+
+
+def read_through(span: NumberSpan, via: str | int) -> NumberSpan:
+    """A number read at another position, by a head or from a single position (the order of its place)."""
+    share = span.share
+    if share is None or all(one.everywhere for one in share.denominators):
+        return span
+    renamed = (one if one.everywhere else replace(one, name=(*one.name, via)) for one in share.denominators)
+    return replace(span, share=replace(share, denominators=tuple(renamed)))
+
+
+def tied_mean(span: NumberSpan, head: Denominator, count: Value, domains: Domains) -> NumberSpan:
+    """The mean over some of the visible positions, how many of which is a denominator; `span` has all values."""
+    share = share_of(span)
+    if share is not None:
+        same = all(one.everywhere for one in share.denominators)
+        share = Share(share.offset, share.step, (*share.denominators, head)) if same else None
+    isolated = tuple(_divided(zero, count) for zero in isolated_of(span, domains))
+    return NumberSpan(span.low, span.high, 0, None, None, share, isolated)
+
+
+def full_mean(mean: NumberSpan, span: NumberSpan, count: Value, domains: Domains) -> NumberSpan:
+    """The mean over all visible positions, with what is known of it from the lattice; `span` has all values."""
+    share = span.share
+    if share is not None:
+        same = all(one.everywhere for one in share.denominators)
+        share = Share(share.offset, _over(share.step, count), share.denominators) if same else None
+    if mean.step is not None:
+        return mean
+    isolated = tuple(_divided(zero, count) for zero in isolated_of(span, domains))
+    return replace(mean, share=share, isolated=isolated)
+
+
+def _divided(zero: IsolatedZero, count: Value) -> IsolatedZero:
+    """That of a mean of at most `count` numbers."""
+    return replace(zero, apart=tuple(_over(least, count) for least in zero.apart))
+
+
+# ---- distances ----
+
+
+def away(span: NumberSpan, value: Rational, domains: Domains) -> tuple[Value, ...]:
+    """Positive functions of which the least bounds |x - value| from below, from a share or an isolated zero; none if
+    there is no such bound."""
+    share = share_of(span)
+    if share is not None:
+        found = _away_from_share(share, value, domains)
+        if found:
+            return found
+    some = (_away_from_zero(zero, value, domains) for zero in isolated_of(span, domains))
+    return next((found for found in some if found), ())
+
+
+def splits(offset: Value, step: Value) -> Iterable[tuple[Value, Value]]:
+    """Ways to write an offset as a multiple of a step plus a rest: the rests, and steps that divide the given one. A
+    finer step makes multiples of all but one term of the offset, or of its limit for long words."""
+    rest = offset if step == 0 else remainder(offset, step)
+    yield rest, step
+    yield from finer_steps(rest, step)
+    if isinstance(offset, Ratio):
+        limit = _limit(offset)
+        if limit:
+            finer = common_step([step, abs(limit)])
+            if finer is not None:
+                yield plus(offset, -limit), finer
+
+
+def _away_from_share(share: Share, value: Rational, domains: Domains) -> tuple[Value, ...]:
+    most = share.product
+    for rest, step in splits(plus(share.offset, -value), share.step):
+        unit = _over(step, most)
+        for sign in SIGNS:
+            size = times(rest, sign)
+            beyond = plus(unit, _minus(size))
+            if positive(size, domains) and (step == 0 or positive(beyond, domains)):
+                return (size,) if step == 0 else (size, beyond)
+    return ()
+
+
+def _away_from_zero(zero: IsolatedZero, value: Rational, domains: Domains) -> tuple[Value, ...]:
+    """b + z is at least b - t above t if b > t; else at least t - b below it, or d - (t - b) above it."""
+    signs = SIGNS if not zero.sign else (zero.sign,)
+    for sign in signs:
+        off = times(plus(zero.base, -value), sign)
+        if positive(off, domains):
+            return (off,)
+        found = (_minus(off), *(plus(least, off) for least in zero.apart))
+        if zero.sign and all(positive(one, domains) for one in found):
+            return found
+    return ()
+
+
+def _limit(value: Ratio) -> Fraction | None:
+    """The limit of a function of n alone for long words, where there is one."""
+    if value.names - {"n"}:
+        return None
+    place = NAMES.index("n")
+    top, bottom = (
+        {power[place]: Fraction(int(c.p), int(c.q)) for power, c in part.to_dict().items()}
+        for part in (value.top, value.bottom)
+    )
+    if max(top, default=0) != max(bottom):
+        return None
+    return top[max(top)] / bottom[max(bottom)]
+
+
+def apart_from_zero(span: NumberSpan, domains: Domains) -> tuple[Value, ...]:
+    """Positive functions of which the least bounds |x| from below for every x that is not 0; none if there is no such
+    bound."""
+    share = share_of(span)
+    if share is not None and share.step != 0 and multiple(share.offset, share.step):
+        least = _over(share.step, share.product)
+        return (least,) if positive(least, domains) else ()
+    return next((zero.apart for zero in isolated_of(span, domains) if zero.base == 0 and zero.apart), ())
