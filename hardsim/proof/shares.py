@@ -38,6 +38,7 @@ from hardsim.proof.lattice import (
     common_step,
     content,
     finer_steps,
+    greatest,
     multiple,
     nonnegative,
     plus,
@@ -48,6 +49,7 @@ from hardsim.proof.lattice import (
 )
 from hardsim.proof.places import Seen
 from hardsim.proof.ratios import NAMES, Ratio, Value, simplest
+from hardsim.proof.result import NotProved
 
 SIGNS = (1, -1)
 
@@ -98,11 +100,11 @@ def linear(terms: Iterable[tuple[NumberSpan, Rational]], domains: Domains, bias:
     found = lattice.linear(some, bias)
     if not known(span for span, _ in some) or found.share is not None or found.isolated:
         return found
-    share = None if found.step is not None else _sum_of_shares(some, bias)
+    share = None if found.step is not None else _sum_of_shares(some, domains, bias)
     return replace(found, share=share, isolated=_sum_of_zeros(some, domains, bias))
 
 
-def _sum_of_shares(terms: Sequence[tuple[NumberSpan, Rational]], bias: Rational) -> Share | None:
+def _sum_of_shares(terms: Sequence[tuple[NumberSpan, Rational]], domains: Domains, bias: Rational) -> Share | None:
     offset: Value = bias
     steps: list[Value | None] = []
     denominators: list[Denominator] = []
@@ -113,18 +115,30 @@ def _sum_of_shares(terms: Sequence[tuple[NumberSpan, Rational]], bias: Rational)
         offset = plus(offset, times(share.offset, factor))
         steps.append(times_step(share.step, factor))
         denominators += share.denominators
-    step = common_step(steps)
-    return None if step is None else Share(offset, step, union(denominators))
+    return _shared(offset, steps, denominators, domains)
 
 
-def union(denominators: Iterable[Denominator]) -> tuple[Denominator, ...]:
-    """Each name once, with its largest power. The bounds of one name at one place are equal: they count positions."""
+def union(denominators: Iterable[Denominator], domains: Domains) -> tuple[Denominator, ...] | None:
+    """Each name once, with its largest power and bound; None if the largest bound is not known. Bounds of one name
+    differ where a head read from the first position, say, or from another one."""
     found: dict[DenominatorName, Denominator] = {}
     for one in denominators:
         known = found.setdefault(one.name, one)
-        if one.power > known.power:
-            found[one.name] = one
+        if one != known:
+            try:
+                most = greatest([one.most, known.most], domains)
+            except NotProved:
+                return None
+            found[one.name] = replace(one, power=max(one.power, known.power), most=most)
     return tuple(found.values())
+
+
+def _shared(
+    offset: Value, steps: Iterable[Value | None], denominators: Iterable[Denominator], domains: Domains
+) -> Share | None:
+    """A share with a common step, where there is one."""
+    step, every = common_step(steps), union(denominators, domains)
+    return None if step is None or every is None else Share(offset, step, every)
 
 
 def _sum_of_zeros(
@@ -158,21 +172,21 @@ def hull(spans: Sequence[NumberSpan], domains: Domains) -> NumberSpan:
     found = lattice.hull(spans, domains)
     if not known(spans) or found.share is not None or found.isolated:
         return found
-    share = None if found.step is not None else _common_share(spans)
+    share = None if found.step is not None else _common_share(spans, domains)
     zeros = [isolated_of(span, domains) for span in spans]
     isolated = tuple(zero for sign in SIGNS if (zero := _common_zero(zeros, sign, domains)) is not None)
     return replace(found, share=share, isolated=isolated)
 
 
-def _common_share(spans: Sequence[NumberSpan]) -> Share | None:
+def _common_share(spans: Sequence[NumberSpan], domains: Domains) -> Share | None:
     shares = [share_of(span) for span in spans]
     known = [share for share in shares if share is not None]
     if len(known) < len(shares):
         return None
     first = known[0].offset
     apart = [content(plus(share.offset, _minus(first))) for share in known]
-    step = common_step([*(share.step for share in known), *apart])
-    return None if step is None else Share(first, step, union(d for share in known for d in share.denominators))
+    steps = [*(share.step for share in known), *apart]
+    return _shared(first, steps, (one for share in known for one in share.denominators), domains)
 
 
 def _common_zero(zeros: Sequence[tuple[IsolatedZero, ...]], sign: int, domains: Domains) -> IsolatedZero | None:
