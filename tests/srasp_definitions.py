@@ -40,16 +40,18 @@ class _Tables:
             sums: Table = np.tril(np.broadcast_to(self.table(right.value), (n, n))).sum(axis=1)
             return sums
         i, j = self.positions[:, None], self.positions[None, :]
-        if isinstance(right, ast.MaskedMean):
-            table = np.broadcast_to(self.table(right.value), (n, n)).tolist()
-            ends = {"1": (0, n), "j<=i": (0, 0), "j>=i": (n, n)}[right.mask]
-            rows = [row[min(a, ends[0]) : max(a + 1, ends[1])] for a, row in enumerate(table)]
-            return np.array([sum((Fraction(value) for value in row), Fraction(0)) / len(row) for row in rows])
-        if isinstance(right, ast.MatchCount):  # a distance from j to i that the mask allows is one of these
+        if isinstance(right, ast.MatchCount | ast.MatchMean):  # distances from j to i that the mask allows
             allowed = {"1": range(-n, n), "j<i": range(1, n), "j<=i": range(n), "j>i": range(-n, 0),
                        "j>=i": range(-n, 1)}[right.mask]  # fmt: skip
             selected = np.broadcast_to(self.table(right.score), (n, n))
-            return np.array([sum(bool(selected[a, b]) for b in range(n) if a - b in allowed) for a in range(n)])
+            found = [[b for b in range(n) if a - b in allowed and selected[a, b]] for a in range(n)]
+            if isinstance(right, ast.MatchCount):
+                return np.array([len(places) for places in found])
+            table, other = (np.broadcast_to(self.table(one), (n, n)).tolist() for one in (right.value, right.default))
+            rows = [
+                [Fraction(table[a][b]) for b in places] or [Fraction(other[a][a])] for a, places in enumerate(found)
+            ]
+            return np.array([sum(row, Fraction(0)) / len(row) for row in rows])
         mask = {"1": j > 0, "j<i": j < i, "j<=i": j <= i, "j>i": j > i, "j>=i": j >= i}[right.mask]
         seen = np.broadcast_to(mask & self.table(right.score), (n, n))
         chosen = seen.argmax(axis=1) if right.side == "leftmost" else n - 1 - seen[:, ::-1].argmax(axis=1)

@@ -25,8 +25,9 @@ class Shape:
 
     `vectors` is the largest number of statements, `depth` the levels of operators in an expression. Without
     `integers` there are Boolean and symbol vectors only (B-RASP); `psum_of_booleans` keeps totals within 0..n;
-    `scaled` allows constant multiples, `counts` vectors by `count_j`, `means` by `mean_j`. `allow_integer_scores`
-    allows comparisons of integers inside scores, `=` only unless `allow_order_scores` (which adds `!=` and the order).
+    `scaled` allows constant multiples, `counts` vectors by `count_j`, `means` by `mean_j`, `selective_means` those with
+    a score. `allow_integer_scores` allows comparisons of integers inside scores, `=` only unless `allow_order_scores`
+    (which adds `!=` and the order).
     `output` is the sort of the last vector, both if None.
     """
 
@@ -41,6 +42,7 @@ class Shape:
     psum_of_booleans: bool = False
     counts: bool = True
     means: bool = True
+    selective_means: bool = True
     scaled: bool = True
     constants: tuple[int, ...] = (-2, -1, 0, 1, 2, 3)
     allow_integer_scores: bool = True
@@ -69,18 +71,17 @@ class _Maker:
     # ---- statements ----
 
     def statement(self, name: str, sort: Sort) -> ast.Statement:
+        right: ast.RightHandSide
         if sort is Sort.RATIONAL:
-            self.indices = ("j",)
-            mean = ast.MaskedMean(self.pick(("1", "j<=i", "j>=i")), self.expression(Sort.INT))
-            self.indices, self.vectors[name] = ("i",), sort
-            return ast.Statement(name, mean)
+            right = self._mean()
+            self.vectors[name] = sort
+            return ast.Statement(name, right)
         kinds = ["pointwise", "attention", "attention"]
         if sort is Sort.INT and self.shape.psum:
             kinds += ["psum", "psum"]
         if sort is Sort.INT and self.shape.counts:
             kinds += ["count", "count"]
         kind = self.pick(kinds)
-        right: ast.RightHandSide
         if kind == "pointwise":
             right = ast.PositionWise(self.expression(sort))
         elif kind == "psum":
@@ -93,6 +94,26 @@ class _Maker:
             right = self._attention(sort)
         self.vectors[name] = right.sort
         return ast.Statement(name, right)
+
+    def _mean(self) -> ast.MatchMean:
+        """With a score and a default, or over all that a mask allows."""
+        mask: ast.Mask = self.pick(("1", "j<=i", "j>=i"))
+        score: ast.Expression = ast.Truth(True)
+        default: ast.Expression = ast.RationalConstant(Fraction(0))
+        if self.shape.selective_means and self.draw(st.booleans()):
+            mask, default = self.pick(self.shape.masks), self._default()
+            self.indices, self.in_score = ("i", "j", "j"), True
+            score = self.expression(Sort.BOOL)
+        self.indices, self.in_score = ("j",), False
+        value = ast.AsInteger(self.expression(Sort.BOOL)) if self.draw(st.booleans()) else self.expression(Sort.INT)
+        self.indices = ("i",)
+        return ast.MatchMean(mask, score, value, default)
+
+    def _default(self) -> ast.Expression:
+        """A constant, or an integer expression that is not one number."""
+        constant = ast.RationalConstant(self.pick([Fraction(value) for value in ("0", "1", "1/2", "-2/3", "3")]))
+        found = constant if self.draw(st.booleans()) else self.expression(Sort.INT)
+        return ast.RationalConstant(Fraction(found.value)) if isinstance(found, ast.Integer) else found
 
     def _summand(self) -> ast.Expression:
         self.indices = ("j",)
@@ -188,11 +209,11 @@ class _Maker:
         return ast.Compare(self.pick(ops), self.expression(sort, depth), self.expression(sort, depth))
 
     def _compare_means(self) -> ast.Expression:
-        """Of a mean and a constant, or of two means at one position (those under different masks do not compile)."""
+        """Of a mean and a constant, or of two means at one position."""
         index = self.pick(self.indices)
         means = [ast.Ref(name, index, sort) for name, sort in self.vectors.items() if sort is Sort.RATIONAL]
         constants = [ast.RationalConstant(Fraction(value)) for value in ("1/2", "-1/3", "0", "2", "1", "5/4")]
-        sides: list[ast.Expression] = [self.pick(means), self.pick([*constants, means[0]])]
+        sides: list[ast.Expression] = [self.pick(means), self.pick([*constants, *means])]
         left, right = self.draw(st.permutations(sides))
         return ast.Compare(self.pick((*_EQUALITY, *_ORDER)), left, right)
 

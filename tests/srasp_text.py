@@ -61,8 +61,11 @@ def format_right_hand_side(right: ast.RightHandSide) -> str:
             return _text(expr, CONDITIONAL, "open")
         case ast.PrefixSum(value):
             return f"psum_j[j <= i] {_text(value, CONDITIONAL, 'number')}"
-        case ast.MaskedMean(mask, value):
+        case ast.MatchMean("1" | "j<=i" | "j>=i" as mask, ast.Truth(True), value, ast.RationalConstant(0)):
             return f"mean_j[{MASKS[mask]}] {_text(value, CONDITIONAL, 'number')}"
+        case ast.MatchMean(mask, score, value, default):
+            head = f"mean_j[{MASKS[mask]}, {_text(score, CONDITIONAL, 'open')}]"
+            return f"{head} {_text(value, ARROW, 'number')} : {_text(default, CONDITIONAL, 'number')}"
         case ast.MatchCount(mask, score):
             return f"count_j[{MASKS[mask]}, {_text(score, CONDITIONAL, 'open')}]"
         case ast.Attention(side, mask, score, value, default):

@@ -382,21 +382,25 @@ class MatchCount(IntegerNode):
     score: Expression
 
 
-class MaskedMean(_RationalNode):
-    """`mean_j[mask] value`: the mean of an integer expression over vectors at j, for the j that the mask allows, at
-    least one."""
+class MatchMean(_RationalNode):
+    """`mean_j[mask, score] value : default`: the mean of an integer expression over vectors at j, for the j that have
+    `mask` and a true score (Boolean) at (i, j); RASP's `aggregate` of a `select`. Without such a j it is the default: a
+    rational constant, or an integer expression over vectors at i. `mean_j[mask] value` has a true score and the default
+    0, under masks that always allow a j."""
 
     mask: Mask
+    score: Expression
     value: Expression
+    default: Expression
 
 
 class RationalConstant(_RationalNode):
-    """A rational number that a mean is compared with."""
+    """A rational number: what a mean is compared with, or its default."""
 
     value: Fraction
 
 
-RightHandSide: TypeAlias = PositionWise | Attention | PrefixSum | MatchCount | MaskedMean
+RightHandSide: TypeAlias = PositionWise | Attention | PrefixSum | MatchCount | MatchMean
 
 
 # ---- walking ----

@@ -37,8 +37,8 @@ class Raw:
     """A node of the grammar: `text` is the canonical operator, the word, the symbol, or the side of a count; `at` the
     place of that operator or word; `whole` that of the node with its operands, brackets around it included. A predicate
     or word that was written with arguments in brackets is `called`. The operands of `member` are the element and then
-    the members of the set; those of `attention` mask, score, value and default; those of `psum` and
-    `mean_j` mask and value, of `count_j` mask and score."""
+    the members of the set; those of `attention` mask, score, value and default, and so of `mean_j`
+    with a score; those of `psum` and of `mean_j` without one mask and value, of `count_j` mask and score."""
 
     kind: RawKind
     text: str

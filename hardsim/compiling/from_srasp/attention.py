@@ -23,11 +23,11 @@ from hardsim.compiling.from_srasp.network import (
     NetworkBuilder,
     Pair,
     ScaledInteger,
+    Selection,
     Symbols,
     Value,
 )
-from hardsim.compiling.from_srasp.scores import MIRRORED, RUNS, Case, Comparison, Terms
-from hardsim.errors import Unsupported
+from hardsim.compiling.from_srasp.scores import MIRRORED, Case, Comparison, Terms
 from hardsim.lang import ast
 from hardsim.network.numbers import Mask
 from hardsim.program.model import Affine
@@ -157,18 +157,11 @@ class Evaluator(NetworkBuilder):
         return self.at_most(first + self.constant(1) if op in ("<", ">") else first, second, name)
 
     def _compare_means(self, op: ast.CompareOp, left: ast.Expression, right: ast.Expression, name: str) -> Boolean:
-        """A mean on one side, a mean over the same positions or a constant on the other."""
+        """A mean on one side, a mean or a constant on the other."""
         if isinstance(left, ast.RationalConstant):
             return self._compare_means(MIRRORED[op], right, left, name)
         mean = self.of(Average, left, name)
         other = right.value if isinstance(right, ast.RationalConstant) else self.of(Average, right, name)
-        if isinstance(other, Average) and other.mask is not mean.mask:
-            raise Unsupported(
-                self.source,
-                left.span,
-                "a comparison of means over different positions has no construction",
-                hint=f"Compare means under the same mask, or each with a constant. {RUNS}",
-            )
         if op == "=":
             above = self.mean_at_least(mean, other, False, f"{name} >=")
             beyond = self.mean_at_least(mean, other, True, f"{name} >")
@@ -319,7 +312,21 @@ class Evaluator(NetworkBuilder):
         """The values at the leftmost or rightmost j at which a Boolean of j is true."""
         return self.read(mask, *self.boolean_score(side, [(self.real, key)]), values, name)
 
-    # ---- counts ----
+    # ---- counts and means ----
+
+    def selection(
+        self, mask: Mask, terms: Sequence[Pair], pairs: Sequence[tuple[ScaledInteger, ScaledInteger]], name: str
+    ) -> Selection:
+        """All j with a Boolean score of 1 and equal integers u(i) and v(j), and BOS alone if there is none.
+
+        Without integers: `boolean_selection`. With integers a match has 5, of which a false Boolean lacks 5 and an
+        integer that differs 1/n^2 or more, and BOS has 5 - 1/(2n^2), so the gap is 1/(2n^2). An integer out of range
+        matches nothing (`_difference`).
+        """
+        if not pairs:
+            return self.boolean_selection(mask, terms)
+        below = (self.inverse, self.begin_inverse.scaled(-HALF))
+        return Selection(mask, (*self._equalities(terms, pairs, name), below), "1/(2*n^2)")
 
     def matches(
         self, mask: Mask, terms: Sequence[Pair], pairs: Sequence[tuple[ScaledInteger, ScaledInteger]], name: str

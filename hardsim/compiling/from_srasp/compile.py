@@ -1,10 +1,10 @@
 """S-RASP programs as average-hard attention (ours; the language is that of Strobl et al. 2024).
 
-Every head is uniform or has a unique maximum, by at least its declared gap; the weights are rationals that do not
-depend on n, all activations are bounded, and the smallest gap is 1/(8n^3), so Theorem 26 gives an inverse temperature
-of O(n^3 log n). Integers must stay in [-n, n]: a look-up finds a position, so it cannot give a prefix sum above n, nor
-the square of an integer above n. They are read from the columns that stand before the look-up, where nothing has cut
-them off yet.
+Every head is uniform, or has a unique maximum, or (of counts and means) several, by at least its declared gap; the
+weights are rationals that do not depend on n, all activations are bounded, and the smallest gap is c/n^3, so Theorem 26
+gives an inverse temperature of O(n^3 log n). Integers must stay in [-n, n]: a look-up finds a position, so it cannot
+give a prefix sum above n, nor the square of an integer above n. They are read from the columns that stand before the
+look-up, where nothing has cut them off yet. Of a mean no range is asked.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,7 +120,7 @@ class VectorForms:
         values = [columns[""].at(word, i) for i in positions]
         if self.sort is ast.Sort.RATIONAL:
             seen = [self.measures[""].seen(i, trace.n) for i in positions]
-            return [value * Fraction(count + 1, count) for value, count in zip(values, seen, strict=True)]
+            return [value * Fraction(count + 1, count or 1) for value, count in zip(values, seen, strict=True)]
         if self.sort is ast.Sort.BOOL:
             return [2 * value > 1 for value in values]
         return [round(value) for value in values]
@@ -202,6 +203,10 @@ class Compiled:
         )
 
 
+_Compared: TypeAlias = tuple[Comparison, tuple[ScaledInteger, ScaledInteger]]
+"""A comparison of a score with its two integers."""
+
+
 def compile_program(program: ast.SraspProgram) -> Compiled:
     """The hard-attention transformer of a program.
 
@@ -253,8 +258,8 @@ class _Compiler(Evaluator):
         match value:
             case Boolean():
                 return {"": Measure(ZERO, self.rounded(value, name).form)}
-            case Average(mask, whole, bits):
-                return {"": Measure(whole, bits, mean=mask)}
+            case Average(over, _, _, whole, bits):
+                return {"": Measure(whole, bits, mean=None if over.score else over.mask)}
             case ScaledInteger(form, _, bits):
                 return {"": Measure(form, Affine.of([(one, c * k) for c, bit in bits for one, k in bit.terms]))}
             case Symbols(forms):
@@ -287,10 +292,8 @@ class _Compiler(Evaluator):
                 return self._attention(attention, statement.name)
             case ast.MatchCount() as count:
                 return self._count(count, statement.name)
-            case ast.MaskedMean(mask, value):
-                term = at_i(folded(value, self.tuples))
-                number = self.of(ScaledInteger, term, f"{statement.name}: term")
-                return self.average(MASKS[mask], number, statement.name)
+            case ast.MatchMean() as mean:
+                return self._mean(mean, statement.name)
 
     def _prefix_sum(self, value: ast.Expression, name: str, span: Span) -> ScaledInteger:
         number = self.of(ScaledInteger, value, f"{name}: term")
@@ -324,12 +327,12 @@ class _Compiler(Evaluator):
                 found = self.read(mask, *self.order_score(side, plan.op, here, there, name), read, name)
         return self._combined(found, value, folded(attention.default, self.tuples), name)
 
-    # ---- counts ----
+    # ---- counts and means ----
 
-    def _count(self, count: ast.MatchCount, name: str) -> ScaledInteger:
-        mask = MASKS[count.mask]
-        cases, comparisons = self.planner.counting(count)
-        left: list[tuple[Comparison, tuple[ScaledInteger, ScaledInteger]]] = []
+    def _selected(self, node: ast.MatchCount | ast.MatchMean, name: str) -> tuple[Sequence[Case], list[_Compared]]:
+        """The cases of the score of a count or a mean, and the comparisons that are not among them."""
+        cases, comparisons = self.planner.selecting(node)
+        left: list[_Compared] = []
         for number, comparison in enumerate(comparisons, 1):
             pair = self.sides(comparison, f"{name}: {number}")
             told = _told_apart(cases, comparison, pair)
@@ -337,6 +340,33 @@ class _Compiler(Evaluator):
                 left.append((comparison, pair))
             else:
                 cases = told
+        return cases, left
+
+    def _mean(self, mean: ast.MatchMean, name: str) -> Average:
+        mask = MASKS[mean.mask]
+        term = self.of(ScaledInteger, at_i(folded(mean.value, self.tuples)), f"{name}: term")
+        if folded(mean.score, self.tuples) == ast.Truth(True) and not mask.strict:
+            return self.average(mask, term, name)
+        cases, left = self._selected(mean, name)
+        refused = next((comparison for comparison, _ in left if comparison.op != "="), None)
+        if refused is not None:
+            raise self.planner.refused_mean(mean, refused)
+        for number, (comparison, pair) in enumerate(left, 1):
+            self._watch_sides(comparison, pair, name, f"{name}: {number}")
+        over = self.selection(mask, self.boolean_terms(cases, name), [pair for _, pair in left], name)
+        other = folded(mean.default, self.tuples)
+        default = other.value if isinstance(other, ast.RationalConstant) else self._default(other, name)
+        return self.selected_average(over, term, default, name)
+
+    def _default(self, node: ast.Expression, name: str) -> ScaledInteger | Fraction:
+        """The default of a mean, an integer; as a rational number if it is a constant."""
+        value = self.of(ScaledInteger, node, f"{name}: default")
+        low, high = value.interval.low, value.interval.high
+        return Fraction(low[1]) if low == high and not low[0] else value
+
+    def _count(self, count: ast.MatchCount, name: str) -> ScaledInteger:
+        mask = MASKS[count.mask]
+        cases, left = self._selected(count, name)
         if not cases:
             return self.constant(0)
         other = next((comparison for comparison, _ in left if comparison.op != "="), None)

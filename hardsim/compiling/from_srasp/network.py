@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import chain
+from math import ceil, lcm
 from typing import Final, TypeAlias
 
 from hardsim.lang.arith import parse_arith
@@ -160,14 +161,38 @@ class Symbols:
 
 
 @dataclass(frozen=True, slots=True)
-class Average:
-    """A mean m over the c positions that a mask allows, as two means over these and BOS: `m/n` is
-    `(whole + bits/n) (c + 1)/c` at positions 1..n. |m| is at most `size` n."""
+class Selection:
+    """The positions that a mean is taken of: those that a mask allows and that have the largest score, by a declared
+    gap. BOS has the largest score alone where there is none. Without a score: all that the mask allows, and BOS."""
 
     mask: Mask
+    score: tuple[Pair, ...] = ()
+    gap: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Average:
+    """A mean m of an integer, `term`, over a selection, or its `default`: `m/n` is `whole + bits/n` at positions 1..n;
+    without a score `(whole + bits/n) (c + 1)/c`, for the c positions that the mask allows. |m| is at most `size` n."""
+
+    over: Selection
+    term: ScaledInteger
+    default: Fraction | ScaledInteger
     whole: Affine
     bits: Affine
-    size: int
+
+    @property
+    def size(self) -> int:
+        """The bound of |m|/n, of the default too."""
+        other = self.default
+        return max(
+            self.term.interval.size, other.interval.size if isinstance(other, ScaledInteger) else ceil(abs(other))
+        )
+
+    @property
+    def step(self) -> int:
+        """The denominator of a constant default."""
+        return self.default.denominator if isinstance(self.default, Fraction) else 1
 
 
 Value: TypeAlias = Boolean | ScaledInteger | Symbols | Average
@@ -587,12 +612,9 @@ class NetworkBuilder(Builder):
     def mean(self, value: ScaledInteger, name: str, mask: Mask = Mask.FUTURE) -> tuple[Affine, Affine]:
         """The means over BOS and what the mask allows, 1..i by default, of v/n without its bits, and of its bits:
         together s / (n (i + 1)) if the second is divided by n, where s is the sum of v over 1..i."""
-        bits = ZERO
-        for count, bit in value.bits:
-            bits = bits + bit.scaled(count)
         means = [
             self.attend(f"{name}: {what}", mask, [], "", form) if form.terms else ZERO
-            for what, form in (("mean", value.form), ("mean of bits", bits))
+            for what, form in (("mean", value.form), ("mean of bits", _bits(value)))
         ]
         return means[0], means[1]
 
@@ -616,12 +638,90 @@ class NetworkBuilder(Builder):
             result = result + found.scaled(sign)
         return ScaledInteger(result, NATURAL if value.interval.natural else FULL)
 
+    # ---- means ----
+
     def average(self, mask: Mask, value: ScaledInteger, name: str) -> Average:
-        """The mean over what a mask allows."""
-        return Average(mask, *self.mean(value, name, mask), value.interval.size)
+        """The mean over all that a mask allows."""
+        return Average(Selection(mask), value, Fraction(0), *self.mean(value, name, mask))
+
+    def selected_average(
+        self, over: Selection, value: ScaledInteger, default: Fraction | ScaledInteger, name: str
+    ) -> Average:
+        """The mean over the positions with the largest score. A value of bits alone is not divided by n."""
+        if _counts_alone(value, default):
+            return Average(over, value, default, ZERO, self._selected_mean(over, value, default, name, whole=False))
+        return Average(over, value, default, self._selected_mean(over, value, default, name, whole=True), ZERO)
+
+    def _selected_mean(
+        self, over: Selection, value: ScaledInteger, default: Fraction | ScaledInteger, name: str, whole: bool
+    ) -> Affine:
+        """The form of m/n (`whole`), or that of m where value and default are bits and a constant.
+
+        BOS is attended alone where nothing is selected, so a constant default is its value there. Another one is added
+        where the flag of BOS is 1, when the mean of the values, which are 0 at BOS, is 0.
+        """
+        form = self.settled(value, name) if whole else _bits(value)
+        if isinstance(default, Fraction):
+            form = form + (self.begin_inverse if whole else self.begin).scaled(default)
+        mean = self.attend(name, over.mask, over.score, over.gap, form, shares=True) if form.terms else ZERO
+        if isinstance(default, Fraction):
+            return mean
+        flag = self.attend(f"{name}: none", over.mask, over.score, over.gap, self.begin, shares=True)
+        other = self.gated(Boolean(flag - self.begin, raw=True), default, f"{name}: default")
+        return mean + self.settled(other, f"{name}: default")
+
+    def boolean_selection(self, mask: Mask, terms: Sequence[Pair]) -> Selection:
+        """The j at which a Boolean score is 1 (0 elsewhere): BOS has 1/2, so the gap is 1/2."""
+        return Selection(mask, (*terms, (CONSTANT, self.begin.scaled(HALF))), "1/2")
 
     def mean_at_least(self, left: Average, right: Average | Fraction, strict: bool, name: str) -> Boolean:
-        """`left >= right`, or `>`, for means over the same positions or a constant p/q.
+        """`left >= right`, or `>`, for means, or a mean and a constant.
+
+        Means over one selection without a score: `_uniform_at_least`. Else (ours) the difference x, q m - p for a
+        constant p/q, is a multiple of 1/N, N = L k, for k selected positions (BOS alone is one) and the denominator L
+        of the defaults; for two selections of k and l positions N = L k l. Integers that are not bits are divided by n,
+        and x with them. The counts are at most n, so with w = 1/(2 L (n + 1)) or 1/(2 L (n + 1)^2), over n where x is,
+        |x + w| and |x - w| are at least w: the sign of x + w says whether x >= 0, that of x - w whether x > 0. It is
+        read as that of integers (`at_least_zero`), and nothing limits the size of x. n + 1, which counts BOS too, is
+        what can be seen from the weights.
+        """
+        if not left.over.score and (isinstance(right, Fraction) or right.over == left.over):
+            return self._uniform_at_least(left, right, strict, name)
+        left = self._scored(left, f"{name}: left")
+        whole = bool(left.whole.terms)
+        if isinstance(right, Average):
+            right = self._scored(right, f"{name}: right")
+            whole = whole or bool(right.whole.terms)
+            difference = self._form(left, whole, f"{name}: left") - self._form(right, whole, f"{name}: right")
+            size, count = left.size + right.size, "(n+1)" if left.over == right.over else "(n+1)^2"
+            step = lcm(left.step, right.step)
+        else:
+            unit = self.inverse if whole else CONSTANT
+            difference = self._form(left, whole, name).scaled(right.denominator) - unit.scaled(right.numerator)
+            size, count = right.denominator * left.size + abs(right.numerator), "(n+1)"
+            step = left.step
+        half = f"1/({2 * step}*{'n*' if whole else ''}{count})"
+        first, shift = self.encoding("[i = 1]"), self.encoding(half).scaled(-1 if strict else 1)
+        # at BOS the query is made positive, so that the head reads 1 there, which is taken away again
+        query = difference + shift + self.begin.scaled(2 * size + 2)
+        out = self.attend(name, Mask.NONE, [(query, first - self.begin)], half, first)
+        return Boolean(out - self.begin, raw=True)
+
+    def _scored(self, mean: Average, name: str) -> Average:
+        """A mean over a selection with a score: all positions that a mask allows have the score 1."""
+        if mean.over.score:
+            return mean
+        over = self.boolean_selection(mean.over.mask, [(self.real, self.real)])
+        return self.selected_average(over, mean.term, mean.default, name)
+
+    def _form(self, mean: Average, whole: bool, name: str) -> Affine:
+        """The form of m/n (`whole`), or of m."""
+        if whole and not mean.whole.terms:
+            return self._selected_mean(mean.over, mean.term, mean.default, name, whole=True)
+        return mean.whole if whole else mean.bits
+
+    def _uniform_at_least(self, left: Average, right: Average | Fraction, strict: bool, name: str) -> Boolean:
+        """`left >= right`, or `>`, for means over all positions that one mask allows, or a constant p/q.
 
         Over q and c + 1, with c positions in the mask, the difference is an integer s: q m - p, summed, or the sum of
         the differences. Its sign is read as that of other integers (`at_least_zero`), and nothing limits its size: the
@@ -629,7 +729,7 @@ class NetworkBuilder(Builder):
         make is not divided by n in the query, but in the key. At BOS, which may see every position, the query is made
         positive, so that the head reads 1 there, which is taken away again.
         """
-        count = {Mask.FUTURE: "i", Mask.PAST: "(n-i+1)", Mask.NONE: "n"}[left.mask]
+        count = {Mask.FUTURE: "i", Mask.PAST: "(n-i+1)", Mask.NONE: "n"}[left.over.mask]
         if isinstance(right, Average):
             whole, bits, size = left.whole - right.whole, left.bits - right.bits, left.size + right.size
         else:
@@ -663,6 +763,16 @@ class NetworkBuilder(Builder):
         look_up: list[Pair] = [(self.inverse, position.scaled(2)), (share, keys)]
         found = self.attend(name, Mask.NONE, look_up, f"1/(n^2*({seen}+1))", position)
         return ScaledInteger(found, OTHERS if mask.strict else NATURAL)
+
+
+def _bits(value: ScaledInteger) -> Affine:
+    """The form of an integer that is made of bits, v itself."""
+    return Affine.of([(name, count * factor) for count, bit in value.bits for name, factor in bit.terms])
+
+
+def _counts_alone(value: ScaledInteger, default: Fraction | ScaledInteger) -> bool:
+    """Whether a mean is one of bits, with a constant default."""
+    return isinstance(default, Fraction) and not value.form.terms
 
 
 def _total(values: Iterable[Boolean]) -> Affine:

@@ -219,29 +219,43 @@ class Planner:
         cases = self._cases(folded(rest, self.tuples), span)
         return Matching(tuple(cases), tuple(map(self._separated, equalities)))
 
-    def counting(self, count: ast.MatchCount) -> tuple[Sequence[Case], Sequence[Comparison]]:
-        """The disjoint cases of a count's score, and the comparisons of integers that must hold besides, at most one of
-        which is not by `=`.
+    def selecting(self, node: ast.MatchCount | ast.MatchMean) -> tuple[Sequence[Case], Sequence[Comparison]]:
+        """The disjoint cases of the score of a count or a mean, and the comparisons of integers that must hold besides;
+        in a count at most one of them is not by `=`.
 
         Raises:
             Unsupported: if no construction fits.
         """
-        comparisons, others = self._parts(count.score)
+        comparisons, others = self._parts(node.score)
         unequal = [part for part in comparisons if part.op != "="]
-        if len(unequal) > 1:
+        if len(unequal) > 1 and isinstance(node, ast.MatchCount):
             raise self._refused(
                 unequal[1].span,
                 f"'{unequal[1].op}' between integers at i and at j has no construction inside a count beside "
                 f"'{unequal[0].op}'",
                 "Besides '=', one comparison may stand in a count; a range of v(j) is the difference of two counts.",
             )
-        plan = self._matching(others, comparisons, count.span)
+        plan = self._matching(others, comparisons, node.span)
         return plan.cases, plan.equalities
+
+    def _written(self, score: ast.Expression, comparison: Comparison) -> ast.Compare:
+        """The part of a score that a comparison comes from."""
+        return next(part for part in self._parts(score)[0] if self._separated(part) == comparison)
+
+    def refused_mean(self, mean: ast.MatchMean, comparison: Comparison) -> Unsupported:
+        """The error for a comparison that has no construction in a mean, since its integers have many values."""
+        part = self._written(mean.score, comparison)
+        return self._refused(
+            part.span,
+            f"'{part.op}' between integers at i and at j has no construction inside a mean, unless one of them has at "
+            f"most {MAX_RANGE} values",
+            "'=' works in means under every mask. Counts have more constructions: a mean of Booleans P(j) is at least "
+            "p/q if there is a match and q * count_j[mask, score & P(j)] >= p * count_j[mask, score].",
+        )
 
     def refused_order(self, count: ast.MatchCount, order: Comparison, alone: bool) -> Unsupported:
         """The error for a comparison that has no construction in a count, since its integers have many values."""
-        comparisons, _ = self._parts(count.score)
-        part = next(part for part in comparisons if self._separated(part) == order)
+        part = self._written(count.score, order)
         where = f"under {count.mask}" if alone else "beside another comparison"
         return self._refused(
             part.span,

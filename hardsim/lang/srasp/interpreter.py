@@ -7,11 +7,14 @@ Positions are 1..n, where n is the length after padding.
     P(i) := side[mask, S(i,j)] V(i,j) : D(i) V(i, j) for the leftmost (rightmost) j of 1..n that the mask allows and
                                              for which S(i, j) is true; D(i) if there is no such j
     P(i) := psum_j[j<=i] V(j)                the sum of V(j) over j = 1..i
-    P(i) := mean_j[mask] V(j)                the mean of V(j) over the j of 1..n that the mask allows, a rational number
+    P(i) := mean_j[mask, S(i,j)] V(j) : D(i) the mean of V(j), a rational number, for all j of 1..n that the mask
+                                             allows and for which S(i, j) is true; D(i) if there is no such j
+    P(i) := mean_j[mask] V(j)                the same with a score that is always true
     P(i) := count_j[mask, S(i,j)]            how many j of 1..n the mask allows and have a true S(i, j)
 
 The definitions are those of Yang, Chiang and Angluin 2024 (B-RASP) and of Strobl, Angluin, Chiang, Rawski and
-Sabharwal 2024 (B-RASP[pos] and S-RASP); `count_j` is the `selector_width` of Weiss, Goldberg and Yahav 2021 (RASP).
+Sabharwal 2024 (B-RASP[pos] and S-RASP); `count_j` and `mean_j` are the `selector_width` and the
+`aggregate` (of numbers) of Weiss, Goldberg and Yahav 2021 (RASP).
 """
 
 from __future__ import annotations
@@ -159,7 +162,7 @@ class ProgramOracle:
             case ast.Related(name, args):
                 tuples, parts = self._tuples[name], [self._function(arg) for arg in args]
                 return lambda state, at: tuple([part(state, at) for part in parts]) in tuples
-            case ast.PositionWise() | ast.PrefixSum() | ast.MaskedMean() | ast.MatchCount() | ast.Attention():
+            case ast.PositionWise() | ast.PrefixSum() | ast.MatchMean() | ast.MatchCount() | ast.Attention():
                 return self._whole(node)
             case _:
                 raise TypeError(f"not an expression: {type(node).__name__}")
@@ -172,14 +175,8 @@ class ProgramOracle:
             case ast.PrefixSum(value):
                 term = self._function(value)
                 return lambda state, at: sum(term(state, (at[0], j)) for j in range(1, at[0] + 1))
-            case ast.MaskedMean(mask, value):
-                allowed, term = _MASK[mask], self._function(value)
-
-                def mean(state: _State, at: _Place) -> Fraction:
-                    terms = [term(state, (at[0], j)) for j in range(1, state.n + 1) if allowed(at[0], j)]
-                    return Fraction(sum(terms), len(terms))
-
-                return mean
+            case ast.MatchMean():
+                return self._mean(node)
             case ast.MatchCount(mask, score):
                 allowed, selects = _MASK[mask], self._function(score)
                 return lambda state, at: sum(
@@ -187,6 +184,19 @@ class ProgramOracle:
                 )
             case ast.Attention():
                 return self._attention(node)
+
+    def _mean(self, right: ast.MatchMean) -> _Function:
+        allowed = _MASK[right.mask]
+        score, value, default = (self._function(expr) for expr in (right.score, right.value, right.default))
+
+        def mean(state: _State, at: _Place) -> Fraction:
+            i = at[0]
+            places = [(i, j) for j in range(1, state.n + 1) if allowed(i, j) and score(state, (i, j))]
+            if not places:
+                return Fraction(default(state, at))
+            return Fraction(sum(value(state, place) for place in places), len(places))
+
+        return mean
 
     def _attention(self, right: ast.Attention) -> _Function:
         allowed, leftmost = _MASK[right.mask], right.side == "leftmost"

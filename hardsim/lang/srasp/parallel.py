@@ -117,9 +117,11 @@ class ParallelProgram:
             case ast.PrefixSum(value):
                 term = self._function(value)
                 return lambda batch: _prefix_sums(term(batch), batch.n)
-            case ast.MaskedMean(mask, value):
-                term = self._function(value)
-                return lambda batch: _means(term(batch), _allowed(mask, batch.n))
+            case ast.MatchMean(mask, score, value, default):
+                selects, term, other = (self._function(expr) for expr in (score, value, default))
+                return lambda batch: _means(
+                    term(batch), _allowed(mask, batch.n) & selects(batch), _vector(other(batch))
+                )
             case ast.MatchCount(mask, score):
                 selects = self._function(score)
                 return lambda batch: np.count_nonzero(_allowed(mask, batch.n) & selects(batch), axis=2)
@@ -245,15 +247,17 @@ def _prefix_sums(table: Table, n: int) -> Table:
     return sums[:, 0] if sums.shape[1] == 1 else np.diagonal(sums, axis1=1, axis2=2)
 
 
-def _means(table: Table, allowed: Table) -> Table:
-    """The mean over the allowed j of an expression of j at every i, as rational numbers."""
-    if table.dtype == np.bool_:
-        table = table.astype(np.int64)
-    n = allowed.shape[2]
+def _means(table: Table, selected: Table, default: Table) -> Table:
+    """The mean over the selected j of an expression of j at every i, as rational numbers; the default of none."""
+    n = selected.shape[2]
     largest = max(abs(int(table.max())), abs(int(table.min())))
     spread: Table = np.broadcast_to(table.astype(kind_for(largest * n)), (len(table), n, n))
-    sums, counts = np.where(allowed, spread, 0).sum(axis=2), allowed.sum(axis=2)
-    means: Table = np.frompyfunc(lambda total, count: Fraction(int(total), int(count)), 2, 1)(sums, counts)
+    sums, counts = np.where(selected, spread, 0).sum(axis=2), selected.sum(axis=2)
+
+    def mean(total: Any, count: Any, other: Any) -> Fraction:
+        return Fraction(int(total), int(count)) if count else Fraction(other)
+
+    means: Table = np.frompyfunc(mean, 3, 1)(sums, counts, default.astype(object))
     return means
 
 

@@ -44,7 +44,7 @@ _FORM = {
     "ATTENTION": "{}[mask, score] value : default",
     "PSUM": "psum_j[j<=i] value",
     "COUNT_J": "count_j[mask, score]",
-    "MEAN_J": "mean_j[mask] value",
+    "MEAN_J": "mean_j[mask] value, or mean_j[mask, score] value : default",
 }
 
 
@@ -461,13 +461,20 @@ class ProgramScope(Cited):
         """One side of a comparison of means: a mean, or a constant."""
         if raw.kind == "word" and self.sort(raw) is Sort.RATIONAL:
             return self._word(raw)
+        constant = self.rational_constant(raw)
+        if constant is None:
+            message = f"a mean is compared with a constant or a mean, not with {self._text(raw)}"
+            hint = "of an integer vector take the mean, too, or compare sums: psum_j and count_j are integers"
+            raise self.error(raw.whole, message, "an integer, a fraction such as 1/2, or a mean", hint)
+        return constant
+
+    def rational_constant(self, raw: Raw) -> ast.RationalConstant | None:
+        """The integer or fraction, perhaps with signs, that a tree is; None if it is another expression."""
         sign, number = 1, raw
         while number.kind == "sign":
             sign, number = -sign if number.text == "-" else sign, number.args[0]
         if number.kind not in ("number", "fraction"):
-            message = f"a mean is compared with a constant or a mean, not with {self._text(raw)}"
-            hint = "of an integer vector take the mean, too, or compare sums: psum_j and count_j are integers"
-            raise self.error(raw.whole, message, "an integer, a fraction such as 1/2, or a mean", hint)
+            return None
         over, _, under = number.text.partition("/")
         below = self.integer(under.strip() or "1", number.at)
         if below == 0:
@@ -601,19 +608,23 @@ def _attention(scope: ProgramScope, raw: Raw) -> ast.Attention:
     return ast.Attention(side, mask, score, value, outer.of(default_raw, sort), span=raw.at)
 
 
-def _mean(scope: ProgramScope, raw: Raw) -> ast.MaskedMean:
-    mask_raw, value_raw = raw.args
+def _mean(scope: ProgramScope, raw: Raw) -> ast.MatchMean:
+    mask_raw, *score_raw, value_raw = raw.args[:-1] if len(raw.args) > 2 else raw.args
     mask = _mask(scope, mask_raw)
-    if mask in ("j<i", "j>i"):
-        message = (
-            f"there is no position to take the mean of under {scope.excerpt(mask_raw.whole)} at one end of the word"
-        )
-        hint = "j<=i and j>=i include i itself"
+    if mask in ("j<i", "j>i") and not score_raw:
+        shown = scope.excerpt(mask_raw.whole)
+        message = f"there is no position to take the mean of under {shown} at one end of the word"
+        hint = f"j<=i and j>=i include i itself; with a default: mean_j[{shown}, 1] value : default"
         raise scope.error(mask_raw.whole, message, "1, j<=i or j>=i", hint)
-    value = replace(scope, indices=frozenset({"j"}), elsewhere="mean_j takes the mean of vectors at j").number(
-        value_raw
-    )
-    return ast.MaskedMean(mask, value, span=raw.at)
+    inner = replace(scope, indices=frozenset({"i", "j"}))
+    score = inner.of(score_raw[0], Sort.BOOL) if score_raw else ast.Truth(True)
+    of_j = replace(scope, indices=frozenset({"j"}), elsewhere="mean_j takes the mean of vectors at j")
+    value = of_j.number(value_raw)
+    outer = replace(scope, elsewhere="the default is for positions i that have no j")
+    default: ast.Expression = ast.RationalConstant(Fraction(0))
+    if score_raw:
+        default = outer.rational_constant(raw.args[-1]) or outer.number(raw.args[-1])
+    return ast.MatchMean(mask, score, value, default, span=raw.at)
 
 
 def _mask(scope: ProgramScope, raw: Raw) -> ast.Mask:
@@ -679,7 +690,8 @@ def _missing_at_end(tokens: Sequence[Lexeme], last: str, form: str) -> tuple[str
         return f"missing {what} after {last}", _OPERAND
     if lacking > 0:
         return "a conditional without an alternative", ": and a value", "P(i) ? a : b"
-    return "attention without a default", ": and a default", "the default is the value where no j fits"
+    what = "attention" if kinds[0] == "ATTENTION" else "mean_j with a score, and"
+    return f"{what} without a default", ": and a default", "the default is the value where no j fits"
 
 
 def _after_operand(
@@ -687,10 +699,11 @@ def _after_operand(
 ) -> tuple[str, ...]:
     token, end = tokens[index], "an operator or the end"
     shown = scope.written(token.span)
-    psum, first = tokens[0].kind in ("PSUM", "MEAN_J"), tokens[0].kind
+    first = tokens[0].kind
     what = "attention" if first == "ATTENTION" else first.lower()
+    scored = any(before.kind == "COMMA" for before in tokens[:index])
     match token.kind:
-        case "RSQB" | "COMMA" if inside == "LSQB" and psum:
+        case "COMMA" if inside == "LSQB" and first == "PSUM":
             return f"{what} has a mask and no score", "]", form
         case "RSQB" if inside == "LSQB":
             return f"{what} without a score", ", and a score", "a score that is always true is written 1"
@@ -698,12 +711,12 @@ def _after_operand(
             return f"{what} has one mask and one score", "]", "join conditions with &"
         case kind if inside == "LBRACE" and kind in _STARTS_OPERAND:
             return f"missing comma before {shown}", ", or }", "as in { 'a', 'b' }"
+        case "COLON" if first == "MEAN_J" and not scored:
+            return "mean_j without a score has no default", end, form
         case "COLON":
-            told = (
-                f"{what} has no default"
-                if form and first != "ATTENTION"
-                else "this : belongs to no conditional and no attention"
-            )
+            told = "this : belongs to no conditional and no attention"
+            if form and first not in ("ATTENTION", "MEAN_J"):
+                told = f"{what} has no default"
             return told, end, form or "P(i) ? a : b"
         case "COMMA":
             return "a comma separates arguments, and mask and score, only", "an operator"

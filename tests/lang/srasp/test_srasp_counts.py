@@ -77,7 +77,24 @@ def test_a_mean_is_rational_and_only_compared() -> None:
 @pytest.mark.parametrize(
     ("right", "column", "message"),
     [
-        ("mean_j[1,1] 2", 17, "mean_j has a mask and no score"),
+        ("mean_j[1,1] 2", 22, "mean_j with a score, and without a default"),
+        ("mean_j[1,1] Q_a(j) ? 1 : 2", 35, "mean_j with a score, and without a default"),
+        ("mean_j[1,1] 2 :", 24, "missing default after :"),
+        ("mean_j[1,1]", 20, "missing value after ]"),
+        ("mean_j[1] 2 : 0", 21, "mean_j without a score has no default"),
+        ("mean_j[1,1,1] 2 : 0", 19, "mean_j has one mask and one score"),
+        ("mean_j[1,1] 2 : 0 : 1", 27, "this : belongs to no conditional and no attention"),
+        ("mean_j[1, pos(j)] 2 : 0", 19, "pos(j) is an integer, and a Boolean is needed here"),
+        ("mean_j[1, m(j)] 2 : 0", 19, "m(j) is a mean, which can only be compared"),
+        ("mean_j[1,1] in(j) : 0", 21, "in(j) is a symbol, and an integer is needed here"),
+        ("mean_j[1,1] Q_a(i) : 0", 25, "i has no meaning here: mean_j takes the mean of vectors at j"),
+        ("mean_j[1,1] 2 : Q_a(j)", 29, "j has no meaning here: the default is for positions i that have no j"),
+        ("mean_j[1,1] 2 : in(i)", 25, "in(i) is a symbol, and an integer is needed here"),
+        ("mean_j[1,1] 2 : m(i)", 25, "m(i) is a mean, which can only be compared"),
+        ("mean_j[1,1] 2 : 1/0", 25, "a fraction with denominator 0"),
+        ("mean_j[1,1] 2 : 1/2 + 1", 25, "1/2 is a fraction, which can only be compared"),
+        ("1 + mean_j[1,1] 2 : 0", 13, "mean_j is a whole right-hand side: it cannot be nested"),
+        ("psum_j[j<=i,1] 2", 20, "psum has a mask and no score"),
         ("mean_j[j<i] Q_a(j)", 16, "there is no position to take the mean of under j<i at one end of the word"),
         ("mean_j[1] Q_a(i)", 23, "i has no meaning here: mean_j takes the mean of vectors at j"),
         ("mean_j[1] in(j)", 19, "in(j) is a symbol, and an integer is needed here"),
@@ -104,6 +121,26 @@ def test_mistakes_with_means(right: str, column: int, message: str) -> None:
     assert error.message == message
     assert error.source.line_of(error.span.start)[:2] == (3, column)
     assert error.expected or error.hint
+
+
+def test_a_mean_with_a_score() -> None:
+    """By hand: Tracr's frac_prevs is the mean over all j <= i; the share of b among the letters before i that are its
+    own letter; the mean place of a later a, or the place of i."""
+    program = parse_program(
+        "alphabet: a b\nf(i) := mean_j[j<=i, 1] Q_a(j) : 0\nm(i) := mean_j[j<i, in(j) = in(i)] Q_b(j) : -1/2\n"
+        "k(i) := mean_j[j>i, Q_a(j)] pos(j) : pos(i)\nt(i) := mean_j[1, pos(j) > 1 & in(j) = 'b'] 2 : Q_a(i)\n"
+        "Y(i) := m(i) > k(i)\n"
+    )
+    values = ProgramOracle(program).run("abaab")
+    assert values["f"] == [1, Fraction(1, 2), Fraction(2, 3), Fraction(3, 4), Fraction(3, 5)]
+    assert values["m"] == [Fraction(-1, 2), Fraction(-1, 2), 0, 0, 1]
+    assert values["k"] == [Fraction(7, 2), Fraction(7, 2), 4, 4, 5]
+    assert values["t"] == [2] * 5
+    assert ProgramOracle(program).run("aa")["t"] == [1, 1]
+    assert ProgramOracle(program).run("b")["t"] == [0]
+    for word in product("ab", repeat=5):
+        for name, column in ProgramOracle(program).run(word).items():
+            assert ParallelProgram(program).values([word], name) == [tuple(column)]
 
 
 def test_a_mean_is_no_output() -> None:
