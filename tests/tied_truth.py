@@ -422,3 +422,46 @@ def longer_words(alphabet: Sequence[str], random: Random, many: int) -> list[Wor
         ]
         found.append(tuple(runs if random.random() < 0.7 else random.sample(runs, n)))
     return found
+
+
+# ---- soft attention ----
+
+NEAR = 1e-7
+"""How near an output in float64 may come to a threshold before it decides nothing."""
+
+
+def soft_outputs(program: Program, words: Sequence[Word], tau: Fraction) -> NDArray[np.float64]:
+    """The output of the same weights with softmax at a temperature, at the reading position, in float64."""
+    n = len(words[0])
+    hard = run(program, words)
+    columns = {name: np.asarray(column, dtype=np.float64) for name, column in hard[0].entering.items()}
+
+    def form(of: Affine) -> NDArray[np.float64]:
+        total = np.zeros_like(columns["1"])
+        for name, value in of.terms:
+            total = total + columns[name] * float(value)
+        return total
+
+    for layer in program.layers:
+        new = dict(columns)
+        for head in layer.heads:
+            seen = visible(head.mask, n, program.bos)
+            scores = np.zeros((*columns["1"].shape, columns["1"].shape[1]))
+            for query, key in head.score:
+                scores = scores + form(query)[:, :, None] * form(key)[:, None, :]
+            scores = np.where(seen, scores, -np.inf)
+            weights = np.exp((scores - scores.max(axis=2, keepdims=True)) / float(tau))
+            weights /= weights.sum(axis=2, keepdims=True)
+            for out, value in head.values:
+                new[out] = new[out] + (weights * form(value)[:, None, :]).sum(axis=2)
+        columns = dict(new)
+        for unit in layer.units:
+            post = np.clip(form(unit.pre), 0, 1 if unit.clip else None)
+            for out, weight in unit.outs:
+                new[out] = new[out] + post * float(weight)
+        for out, bias in layer.biases:
+            new[out] = new[out] + float(bias)
+        columns = new
+    at = (0 if program.bos is False else 1) if program.reading == "first" else -1
+    found: NDArray[np.float64] = columns[program.output][:, at]
+    return found
