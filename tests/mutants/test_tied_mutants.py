@@ -19,17 +19,17 @@ from random import Random
 import numpy as np
 import pytest
 
-from hardsim.checking.subject import Subject
 from hardsim.errors import HardsimError
+from hardsim.program.file import program_json
 from hardsim.program.model import Program
-from hardsim.proof.decay import ProgramArgument
 from hardsim.proof.program import law_of
 from hardsim.proof.result import NotProved
 from tests.mutants import programs
 from tests.mutants.judge import Judge, evaluate
 from tests.mutants.mutate import Document
+from tests.mutants.test_mutants import ask
 from tests.subjects import FORMULAS, subject_of
-from tests.tied_models import OFFSETS
+from tests.tied_models import OFFSETS, tied_model
 from tests.tied_truth import NEAR, Word, all_words, exact, hold, longer_words, run, soft_outputs
 
 SHARED = Path(__file__).parents[3] / "shared" / "ties"
@@ -149,9 +149,8 @@ def first_wrong(program: Program, document: Document, tau: str, words: Sequence[
     return None
 
 
-def hold_proof(subject: Subject, document: Document, argument: ProgramArgument, random: Random) -> None:
+def hold_proof(program: Program, document: Document, tau: str | None, random: Random) -> None:
     """Words of up to 6 symbols, or some of them, and longer ones."""
-    program, tau = subject.program, argument.temperature
     assert tau is not None
     letters = list(program.alphabet)
     for n in range(1, 7):
@@ -176,13 +175,34 @@ def try_mutant(name: str, seed: int, folder: Path) -> tuple[bool, bool]:
         hold(subject.program, law, longer_words(letters, random, 10))
         if subject.schedule is not None or not subject.argument.proved:
             return True, False
-        hold_proof(subject, document, subject.argument, random)
+        hold_proof(subject.program, document, subject.argument.temperature, random)
     except AssertionError as failure:
         raise AssertionError(f"{name}, {seed}: {said}\n{failure}") from failure
     return True, True
 
 
 NAMES = [path.name for path in BASES]
+COMMANDS = (("prove", "--all-n", "--max-n", "3"), ("check", "--max-n", "3"), ("bound", "--gap", "--max-n", "3"))
+FEW_ASKED, MANY_ASKED, ASKED = 3, 200, 20
+"""How many random models the commands are asked about."""
+
+
+def try_commands(seed: int, folder: Path) -> None:
+    """What commands say of a random model; whatever happens it is no internal error, and what is proved is true."""
+    program = tied_model(seed)
+    document = {"format": "hardsim-ahat", "schema_version": 2, "program": program_json(program)}
+    path = folder / f"{seed}.ahat.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    for command, *options in COMMANDS:
+        code, result, err = ask(command, str(path), *options)
+        context = f"{command} {options} of model {seed}\n{err}"
+        assert code in (0, 1, 3), context
+        assert result is not None, context
+        assert "Traceback" not in err, context
+        assert code != 1 or result["verdict"] == "REFUTED", context
+        argument = result.get("argument")
+        if command == "prove" and argument and argument["proved"] and not program.maps:
+            hold_proof(program, document, argument["temperature"], Random(seed))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -209,3 +229,15 @@ def test_float64_and_the_judge_say_the_same_of_soft_attention(tmp_path: Path) ->
         soft = soft_outputs(program, words, Fraction(1, 4)) - float(program.threshold or 0)
         assert np.abs(soft).min() > NEAR
         assert [judge.ask(word) == "yes" for word in words] == list(soft > 0)
+
+
+@pytest.mark.parametrize("seed", range(FEW_ASKED))
+def test_commands_about_tied_models_end_well(seed: int, tmp_path: Path) -> None:
+    try_commands(seed, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(FEW_ASKED, FEW_ASKED + MANY_ASKED, ASKED))
+def test_commands_about_many_tied_models_end_well(first: int, tmp_path: Path) -> None:
+    for seed in range(first, first + ASKED):
+        try_commands(seed, tmp_path)
