@@ -6,18 +6,21 @@ error. With query forms of size at most Q off by q, key forms of size K off by k
 eta = sum of Q k + K q + q k over the rows of W_Q and W_K. In a row of v keys with a gap of g below its largest score,
 softmax at the temperature tau is from hard attention, in the 1-norm, at most
 
-    2 (v - 1) e^(-(g - 2 eta)/tau)  +  e^(2 eta/tau) - 1 if several keys may have the largest score, and at most 2.
+    2 (v - m)/m e^(-(g - 2 eta)/tau)  +  2 tanh(eta/(2 tau)) if m > 1, and at most 2,
 
-(Let w = e^(s'/tau - max s/tau). Keys with the largest score have w >= e^(-eta/tau), all others w <= e^((eta - g)/tau),
-at most v - 1 of them: their share r is at most (v - 1) e^(-(g - 2 eta)/tau), and taking it away moves the weights by
-2 r. Among m largest, each w is within a factor e^(2 eta/tau) of their mean, so that each share is off 1/m by at most
-(e^(2 eta/tau) - 1)/m.) What a head reads is off by its value's error, and that distance times the size of the value, or
-half of its range, as weights sum to 1. A relu does not expand; a clip whose hard input is at least as far outside
-(0, 1) as its input is off gives the very same number.
+where m keys have the largest score. (Let w = e^(s'/tau - max s/tau). Keys with the largest score have w >=
+e^(-eta/tau), all others w <= e^((eta - g)/tau), v - m of them: their share r is at most (v - m)/m e^(-(g - 2 eta)/tau),
+and taking it away moves the weights by 2 r. Among the m largest, whose w are within e^-x and e^x, x = eta/tau, the
+weights of some of them that are a share a of m exceed a by at most a (1 - a)(e^x - e^-x)/(a e^x + (1 - a) e^-x), which
+is largest, tanh(x/2), at a = 1/(1 + e^x); the distance is twice that for those that have too much.) The first term
+falls as m grows: m = 1, and m = 2 where several keys may be largest, are the worst. What a head reads is off by its
+value's error, and that distance times the size of the value, or half of its range, as weights sum to 1. A relu does not
+expand; a clip whose hard input is at least as far outside (0, 1) as its input is off gives the very same number.
 
 For every n >= N0 errors are A_c n^p e^(-r n), f = 1/tau. Sizes are at most B n^b, gaps such that f g >= r n, margins at
-least M n^-m; if f eta <= 1/2 the distance is at most 2 n e^(1 - r n), without the 1 if eta = 0, plus 4 f eta (e^x - 1
-<= 2 x for x <= 1). Each inequality F n^s e^(-r n) <= L is held at N0 >= s/r, from where on its left side falls.
+least M n^-m; if f eta <= 1/2 the distance is at most 2 n e^(1 - r n), without the 1 if eta = 0, plus f eta where
+several keys may be largest, since 2 tanh(x/2) <= x. Each inequality F n^s e^(-r n) <= L is held at N0 >= s/r, from
+where on its left side falls.
 
 Where 1/tau is no rational number, or function of n, it is between two: f g is at least the lower one times g, and f eta
 at most the upper one times eta, and nothing else depends on it.
@@ -38,13 +41,15 @@ from hardsim.polynomials import Number, RationalFunction, of
 from hardsim.scores import RowFacts, ScoreHead
 from hardsim.spans import LENGTH, Domain, Row, Signs, SiteKind, above, has
 
-NONE, TWO, HALF = Decimal(0), Decimal(2), Fraction(1, 2)
+NONE, TWO, FOUR, HALF = Decimal(0), Decimal(2), Decimal(4), Fraction(1, 2)
 EULER = Fraction(87, 32)
 """Above e."""
 MOST_DEGREE = 12
 """The largest power of n that bounds a function."""
 COLD = Decimal(100_000)
 """Nats: e^-x of a larger x counts as that of this."""
+SMALL = Decimal("0.001")
+"""Below it x is 2 tanh(x/2) to seven digits."""
 
 
 Between = tuple[Fraction, Fraction]
@@ -116,6 +121,13 @@ def exp_above(x: Decimal) -> Decimal:
     """At least e^x, of x up to 100,000."""
     hold(x <= COLD, "too large: a temperature is too small for its errors")
     return exp(Fraction(max(x, COLD.copy_negate())))[1]
+
+
+def uneven(x: Decimal) -> Decimal:
+    """At least 2 tanh(x/2) = 2 - 4/(1 + e^x), which is at most x, and hardly less where x is small."""
+    if x <= SMALL or x > COLD:
+        return min(x, TWO)
+    return min(x, UP.subtract(TWO, DOWN.divide(FOUR, UP.add(ONE, exp_above(x)))))
 
 
 class AtLength:
@@ -228,17 +240,17 @@ class AtLength:
 
     def _row(self, keys: int, ties: bool, inverse: Between, gap: Fraction | None, eta: Decimal) -> Decimal:
         self.signs.spend(40)
-        total, sharp = NONE, UP.multiply(UP.multiply(TWO, eta), up(inverse[1]))
+        leak, shared = NONE, NONE
         if gap is not None:
             left = DOWN.subtract(down(gap), UP.multiply(TWO, eta))
             if left <= 0:
                 return TWO
             nats = DOWN.multiply(left, down(inverse[0]))
-            total = UP.multiply(Decimal(2 * (keys - 1)), exp_above(nats.copy_negate()))
+            leak = exp_above(nats.copy_negate())
         if ties and eta:
-            # e^x <= 1 + x + x^2 for 0 <= x <= 1
-            total = UP.add(total, UP.add(sharp, UP.multiply(sharp, sharp)) if sharp <= 1 else TWO)
-        return min(total, TWO)
+            shared = uneven(UP.multiply(eta, up(inverse[1])))
+        one, two = UP.multiply(leak, Decimal(2 * (keys - 1))), UP.multiply(leak, Decimal(keys - 2))
+        return min(max(one, UP.add(two, shared)) if ties else one, TWO)
 
 
 Terms = tuple[tuple[int, int, int], ...]
@@ -432,7 +444,7 @@ class FromOn:
             result.append((2 * EULER if factor else Fraction(2), 1, min(rates)))
         if factor and not all(facts.unique for facts in head.rows.values()):
             assert errors.rate is not None
-            result.append((4 * over, climb, errors.rate))
+            result.append((over, climb, errors.rate))
         return result
 
     def _size(self, low: Mapping[int, Number], high: Mapping[int, Number]) -> tuple[Fraction, int]:

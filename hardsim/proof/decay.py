@@ -9,7 +9,7 @@ n from some N0 on, f = 1/tau:
    `eta <= (Q k n^a + K q n^b + q k) E`, since E <= 1 from N0 on;
  - weights: with `f eta <= 1/2`, a row whose gap is at least g is off by at most `2 n e^(2 f eta - f g) <= 2 e n
    e^(-rate n)`, where `f g >= rate n` (without the factor e if eta = 0): at most n of its positions have no largest
-   score. Where several may have it, `e^(2 f eta) - 1 <= 4 f eta` is added (e^x - 1 <= 2x for x <= 1);
+   score. Where several may have it, `2 tanh(f eta/2) <= f eta` is added (`theory.perturbation.weight_distance`);
  - attention: what a head reads is off by its value's error, plus the distance of the weights times the size of the
    value (or half of its range, which is smaller where it is not about 0);
  - hidden units: a relu does not expand; a clip whose hard inputs z all have `max(-z, z - 1) >= m n^-s` forgets an
@@ -49,8 +49,8 @@ EULER = Fraction(87, 32)
 """2.71875, above e."""
 STARTS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20, 24, 32)
 """The lengths from which on the functions are tried; below, each length has numbers of its own."""
-POWERS_OF_2 = 48
-"""How many temperatures are tried, each half of the one before."""
+GRID = (*(Fraction(1) + Fraction(k, 4) for k in range(4)), *(Fraction(k * 2**e) for e in range(47) for k in (2, 3)))
+"""The numbers C that are tried, in their order: 1, 5/4, 3/2, 7/4, 2, 3, 4, 6, 8, 12, 16, 24, ..., 2^47, 3 2^46."""
 DIGITS = 16
 """Bits of the factors of a layer."""
 
@@ -400,7 +400,7 @@ class Induction:
         result = [] if rate is None else [(2 * EULER if factor else Fraction(2), 1, rate)]
         if not unique and factor:
             assert error.rate is not None
-            result.append((4 * over, up, error.rate))
+            result.append((over, up, error.rate))
         return WeightStep(tuple(sizes), PowerBound(factor, power), PowerBound(over, up), rate, tuple(result))
 
     def _rate(self, head: Head, known: HeadLaw) -> tuple[Fraction | None, tuple[str, ...]]:
@@ -493,7 +493,7 @@ class DecayClaim:
 
 def argue(claim: DecayClaim, tau: Arith | None = None) -> ProgramArgument:
     """The argument for every length: at a given temperature, or else at `1/(C n^(k + 1))`, where all gaps are at least
-    a constant times n^-k and C is the least power of two at which it goes through."""
+    a constant times n^-k and C is the least of `GRID` at which it goes through."""
     if tau is not None:
         return _given(claim, tau)
     try:
@@ -503,10 +503,10 @@ def argue(claim: DecayClaim, tau: Arith | None = None) -> ProgramArgument:
     if power is None:
         return claim.argument(InverseTemperature.known(1), "1")
     found = ProgramArgument(None, reason="no temperature was tried")
-    for place in range(POWERS_OF_2):
-        sharp = InverseTemperature.known(2**place * _power(power + 1))
-        raised = f"n^{power + 1}" if power else "n"
-        text = f"1/({2**place}*{raised})" if place else f"1/{raised}"
+    raised = f"n^{power + 1}" if power else "n"
+    for constant in GRID:
+        sharp = InverseTemperature.known(_power(power + 1) * constant)
+        text = f"1/({constant}*{raised})" if constant != 1 else f"1/{raised}"
         if all(claim.holds(sharp, n) for n in claim.lengths(4)):
             found = claim.argument(sharp, text)
             if found.proved:

@@ -609,13 +609,13 @@ class ErrorQueries:
         return grows(self.writer.found.steps[depth - 1].after, step.before)
 
     def weights(self, step: LayerStep, name: str, law: LayerLaw) -> list[tuple[Fraction, int, Fraction]]:
-        """How far the weights of a head are off, by the rule: 2 n e^(-r n), times e if scores are off; and 4 eta/tau
+        """How far the weights of a head are off, by the rule: 2 n e^(-r n), times e if scores are off; and eta/tau
         where several positions may have the largest score."""
         found, terms = step.weights[name], list[tuple[Fraction, int, Fraction]]()
         if found.rate is not None:
             terms.append((2 * EULER if found.eta.factor else Fraction(2), 1, found.rate))
         if found.eta.factor and not all(row.unique for row in law.heads[name].rows.values()):
-            terms.append((4 * found.over.factor, found.over.power, step.before.rate or Fraction(0)))
+            terms.append((found.over.factor, found.over.power, step.before.rate or Fraction(0)))
         return terms
 
     def attention(self, network: Layer, step: LayerStep, law: LayerLaw) -> list[str]:

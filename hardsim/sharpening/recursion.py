@@ -157,17 +157,16 @@ def _undominated(rows: Iterable[Row]) -> Iterator[Row]:
 def row_distance(
     positions: int, fewest: int, most: int, gap: Fraction | None, inverse: RealNumber, eta: Fraction
 ) -> Fraction:
-    """THEORY's general hardmax bound for rows with `fewest` to `most` maxima among the visible positions: its first
-    term falls as the number of maxima m grows, its second does not depend on it once m > 1. The first falls as the
-    temperature does, the second grows: of one that is no rational the worse end of an enclosure is taken in each."""
+    """`weight_distance` for rows with `fewest` to `most` maxima among the visible positions (all of them where there is
+    no gap). Its first term falls as the number of maxima m grows, its second does not depend on it once m > 1: so m =
+    `fewest` is the worst, or m = 2 where that is 1. The first term falls as the temperature does, the second grows: of
+    one that is no rational the worse end of an enclosure is taken in each."""
     low, high = bounds(inverse)
     hottest, coldest = 1 / low, 1 / high
-    rest = ZERO if gap is None else weight_distance(positions, fewest, gap, eta, hottest, coldest)
-    if most == 1:
-        return rest
-    # All positions that share the maximum: only the second term is left.
-    shared = weight_distance(most, most, Fraction(1), eta, coldest)
-    return min(Fraction(2), rest if fewest > 1 and gap is not None else rest + shared)
+    if gap is None:
+        return weight_distance(most, most, None, eta, hottest, coldest)
+    worst = {fewest, min(most, max(fewest, 2))}
+    return max(weight_distance(positions, maxima, gap, eta, hottest, coldest) for maxima in worst)
 
 
 def _feed_forward(layer: ProgramLayer, seen: LayerFacts, attended: Errors) -> Errors:

@@ -157,7 +157,7 @@ def test_the_distance_of_weights_at_an_enclosed_temperature(
 
 
 def test_the_coldest_temperature_counts_for_what_is_shared() -> None:
-    """Two maxima off by eta: e^(2 eta/tau) - 1, which grows as tau falls; the rest falls."""
+    """Two maxima off by eta: 2 tanh(eta/(2 tau)), which grows as tau falls; the rest falls."""
     wide = weight_distance(3, 2, Fraction(1), Fraction(1, 10), Fraction(1, 2), Fraction(1, 4))
     first = weight_distance(3, 2, Fraction(1), Fraction(1, 10), Fraction(1, 2))
     second = weight_distance(2, 2, None, Fraction(1, 10), Fraction(1, 4))

@@ -38,7 +38,7 @@ def test_the_bracket_of_a_program(hardsim: Any) -> None:
     assert [row["right_at"] is not None for row in result["lengths"]] == [True, True]
     assert result["every_length"]["right_at"] is None
     assert result["schedule"] == "1/n^2"
-    hardsim(*asked, "--max-n", "1").exits(0).clean("beta in use: 1, of the temperature 1/(8*n^4) over beta")
+    hardsim(*asked, "--max-n", "1").exits(0).clean("beta in use: 1, of the temperature 1/(6*n^4) over beta")
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def claim_of(subject: Subject) -> DecayClaim:
         ("1/log(n)", "log(n) is not known to be positive"),  # nor is it, at length 1
         ("exp(-n)/n^4", "no rational function of n alone"),  # no positive one is below it
         ("1/(7*n^4*log(3))", "at length 2"),  # 7 log 3 < 8
-        ("1/(8*n^4)", "at length 2"),  # by the recursion; the least power of two is 16
+        ("1/(8*n^4)", "at length 2"),  # by the recursion; the least of the grid is 12
     ],
 )
 def test_temperatures_without_an_argument(tau: str, reason: str) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from hardsim.theory.outward import exp_above
-from hardsim.theory.perturbation import FARTHEST, _check, _growth_above
+from hardsim.theory.perturbation import FARTHEST, _check, shared_distance
 
 Matrix = Sequence[Sequence[Fraction]]
 ZERO = Fraction(0)
@@ -63,13 +63,10 @@ def score_error(a: Fraction, size: Fraction, delta: Fraction) -> Fraction:
 def sharp_weight_distance(visible: int, maxima: int, gap: Fraction | None, eta: Fraction, tau: Fraction) -> Fraction:
     """A smaller bound of the same distance as `weight_distance` (ours): with `q = (n - m)/m e^(-(gap - 2 eta)/tau)`,
 
-        2q/(1 + q) + [m > 1] 2 (e^h - 1)/(e^h + 1), h = eta/tau, but at most 2.
+        2q/(1 + q) + [m > 1] 2 tanh(eta/(2 tau)), but at most 2.
 
-    Two steps are kept exact. R/(M + R) is q/(1 + q) at most, since R/M <= q. And among m weights within [e^-h, e^h],
-    `sum |p_j - 1/m|` is twice the largest p(S) - |S|/m over the sets S of maxima; p(S) is largest with the weights in
-    S at e^h and the others at e^-h. With t = |S|/m and u = e^(2h) that makes `2t (1 - t)(u - 1)/(t u + 1 - t)`, and
-    over all real t the maximum is at t = 1/(1 + e^h), the second term. Where gap <= 2 eta it needs no exception, but 2
-    is returned as there.
+    R/(M + R) is q/(1 + q) at most, since R/M <= q. Where gap <= 2 eta it needs no exception, but 2 is returned as
+    there.
 
     Raises:
         InputError: as `weight_distance`.
@@ -82,10 +79,7 @@ def sharp_weight_distance(visible: int, maxima: int, gap: Fraction | None, eta: 
         ratio = Fraction(others, maxima) * exp_above(-(gap - 2 * eta) / tau)
         total += 2 * ratio / (1 + ratio)
     if maxima > 1 and eta:
-        # With e^h - 1 = x the term is 2x/(x + 2): it grows with x and stays below 2, which stands for it where h is
-        # large.
-        growth = _growth_above(eta / tau) if eta <= 100 * tau else None
-        total += FARTHEST if growth is None else 2 * growth / (growth + 2)
+        total += shared_distance(eta / tau)
     return min(total, FARTHEST)
 
 
