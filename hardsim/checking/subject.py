@@ -229,8 +229,9 @@ class Subject(Target):
             found = law_of(self.program)
         except NotProved as failure:
             return failure.reason
-        if not self.exact and 0 in (*(found.one.distance or ()), *(found.more.distance or ())):
-            return "an output may lie on the threshold"
+        doubt = found.more.doubt or found.one.doubt
+        if not self.exact and doubt:
+            return doubt
         tied = next((head for head in self.program.heads if head.weighting in SIDES and found.may_tie(head)), None)
         return found if tied is None else f"head {tied.name} may have ties, which softmax does not break"
 

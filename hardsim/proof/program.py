@@ -40,7 +40,7 @@ from hardsim.proof.places import J, Place, Seen, World, every_length, one_positi
 from hardsim.proof.ratios import Ratio, Value, simplest
 from hardsim.proof.result import NotProved
 from hardsim.proof.rows import KEY, Row, ScoreRows, distances
-from hardsim.proof.shares import away, clip, full_mean, hull, linear, read_through, relu, seen_from, tied_mean
+from hardsim.proof.shares import away, clip, full_mean, hull, linear, read_through, relu, seen_from, share_of, tied_mean
 from hardsim.sharpening.measure import HeadFacts, LayerFacts, LengthFacts
 
 ZERO, HALF = Fraction(0), Fraction(1, 2)
@@ -92,6 +92,8 @@ class Law:
     distance: OfN | None
     entering: Mapping[str, Mapping[int, NumberSpan]]
     """The spans of the coordinates before the first layer."""
+    doubt: str = ""
+    """Why an output may be exactly the threshold; empty if none can be."""
 
     def facts(self, n: int) -> LengthFacts:
         """The numbers of one length."""
@@ -207,10 +209,10 @@ class _Derivation:
         for layer in self.program.layers:
             columns, found = self._layer(layer, columns)
             layers.append(found)
-        distance = None
+        distance, doubt = None, ""
         if self.program.threshold is not None:
-            distance = self._distance(columns)
-        return Law(self.world, tuple(layers), self._size(columns), distance, entering)
+            distance, doubt = self._distance(columns, layers)
+        return Law(self.world, tuple(layers), self._size(columns), distance, entering, doubt)
 
     # ---- the input ----
 
@@ -420,9 +422,9 @@ class _Derivation:
 
     # ---- the answer ----
 
-    def _distance(self, columns: Column) -> OfN:
-        """At most the distance of an output from where it would mean something else."""
-        program = self.program
+    def _distance(self, columns: Column, layers: Sequence[LayerLaw]) -> tuple[OfN, str]:
+        """At most the distance of an output from where it would mean something else, and why it may be 0."""
+        program, doubt = self.program, ""
         real = [place for place in self.world.places if place.order]
         if not program.maps:
             real = [real[0] if program.reading == "first" else real[-1]]
@@ -436,9 +438,49 @@ class _Derivation:
                     near: Sequence[Value] = (times(unit, HALF) if whole else 0,)
                 else:
                     near = _distances(span, Fraction(program.threshold or 0), place)
+                if 0 in near and not doubt:
+                    doubt = self._doubt(out, span, place, layers)
                 for value in near:
                     found[place.least(value)] = None
-        return _pruned(found, min)
+        return _pruned(found, min), doubt
+
+    def _doubt(self, out: str, span: NumberSpan, place: Place, layers: Sequence[LayerLaw]) -> str:
+        """Why an output may be exactly the threshold, naming the head that takes the mean in question."""
+        threshold = (
+            "an integer and a half, over n" if self.program.integers else f"the threshold {self.program.threshold}"
+        )
+        what = f"the output {out} may be exactly {threshold} at {place.name}"
+        heads = list(dict.fromkeys(str(one.name[0]) for one in span.share.denominators)) if span.share else []
+        if heads:
+            known = "head " + heads[0] if len(heads) == 1 else "heads " + ", ".join(heads)
+            return f"{what}: the means over the tied positions of {known} are not known to avoid it"
+        lost = _lost(out, place, self.program, layers)
+        if lost is None:
+            return what
+        head, inner = lost
+        if not inner:
+            return f"{what}: nothing is known of what head {head} reads"
+        return f"{what}: head {head} takes the mean of means with different denominators (ties of head {inner})"
+
+
+def _lost(out: str, place: Place, program: Program, layers: Sequence[LayerLaw]) -> tuple[str, str] | None:
+    """The last head whose reading brings a number of which no lattice and no share is known to a coordinate, and the
+    head, if any, whose ties the numbers that it reads have denominators of."""
+    wanted = {out}
+    for layer, law in zip(reversed(program.layers), reversed(layers), strict=True):
+        for unit in layer.units:
+            if wanted & {name for name, _ in unit.outs}:
+                wanted |= {name for name, _ in unit.pre.terms}
+        for head in layer.heads:
+            for name, form in head.values:
+                if name in wanted and share_of(law.reads[head.name, name][place.order]) is None:
+                    spans = [span for part, _ in form.terms for span in law.entering[part].values()]
+                    inner = [one for span in spans if span.share for one in span.share.denominators]
+                    return head.name, str(inner[0].name[0]) if inner else ""
+        wanted |= {
+            part for head in layer.heads for name, form in head.values if name in wanted for part, _ in form.terms
+        }
+    return None
 
 
 def _distances(span: NumberSpan, threshold: Fraction, place: Place) -> Sequence[Value]:

@@ -397,8 +397,8 @@ def _limit(value: Ratio) -> Fraction | None:
 def apart_from_zero(span: NumberSpan, domains: Domains) -> tuple[Value, ...]:
     """Positive functions of which the least bounds |x| from below for every x that is not 0; none if there is no such
     bound."""
-    share = share_of(span)
-    if share is not None and share.step != 0 and multiple(share.offset, share.step):
+    share = _through(share_of(span))
+    if share is not None and share.step != 0:
         least = _over(share.step, share.product)
         return (least,) if positive(least, domains) else ()
     return next((zero.apart for zero in isolated_of(span, domains) if zero.base == 0 and zero.apart), ())

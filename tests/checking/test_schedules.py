@@ -113,7 +113,7 @@ def test_the_temperature_of_a_program_is_its_own_or_there_is_none(tmp_path: Path
     assert all(known(row.right_at) <= 1 for row in own.lengths)
     assert critical(replace(subject, epsilon=Fraction(1, 100)), 1).schedule == own.schedule
     error = raised(InputError, critical, subject_of(tmp_path, some_a()), 3)
-    assert "it has none of its own: an output may lie on the threshold" in error.message
+    assert "it has none of its own: the output found may be exactly the threshold 3/4" in error.message
     assert "--tau" in (error.hint or "")
 
 
