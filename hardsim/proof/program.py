@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TypeAlias
 
 from hardsim.lang.ast import BOS
@@ -41,6 +41,7 @@ from hardsim.proof.ratios import Ratio, Value, simplest
 from hardsim.proof.result import NotProved
 from hardsim.proof.rows import KEY, Row, ScoreRows, distances
 from hardsim.proof.shares import away, clip, full_mean, hull, linear, read_through, relu, seen_from, share_of, tied_mean
+from hardsim.proof.types import TypedColumns, TypedRows, attended_types, hidden_types, input_types, with_types
 from hardsim.sharpening.measure import HeadFacts, LayerFacts, LengthFacts
 
 ZERO, HALF = Fraction(0), Fraction(1, 2)
@@ -80,6 +81,8 @@ class LayerLaw:
     """of what its hidden units read and give,"""
     leaving: Mapping[str, Spans]
     """and of the coordinates after the layer."""
+    types: TypedColumns
+    """The types of the coordinates before the layer."""
 
 
 @dataclass(frozen=True)
@@ -205,10 +208,14 @@ class _Derivation:
     def law(self) -> Law:
         """Layer by layer."""
         columns = entering = self._input()
+        types = input_types(self.program, self.world, columns)
         layers: list[LayerLaw] = []
-        for layer in self.program.layers:
-            columns, found = self._layer(layer, columns)
+        for number, layer in enumerate(self.program.layers):
+            columns, found = self._layer(layer, columns, types)
             layers.append(found)
+            rows = {name: head.rows for name, head in found.heads.items()}
+            types = attended_types(layer, number, types, rows, found.reads, found.attended)
+            types = hidden_types(layer, number, types, found.units, found.leaving)
         distance, doubt = None, ""
         if self.program.threshold is not None:
             distance, doubt = self._distance(columns, layers)
@@ -271,7 +278,7 @@ class _Derivation:
 
     # ---- layers ----
 
-    def _layer(self, layer: ProgramLayer, columns: Column) -> tuple[Column, LayerLaw]:
+    def _layer(self, layer: ProgramLayer, columns: Column, types: TypedColumns) -> tuple[Column, LayerLaw]:
         heads: dict[str, HeadLaw] = {}
         counted = self._counted(layer, columns)
         reads: dict[tuple[str, str], Spans] = {}
@@ -279,7 +286,7 @@ class _Derivation:
         attended = dict(columns)
         for head in layer.heads:
             try:
-                rows = None if head.uniform else self._rows(head, columns)
+                rows = None if head.uniform else self._rows(head, columns, types)
                 if rows is not None:
                     sizes = [[self._most([(self._forms(form, columns), True)]) for form in pair] for pair in head.score]
                     heads[head.name] = HeadLaw(rows, tuple((query, key) for query, key in sizes))
@@ -302,13 +309,16 @@ class _Derivation:
                 raise NotProved(f"head {head.name}: {failure.reason}", head.name) from None
         final, units, margins, tops = self._feed_forward(layer, attended)
         entering = _pruned(dict.fromkeys([*self._size(columns), *self._size(attended)]), max)
-        return final, LayerLaw(heads, values, margins, tops, entering, columns, reads, attended, units, final)
+        return final, LayerLaw(heads, values, margins, tops, entering, columns, reads, attended, units, final, types)
 
-    def _rows(self, head: Head, columns: Column) -> dict[int, Row]:
+    def _rows(self, head: Head, columns: Column, types: TypedColumns) -> dict[int, Row]:
         found: dict[int, Row] = {}
         for place in self.world.places:
             try:
-                found[place.order] = ScoreRows(self.world, head, place, columns).row
+                found[place.order] = with_types(
+                    partial(ScoreRows, self.world, head, place, columns),
+                    partial(TypedRows, self.world, head, place, types),
+                )
             except NotProved as failure:
                 raise NotProved(f"at {place.name} {failure.reason}") from None
         return found

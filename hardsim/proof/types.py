@@ -1,0 +1,551 @@
+"""Types: the joint values of coordinates at a position, and the scores of a row that follow from them (ours).
+
+A span forgets that the coordinates of a one-hot letter exclude each other. So a score `sum_t A_t(i) B_t(j)` over
+letters t has a lattice, but no known maximum. Here each coordinate at a place is a function of a few *sources*, each of
+which takes one of finitely many values, whatever the others take:
+
+ - the symbol of the position: the coordinates of the embedding take one joint value a symbol. Over sets of
+   propositions, each part of the set that no constraint connects to another is a source of its own;
+ - what a head with a unique maximum reads: its values take the joint value of one visible key;
+ - any other coordinate that is on a lattice of a few numbers, such as a predicate or a Boolean of an earlier head.
+
+Functions of position and length that are the same for every word have no source. Hidden units read and write at one
+position, so their values are worked out for each choice of the sources. A coordinate without such a table, such as a
+count, has no type, and the rule does not apply to a score that reads it.
+
+The type of a key is the joint value of its forms in the score, and so is that of a query. For each type of the query
+each type of a key at each place has a score, a function of i, j and n. If these functions are in a known order, then
+the maxima of a row are all visible positions of the best type that is present, and the gap is at least the least
+difference of two neighbours in that order, of which the upper one is no lower than a position that is always visible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cmp_to_key
+from itertools import product
+from math import prod
+from typing import TypeAlias
+
+from hardsim.lang.valuations import Holding, Valuations
+from hardsim.network.numbers import ONE as CONSTANT
+from hardsim.network.numbers import Rational, plain
+from hardsim.program.model import Affine, Head, Letter, Program, ProgramLayer, Unit
+from hardsim.proof.lattice import NumberSpan, nonnegative, plus, positive, times
+from hardsim.proof.places import J, Place, Seen, World
+from hardsim.proof.ratios import Ratio, Value, simplest
+from hardsim.proof.result import NotProved
+from hardsim.proof.rows import Columns, Row, ScoreRows
+
+MOST_CHOICES = 512
+"""The most values of a table, and the most types of a form at a place."""
+MOST_NUMBERS = 8
+"""The most numbers of a lattice that is taken as a source."""
+MOST_SCORES = 8192
+"""The most pairs of a query type and a key type in one row."""
+RULE = "types"
+
+Source: TypeAlias = tuple[str, ...]
+"""What a value depends on: the symbol, a part of a set, what a head reads, or a coordinate."""
+Types: TypeAlias = list[tuple[Value, ...]]
+"""The joint values of some forms, each one once."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A value for each choice of some sources, in the order of `product`; `sizes` says how many choices each has."""
+
+    sources: tuple[Source, ...]
+    sizes: tuple[int, ...]
+    values: tuple[Value, ...]
+
+    @staticmethod
+    def constant(value: Value) -> Table:
+        """A value that depends on no source."""
+        return Table((), (), (value,))
+
+    def at(self, choice: Mapping[Source, int]) -> Value:
+        """The value for choices of at least these sources."""
+        place = 0
+        for source, size in zip(self.sources, self.sizes, strict=True):
+            place = place * size + choice[source]
+        return self.values[place]
+
+    def map(self, function: Callable[[Value], Value | None]) -> Table | None:
+        """The table of a function of the value; None if the function has no value somewhere."""
+        found = [function(value) for value in self.values]
+        known = tuple(value for value in found if value is not None)
+        return Table(self.sources, self.sizes, known) if len(known) == len(found) else None
+
+
+def choices(tables: Iterable[Table]) -> Iterator[dict[Source, int]] | None:
+    """Every choice of all sources of some tables; None if there are more than MOST_CHOICES."""
+    sizes = {source: size for table in tables for source, size in zip(table.sources, table.sizes, strict=True)}
+    if prod(sizes.values()) > MOST_CHOICES:
+        return None
+    return (dict(zip(sizes, some, strict=True)) for some in product(*map(range, sizes.values())))
+
+
+def combined(terms: Iterable[tuple[Table | None, Rational]], bias: Rational = 0) -> Table | None:
+    """A linear combination; None if a table is missing, or too large."""
+    some: list[tuple[Table, Rational]] = []
+    for table, factor in terms:
+        if factor:
+            if table is None:
+                return None
+            some.append((table, factor))
+    total: Value = bias
+    vary: list[tuple[Table, Rational]] = []
+    for table, factor in some:
+        if table.sources:
+            vary.append((table, factor))
+        else:
+            total = plus(total, times(table.values[0], factor))
+    if len(vary) == 1 and vary[0][1] == 1 and total == 0:
+        return vary[0][0]
+    every = choices(table for table, _ in vary)
+    if every is None:
+        return None
+    values: list[Value] = []
+    for choice in every:
+        value = total
+        for table, factor in vary:
+            value = plus(value, times(table.at(choice), factor))
+        values.append(value)
+    sizes = {source: size for table, _ in vary for source, size in zip(table.sources, table.sizes, strict=True)}
+    return _without_idle(Table(tuple(sizes), tuple(sizes.values()), tuple(values)))
+
+
+def _without_idle(table: Table) -> Table:
+    """The table without sources that its values do not depend on."""
+    sources, sizes, values = table.sources, table.sizes, table.values
+    for source in table.sources:
+        at = sources.index(source)
+        after = prod(sizes[at + 1 :])
+        block = after * sizes[at]
+        kept = tuple(value for place, value in enumerate(values) if place % block < after)
+        if all(value == kept[place // block * after + place % after] for place, value in enumerate(values)):
+            sources, sizes, values = sources[:at] + sources[at + 1 :], sizes[:at] + sizes[at + 1 :], kept
+    return Table(sources, sizes, values)
+
+
+def free(span: NumberSpan, source: Source) -> Table | None:
+    """The table of a number of which only its span is known: constant, or a source of its own if the span has few
+    numbers; None for another."""
+    if span.exact:
+        return Table.constant(span.offset)
+    step, offset, low, high = span.step, span.offset, span.low, span.high
+    if step is None or any(isinstance(part, Ratio) for part in (step, offset, low, high)):
+        return None
+    assert not isinstance(step, Ratio)
+    assert not isinstance(offset, Ratio)
+    assert not isinstance(low, Ratio)
+    assert not isinstance(high, Ratio)
+    first, last = -((offset - low) // step), (high - offset) // step
+    if last - first >= MOST_NUMBERS:
+        return None
+    numbers = tuple(plain(offset + k * step) for k in range(int(first), int(last) + 1))
+    return Table((source,), (len(numbers),), numbers) if numbers else None
+
+
+@dataclass(frozen=True)
+class TypedColumns:
+    """The tables of coordinates, by name and by order of the place, at one moment of a program: of one without a table
+    at a place no type is known there."""
+
+    world: World
+    tables: Mapping[str, Mapping[int, Table | None]]
+
+    def form(self, terms: Affine, order: int) -> Table | None:
+        """The table of an affine form at a place."""
+        return combined((self.tables[name][order], factor) for name, factor in terms.terms)
+
+    def joint(self, forms: Sequence[Affine], order: int) -> Types | None:
+        """The joint values of some forms at a place; None if one of them has no table, or there are too many."""
+        tables = [self.form(form, order) for form in forms]
+        known = [table for table in tables if table is not None]
+        if len(known) < len(tables):
+            return None
+        every = choices(known)
+        if every is None:
+            return None
+        return list(dict.fromkeys(tuple(table.at(choice) for table in known) for choice in every))
+
+
+# ---- through a program ----
+
+
+def input_types(program: Program, world: World, columns: Columns) -> TypedColumns:
+    """The types of the coordinates before the first layer, whose spans are `columns`."""
+    symbols = _symbol_tables(program)
+    tables: dict[str, dict[int, Table | None]] = {CONSTANT: {place.order: Table.constant(1) for place in world.places}}
+    for name in program.coordinates:
+        encodings = [encoding.value for encoding in program.encodings if encoding.name == name]
+        found: dict[int, Table | None] = {}
+        for place in world.places:
+            span = columns[name][place.order]
+            if span.exact or not place.order:
+                found[place.order] = free(span, ("input", name))
+                continue
+            terms = [(free(place.evaluate(value), ("encoding", name, str(k))), 1) for k, value in enumerate(encodings)]
+            terms.append((symbols.get(name, Table.constant(0)), 1))
+            found[place.order] = combined(terms, int(name == CONSTANT)) or free(span, ("input", name))
+        tables[name] = found
+    return TypedColumns(world, tables)
+
+
+def _symbol_tables(program: Program) -> dict[str, Table | None]:
+    """What the word embedding has of coordinates at the positions of symbols."""
+    letters: dict[str, list[Letter]] = {}
+    for letter in program.letters:
+        letters.setdefault(letter.name, []).append(letter)
+    alphabet = program.alphabet
+    if isinstance(alphabet, Valuations):
+        return {name: combined((_of_set(letter, alphabet), 1) for letter in some) for name, some in letters.items()}
+    rows = {
+        symbol: tuple(
+            plain(sum((Fraction(letter.value) for letter in some if symbol in letter.symbols), Fraction(0)))
+            for some in letters.values()
+        )
+        for symbol in alphabet
+    }
+    kinds = list(dict.fromkeys(rows.values()))  # symbols with one row of the embedding are one choice
+    if len(kinds) > MOST_CHOICES:
+        return dict.fromkeys(letters)
+    return {
+        name: _without_idle(Table((("symbol",),), (len(kinds),), tuple(kind[k] for kind in kinds)))
+        for k, name in enumerate(letters)
+    }
+
+
+def _of_set(letter: Letter, alphabet: Valuations) -> Table | None:
+    """What a letter adds at the positions of sets of propositions."""
+    if not isinstance(letter.symbols, Holding):
+        return None if letter.symbols else Table.constant(0)
+    name = letter.symbols.name
+    if name is None:
+        return Table.constant(letter.value)
+    part = next(number for number, names in enumerate(alphabet.parts) if name in names)
+    held = alphabet.choices[part]
+    values = tuple(letter.value if name in choice else 0 for choice in held)
+    return Table((("set", str(part)),), (len(held),), values) if len(held) <= MOST_CHOICES else None
+
+
+def attended_types(
+    layer: ProgramLayer,
+    number: int,
+    before: TypedColumns,
+    rows: Mapping[str, Mapping[int, Row]],
+    reads: Mapping[tuple[str, str], Mapping[int, NumberSpan]],
+    attended: Columns,
+) -> TypedColumns:
+    """The types after the heads of a layer, of which `number` is the number: `rows` are what is known of their scores,
+    `reads` the spans of what they add, and `attended` those of the coordinates after that."""
+    parts: dict[str, list[tuple[dict[int, Table | None], Rational]]] = {}
+    for head in layer.heads:
+        added: dict[str, dict[int, Table | None]] = {out: {} for out, _ in head.values}
+        for place in before.world.places:
+            order = place.order
+            row = rows.get(head.name, {}).get(order)
+            source = ("read", str(number), head.name)
+            picked = {} if row is None or not row.unique else _picked(before, head, place, row, source)
+            for out in added:
+                span = reads[head.name, out][order]
+                own = Table.constant(span.offset) if span.exact else picked.get(out)
+                added[out][order] = own or free(span, (*source, out))
+        for out, found in added.items():
+            parts.setdefault(out, []).append((found, 1))
+    return _written(before, parts, {}, attended, ("attended", str(number)))
+
+
+def _written(
+    before: TypedColumns,
+    parts: Mapping[str, Sequence[tuple[Mapping[int, Table | None], Rational]]],
+    biases: Mapping[str, Rational],
+    spans: Columns,
+    source: Source,
+) -> TypedColumns:
+    """The types of coordinates that something is added to, whose spans are known then."""
+    tables = dict(before.tables)
+    for out in {**parts, **biases}:
+        tables[out] = {
+            order: combined([(table, 1), *((some[order], w) for some, w in parts.get(out, []))], biases.get(out, 0))
+            or free(spans[out][order], (*source, out))
+            for order, table in before.tables[out].items()
+        }
+    return TypedColumns(before.world, tables)
+
+
+def _picked(columns: TypedColumns, head: Head, query: Place, row: Row, source: Source) -> dict[str, Table]:
+    """What a head with a unique maximum reads, by coordinate: of those of its values that have types everywhere and are
+    numbers, the joint value of one visible key."""
+    world = columns.world
+    keys = [key for key in world.places if world.sees(query, key, head.mask) is not None]
+    if row.winner is not None:
+        keys = [key for key in keys if key.order == row.winner]
+
+    def numbers(form: Affine) -> bool:
+        tables = [columns.form(form, key.order) for key in keys]
+        return all(one is not None and not any(isinstance(v, Ratio) for v in one.values) for one in tables)
+
+    outs = [(out, form) for out, form in head.values if numbers(form)]
+    found: dict[tuple[Value, ...], None] = {}
+    for key in keys:
+        joint = columns.joint([form for _, form in outs], key.order)
+        if joint is None:
+            return {}
+        found |= dict.fromkeys(joint)
+    if len(found) > MOST_CHOICES:
+        return {}
+    return {
+        out: _without_idle(Table((source,), (len(found),), tuple(vector[k] for vector in found)))
+        for k, (out, _) in enumerate(outs)
+    }
+
+
+def hidden_types(
+    layer: ProgramLayer,
+    number: int,
+    attended: TypedColumns,
+    units: Sequence[tuple[Mapping[int, NumberSpan], Mapping[int, NumberSpan]]],
+    leaving: Columns,
+) -> TypedColumns:
+    """The types after the hidden units of a layer: `units` are the spans of what they read and give, and `leaving`
+    those of the coordinates after the layer."""
+    parts: dict[str, list[tuple[Mapping[int, Table | None], Rational]]] = {}
+    for place, (unit, (_, active)) in enumerate(zip(layer.units, units, strict=True)):
+        source = ("unit", str(number), str(place))
+        given = {
+            where.order: _active(unit, attended, where) or free(active[where.order], source)
+            for where in attended.world.places
+        }
+        for out, weight in unit.outs:
+            parts.setdefault(out, []).append((given, weight))
+    return _written(attended, parts, dict(Affine.of(layer.biases).terms), leaving, ("left", str(number)))
+
+
+def _active(unit: Unit, columns: TypedColumns, place: Place) -> Table | None:
+    """The table of what a hidden unit gives; None where it is not known for some choice."""
+    table = columns.form(unit.pre, place.order)
+
+    def value(x: Value) -> Value | None:
+        if nonnegative(times(x, -1), place.domains):
+            return 0
+        if unit.clip and nonnegative(plus(x, -1), place.domains):
+            return 1
+        fits = nonnegative(x, place.domains)
+        return x if fits and (not unit.clip or nonnegative(plus(1, times(x, -1)), place.domains)) else None
+
+    found = None if table is None else table.map(value)
+    return None if found is None else _without_idle(found)
+
+
+# ---- rows ----
+
+
+@dataclass(frozen=True)
+class Level:
+    """Positions with equal scores, or (`rise`) of one place with scores that are a strictly monotone function of j, by
+    neighbours at least so far apart: between two functions of i and n. `orders` are the places."""
+
+    low: Value
+    high: Value
+    orders: frozenset[int]
+    rise: Value | None
+
+
+class TypedRows:
+    """The rows of one head for queries at one place, from the types of its query and keys."""
+
+    def __init__(self, world: World, head: Head, query: Place, types: TypedColumns) -> None:
+        self.world, self.head, self.query, self.types = world, head, query, types
+        self.seen = {
+            key.order: (key, reach) for key in world.places if (reach := world.sees(query, key, head.mask)) is not None
+        }
+        self.queries = self._joint([form for form, _ in head.score], query.order)
+        self.keys = {order: self._keys([form for _, form in head.score], order) for order in self.seen}
+        if len(self.queries) * sum(map(len, self.keys.values())) > MOST_SCORES:
+            raise NotProved("its queries and keys have too many types")
+
+    def _joint(self, forms: Sequence[Affine], order: int) -> Types:
+        found = self.types.joint(forms, order)
+        if found is None:
+            name = next(
+                (name for form in forms for name, _ in form.terms if self.types.tables[name][order] is None), None
+            )
+            raise NotProved("it has too many types" if name is None else f"no type of {name} is known")
+        return found
+
+    def _keys(self, forms: Sequence[Affine], order: int) -> Types:
+        """Types of keys; what varies between middle positions is written with j."""
+        found, (key, _) = self._joint(forms, order), self.seen[order]
+        if not key.several:
+            return found
+        return [tuple(_at_key(value) for value in some) for some in found]
+
+    def levels(self, query: Sequence[Value]) -> list[Level]:
+        """The levels of the scores for one type of query, in ascending order.
+
+        Raises:
+            NotProved: if the order of two is not known.
+        """
+        found: dict[tuple[Value, int | None], Level] = {}
+        for order, keys in self.keys.items():
+            _, reach = self.seen[order]
+            for score in dict.fromkeys(scored(query, key) for key in keys):
+                rises = reach.rise(score) != 0
+                level = self._rising(score, order, reach) if rises else Level(score, score, frozenset([order]), None)
+                same = found.setdefault((score, order if rises else None), level)
+                found[score, order if rises else None] = replace(same, orders=same.orders | level.orders)
+        return sorted(found.values(), key=cmp_to_key(self._compared))
+
+    def _rising(self, score: Value, order: int, reach: Seen) -> Level:
+        rise = reach.rise(score)
+        for sign in (1, -1):
+            if positive(times(rise, sign), reach.domains):
+                least = reach.least(times(rise, sign))
+                return Level(reach.least(score), reach.greatest(score), frozenset([order]), least)
+        raise NotProved("the scores of one type of key are in no known order")
+
+    def _compared(self, one: Level, other: Level) -> int:
+        domains = self.query.domains
+        if positive(plus(other.low, times(one.high, -1)), domains):
+            return -1
+        if positive(plus(one.low, times(other.high, -1)), domains):
+            return 1
+        if one is other:
+            return 0
+        raise NotProved(f"the order of its scores {one.low} and {other.low} is not known")
+
+    def surest(self, levels: Sequence[Level]) -> int:
+        """The number of a level that the largest score is certainly not below."""
+        single = [order for order, (key, _) in self.seen.items() if not key.several]
+        lowest = (min(n for n, level in enumerate(levels) if order in level.orders) for order in single)
+        return max(lowest, default=0)
+
+    def single(self, level: Level) -> bool:
+        """Whether no two positions can have one of the scores of a level."""
+        (order, *others) = level.orders
+        return not others and (level.rise is not None or not self.seen[order][0].several)
+
+    def row(self) -> Row:
+        """What is known of the rows here; NotProved if types do not tell it."""
+        gaps: dict[Value, None] = {}
+        unique = equal = first = True
+        tops: set[tuple[int, ...]] = set()
+        for query in self.queries:
+            levels = self.levels(query)
+            start = self.surest(levels)
+            for number in range(start, len(levels)):
+                level = levels[number]
+                if number:
+                    gaps[plus(level.low, times(levels[number - 1].high, -1))] = None
+                if level.rise is not None:
+                    gaps[level.rise] = None
+                unique = unique and self.single(level)
+            equal = equal and len(levels) == 1 and levels[0].rise is None
+            first = first and start == len(levels) - 1 and not self._elsewhere(0, levels)
+            tops.add(self._always(levels))
+        if not all(positive(gap, self.query.domains) for gap in gaps):
+            raise NotProved("a gap is not known to be positive")
+        (always, *others) = tops
+        winners = () if others else always
+        visible = self.world.count(self.query, self.head.mask)
+        return Row(
+            self.query,
+            visible,
+            tuple(gaps),
+            unique,
+            equal,
+            winners[0] if len(winners) == 1 else None,
+            (RULE,),
+            first,
+            winners=winners if len(winners) > 1 else (),
+        )
+
+    def _elsewhere(self, order: int, levels: Sequence[Level]) -> bool:
+        """Whether a place is not seen, or has scores below the highest level."""
+        return order not in self.seen or any(order in level.orders for level in levels[:-1])
+
+    def _always(self, levels: Sequence[Level]) -> tuple[int, ...]:
+        """The places of the maxima, where these are the same whatever the types of the keys are."""
+        orders = sorted(levels[-1].orders)
+        fixed = not any(self.seen[order][0].several or self._elsewhere(order, levels) for order in orders)
+        return tuple(orders) if fixed else ()
+
+    def agreed(self) -> bool:
+        """Whether all positions that can share the largest score of a row have the same values, so that the leftmost
+        of them, the rightmost and the mean read the same."""
+        forms = [form for _, form in self.head.score]
+        values = [form for _, form in self.head.values]
+        keys = {order: self._keys([*forms, *values], order) for order in self.seen}
+        for query in self.queries:
+            levels = self.levels(query)
+            for level in levels[self.surest(levels) :]:
+                if self.single(level):
+                    continue
+                carried = {
+                    key[len(forms) :]
+                    for order in level.orders
+                    for key in keys[order]
+                    if scored(query, key[: len(forms)]) == level.low
+                }
+                if len(carried) > 1 or any(_varies(value) for some in carried for value in some):
+                    return False
+        return True
+
+
+def scored(query: Sequence[Value], key: Sequence[Value]) -> Value:
+    """The score of a key, from the forms of both."""
+    total: Value = 0
+    for left, right in zip(query, key, strict=True):
+        total = plus(total, times(left, right))
+    return total
+
+
+def _at_key(value: Value) -> Value:
+    return simplest(value.at({"i": J})) if isinstance(value, Ratio) else value
+
+
+def _varies(value: Value) -> bool:
+    """Whether a function is another one at each key."""
+    return isinstance(value, Ratio) and "j" in value.names
+
+
+def with_types(rows: Callable[[], ScoreRows], typed: Callable[[], TypedRows]) -> Row:
+    """What is known of the rows of a head at one place: what `rows` knows, unless types tell more.
+
+    Types are asked where the other rules fail, or leave open whether the largest score is unique. They are taken if
+    nothing that the others know is lost, and something is gained.
+
+    Raises:
+        NotProved: the reason of `rows`, if neither knows the gap.
+    """
+    known: Row | None = None
+    try:
+        known = rows().row
+        if known.unique or known.equal or known.winners:
+            return known
+        return _better(known, typed().row())
+    except NotProved as failure:
+        if known is not None:
+            return known
+        try:
+            return typed().row()
+        except NotProved as other:
+            raise NotProved(f"{failure.reason}, and {other.reason}") from None
+
+
+def _better(known: Row, found: Row) -> Row:
+    """The row that says more: types, if they lose nothing."""
+    domains = known.place.domains
+    narrower = any(
+        all(not nonnegative(plus(gap, times(other, -1)), domains) for other in known.gaps) for gap in found.gaps
+    )
+    if narrower or (known.first and not found.first):
+        return known
+    more = (found.unique, found.equal, found.first and not known.first, found.winner is not None, bool(found.winners))
+    wider = all(any(positive(plus(gap, times(other, -1)), domains) for other in known.gaps) for gap in found.gaps)
+    return found if any(more) or (wider and bool(known.gaps)) else known
