@@ -1,0 +1,359 @@
+"""What types tell of the scores of a row, held against every short word: gaps, ties, and which positions are largest.
+
+The scores of the random heads are worked out here, from letters, a Boolean of an earlier head and positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+from random import Random
+
+import pytest
+
+from hardsim.compiling.from_srasp.compile import compile_program
+from hardsim.hard.exact import ExactModel
+from hardsim.lang.arith import parse_arith
+from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.valuations import Valuations
+from hardsim.network.numbers import Mask
+from hardsim.program.model import Affine, Encoding, Head, Letter, Program, ProgramLayer, Unit, Weighting
+from hardsim.proof import types
+from hardsim.proof.lattice import NumberSpan
+from hardsim.proof.program import Law, law_of, number
+from hardsim.proof.result import NotProved
+from hardsim.proof.rows import Row
+from hardsim.proof.types import RULE, Table, TypedRows, combined, free
+from hardsim.sharpening.measure import measure
+from tests.mistakes import raised
+from tests.proof.test_program import contain
+
+HALF = Fraction(1, 2)
+LETTERS = "abc"
+LONGEST = 5
+SEEN: dict[Mask, Callable[[int, int], bool]] = {
+    Mask.NONE: lambda i, j: True,
+    Mask.FUTURE: lambda i, j: j <= i,
+    Mask.STRICT_FUTURE: lambda i, j: j < i,
+    Mask.PAST: lambda i, j: j >= i,
+    Mask.STRICT_PAST: lambda i, j: j > i,
+}
+FORMS = ("a", "b", "c", "one", "edge", "ab", "first a")
+"""Coordinates of random scores: letters, 1, [i = 1], a or b, and whether position 1 holds a."""
+
+
+@dataclass(frozen=True)
+class RandomScore:
+    """A score as (coordinate of the query, coordinate of the key, factor), with what its head reads by letter."""
+
+    bos: bool
+    mask: Mask
+    terms: tuple[tuple[str, str, int], ...]
+    tie: Fraction
+    values: tuple[int, int, int]
+
+    @property
+    def program(self) -> Program:
+        """Layer 1 works out `first a` and `ab`, and layer 2 has the head `h`."""
+        pairs = [(Affine.coordinate(q), Affine.of({k: factor})) for q, k, factor in self.terms]
+        pairs.append((Affine.coordinate("one"), Affine.of({"i/n": self.tie})))
+        first = Head(
+            "find", Mask.NONE, Weighting.AVERAGE, (("first a", Affine.coordinate("a")),),
+            ((Affine.coordinate("one"), Affine.coordinate("edge")),),
+        )  # fmt: skip
+        read = Affine.of(dict(zip(LETTERS, self.values, strict=True)))
+        head = Head("h", self.mask, Weighting.AVERAGE, (("out", read),), tuple(pairs))
+        encodings = {"one": "1", "edge": "[i=1]", "i/n": "i/n"}
+        unit = Unit((("ab", 1),), Affine.of({"a": 1, "b": 1}))
+        return Program(
+            alphabet=tuple(LETTERS),
+            letters=tuple(Letter(letter, frozenset(letter)) for letter in LETTERS),
+            encodings=tuple(Encoding(name, parse_arith(text)) for name, text in encodings.items()),
+            layers=(ProgramLayer((first,), (unit,)), ProgramLayer((head,))),
+            output="out",
+            bos=self.bos,
+            threshold=HALF,
+        )
+
+    def at(self, word: str, i: int) -> dict[str, int]:
+        """The coordinates of a position, by definition."""
+        held = {letter: int(i > 0 and word[i - 1] == letter) for letter in LETTERS}
+        own = {"one": 1, "edge": int(i == 1), "ab": held["a"] + held["b"], "first a": int(word[0] == "a")}
+        return held | own
+
+    def rows(self, word: str) -> Iterator[tuple[int, dict[int, Fraction]]]:
+        """Each query with the scores of the keys that it sees."""
+        n = len(word)
+        places = [self.at(word, i) for i in range(n + 1)]
+        for i in range(1 - self.bos, n + 1):
+            yield (
+                i,
+                {
+                    j: sum((Fraction(f * places[i][q] * places[j][k]) for q, k, f in self.terms), self.tie * j / n)
+                    for j in range(1 - self.bos, n + 1)
+                    if SEEN[self.mask](i, j) or not j
+                },
+            )
+
+    def read(self, word: str, j: int) -> int:
+        """What the head reads at a key."""
+        return sum(value * self.at(word, j)[letter] for letter, value in zip(LETTERS, self.values, strict=True))
+
+
+def random_score(random: Random) -> RandomScore:
+    """A few products of coordinates, sometimes with a tie-break."""
+    terms = tuple(
+        (random.choice(FORMS), random.choice(FORMS), random.choice((-2, -1, 1, 1, 2, 3)))
+        for _ in range(random.randint(1, 4))
+    )
+    bos = random.random() < 0.7
+    mask = random.choice([mask for mask in Mask if bos or not mask.strict])
+    tie = random.choice((Fraction(0), Fraction(0), Fraction(0), Fraction(1, 4), Fraction(-1, 8)))
+    return RandomScore(bos, mask, terms, tie, random.choice(((1, 0, 0), (1, 1, 0), (0, 0, 0))))
+
+
+def order_of(i: int, n: int) -> int:
+    """The order of the place of a position."""
+    return 0 if not i else 1 if i == 1 else 3 if i == n else 2
+
+
+def hold(score: RandomScore, rows: dict[int, Row], agreed: dict[int, bool], word: str) -> None:
+    """What is claimed of rows is true on one word."""
+    n = len(word)
+    for i, scores in score.rows(word):
+        row = rows[order_of(i, n)]
+        top = max(scores.values())
+        best = [j for j, value in scores.items() if value == top]
+        below = [top - value for value in scores.values() if value != top]
+        if below:
+            assert row.gaps
+            assert min(number(gap, i, n) for gap in row.gaps) <= min(below)
+        assert not row.unique or len(best) == 1
+        assert not row.equal or not below
+        assert not row.first or 0 in best
+        if row.winner is not None:
+            assert [order_of(j, n) for j in best] == [row.winner]
+        if row.winners:
+            assert sorted({order_of(j, n) for j in best}) == [*row.winners]
+        if agreed[order_of(i, n)]:
+            assert len({score.read(word, j) for j in best}) == 1
+
+
+def claimed(score: RandomScore) -> Iterator[tuple[int, dict[int, Row], dict[int, bool]]]:
+    """The least length with what types claim of rows, by place."""
+    law = law_of(score.program)
+    for least, world in ((1, law.one), (2, law.more)):
+        yield (least, *typed_rows(score.program.layers[1].heads[0], world))
+
+
+def typed_rows(head: Head, law: Law) -> tuple[dict[int, Row], dict[int, bool]]:
+    """What types alone say of the head of layer 2."""
+    places = law.world.places
+    typed = {place.order: TypedRows(law.world, head, place, law.layers[1].types) for place in places}
+    return {order: rows.row() for order, rows in typed.items()}, {o: rows.agreed() for o, rows in typed.items()}
+
+
+def sweep(seed: int, count: int) -> int:
+    """How many of some random heads types know; all that is claimed of them is true to length 4."""
+    random, recognised = Random(seed), 0
+    for _ in range(count):
+        score = random_score(random)
+        try:
+            found = list(claimed(score))
+        except NotProved:
+            continue
+        recognised += 1
+        for n in range(1, LONGEST):
+            _, rows, agreed = found[min(n, 2) - 1]
+            for letters in product(LETTERS, repeat=n):
+                hold(score, rows, agreed, "".join(letters))
+    return recognised
+
+
+@pytest.mark.sweep
+def test_what_types_claim_of_random_heads_is_true_of_every_word() -> None:
+    assert sweep(5, 20) > 10
+
+
+@pytest.mark.slow
+def test_what_types_claim_of_many_random_heads_is_true_of_every_word() -> None:
+    assert sweep(6, 2000) > 1000
+
+
+KEYS, JOINT = TypedRows._keys, TypedRows._joint
+BROKEN = {
+    "the largest is no lower than the highest level": ("surest", lambda self, levels: len(levels) - 1),
+    "a level is one position": ("single", lambda self, level: True),
+    "a level holds the maxima": ("_always", lambda self, levels: tuple(sorted(levels[-1].orders))),
+    "no place has lower scores": ("_elsewhere", lambda self, order, levels: order not in self.seen),
+    "keys of one type only": ("_keys", lambda self, forms, order: KEYS(self, forms, order)[:1]),
+    "queries of one type only": ("_joint", lambda self, forms, order: JOINT(self, forms, order)[:1]),
+}
+
+
+@pytest.mark.parametrize("rule", BROKEN)
+def test_a_broken_rule_is_caught(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, wrong = BROKEN[rule]
+    monkeypatch.setattr(TypedRows, name, wrong)
+    raised(AssertionError, sweep, 5, 60)
+
+
+def test_a_table_that_forgets_a_choice_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a Boolean, and of what a head picks."""
+    for name in ("free", "_picked"):
+        with monkeypatch.context() as patch:
+            right = getattr(types, name)
+
+            def wrong(*some: object, right: object = right) -> object:
+                found = right(*some)  # type: ignore[operator]
+                if isinstance(found, dict):
+                    return {out: Table.constant(table.values[0]) for out, table in found.items()}
+                return None if found is None else Table.constant(found.values[0])
+
+            patch.setattr(types, name, wrong)
+            if name == "free":
+                patch.setattr(types, "_picked", lambda *some: {})
+            raised(AssertionError, sweep, 5, 60)
+
+
+# ---- by hand ----
+
+
+def of_letters(pairs: Sequence[tuple[dict[str, int], dict[str, int]]], bos: bool = True) -> Program:
+    """A head over the letters a, b and c with a score, which reads [a]."""
+    score = tuple((Affine.of(query), Affine.of(key)) for query, key in pairs)
+    head = Head("h", Mask.NONE, Weighting.AVERAGE, (("out", Affine.coordinate("a")),), score)
+    return Program(
+        alphabet=tuple(LETTERS),
+        letters=tuple(Letter(letter, frozenset(letter)) for letter in LETTERS),
+        encodings=(Encoding("1", parse_arith("0")), Encoding("begin", parse_arith("[i=0]"))),
+        layers=(ProgramLayer((head,)),),
+        output="out",
+        bos=bos,
+        threshold=HALF,
+    )
+
+
+def rows_of(program: Program) -> dict[int, Row]:
+    """The rows of the head at lengths from 2 on."""
+    return dict(law_of(program).more.layers[0].heads["h"].rows)
+
+
+def test_letters_exclude_each_other() -> None:
+    """[in(j) = in(i)] + [j = 0]: matches and BOS have 1, all others 0. The sum of three Booleans could be 3."""
+    same = [({letter: 1}, {letter: 1}) for letter in LETTERS]
+    for row in rows_of(of_letters([*same, ({"1": 1}, {"begin": 1})])).values():
+        assert (row.gaps, row.first) == ((1,), True)
+        assert row.rules == ((RULE,) if row.place.order else row.rules)
+
+
+def test_the_gap_is_the_least_difference_of_levels_that_can_be_largest() -> None:
+    """Scores 0, 2 and 5 of letters and 3 of BOS: 2 and 0 are never largest, so the gap is the least of 3 - 2 and 5 - 3,
+    while the lattice has 1. Without BOS every level can be largest: 2 - 0 and 5 - 2."""
+    pairs = [({"1": 1}, {"b": 2, "c": 5, "begin": 3})]
+    with_bos, bare = rows_of(of_letters(pairs)), rows_of(of_letters(pairs, bos=False))
+    assert {min(map(Fraction, row.gaps)) for row in with_bos.values()} == {1}  # type: ignore[arg-type]
+    assert {min(map(Fraction, row.gaps)) for row in bare.values()} == {2}  # type: ignore[arg-type]
+    assert all(row.rules == (RULE,) for row in bare.values())
+
+
+def test_levels_without_a_known_order_are_refused() -> None:
+    """[a] and [b] (i/n + 1/2) of a query at i, whose order changes in the middle of a word."""
+    program = of_letters([({"1": 1}, {"a": 1}), ({"p": 1}, {"b": 1})], bos=False)
+    for text, known in (("i/n+1/2", False), ("i/n+1", True), ("1/(2*n)", True)):
+        encodings = (Encoding("1", parse_arith("0")), Encoding("p", parse_arith(text)))
+        changed = replace(program, encodings=encodings, coordinates=("1", *LETTERS, "p", "out"))
+        law, (layer,) = law_of(changed).more, changed.layers
+        middle = law.world.places[1]
+        rows = TypedRows(law.world, layer.heads[0], middle, law.layers[0].types)
+        if known:
+            assert rows.row().rules == (RULE,)
+        else:
+            assert "order" in raised(NotProved, rows.row).reason
+
+
+def test_exclusive_values_that_a_head_picks_stay_exclusive() -> None:
+    """The symbol before, as three Booleans of one head: at most one is 1, in scores of the next layer too."""
+    text = (
+        "alphabet: a b c\np(i) := rightmost_j[j<i, 1] in(j) : 'a'\n"
+        "k(i) := count_j[j<=i, p(j) = p(i)]\nY(i) := k(i) > 1\n"
+    )
+    model = compile_program(parse_program(text)).model
+    law = law_of(model)
+    (rows,) = (layer.heads["k: share"].rows for layer in law.more.layers if "k: share" in layer.heads)
+    assert all(row.first for order, row in rows.items() if order)
+    assert rows[2].rules == (RULE,)
+
+
+def test_sets_of_propositions_have_independent_parts() -> None:
+    """p and q are free."""
+    alphabet = Valuations(["p", "q", "r", "s"], [])
+    letters = tuple(Letter(name, alphabet.holding(name)) for name in alphabet.props)
+    head = Head(
+        "h", Mask.NONE, Weighting.AVERAGE, (("out", Affine.coordinate("p")),),
+        tuple((Affine.coordinate(name), Affine.coordinate(name)) for name in ("p", "q")),
+    )  # fmt: skip
+    program = Program(alphabet, letters, (), (ProgramLayer((head,)),), "out", threshold=HALF)
+    tables = law_of(program).more.layers[0].types
+    joint = tables.joint([Affine.coordinate(name) for name in ("p", "q")], 1)
+    assert sorted(joint or []) == [(0, 0), (0, 1), (1, 0), (1, 1)]
+
+
+# ---- tables ----
+
+
+def test_tables_drop_what_does_not_matter() -> None:
+    """[a] + [b] + [c] is 1 for every letter; [a] of one source and a Boolean of another have four values."""
+    letters = [Table((("symbol",),), (3,), tuple(int(k == own) for k in range(3))) for own in range(3)]
+    assert combined((letter, 1) for letter in letters) == Table.constant(1)
+    boolean = Table((("x",),), (2,), (0, 1))
+    found = combined([(letters[0], 2), (boolean, 1)], 5)
+    assert found is not None
+    assert sorted(found.values) == [5, 5, 6, 6, 7, 8]
+    assert combined([(None, 1)]) is None
+    assert combined([(None, 0), (boolean, 1)]) == boolean
+
+
+def test_a_table_that_is_too_large_is_none() -> None:
+    many = [Table(((str(k),),), (2,), (0, 1)) for k in range(10)]
+    assert combined((table, 1) for table in many[:9]) is not None
+    assert combined((table, 1) for table in many) is None
+
+
+def test_a_free_number_has_few_values_or_no_table() -> None:
+    assert free(NumberSpan(-1, 1, -1, 2), ("x",)) == Table((("x",),), (2,), (-1, 1))
+    assert free(NumberSpan(0, 1, 0, Fraction(1, 3)), ("x",)) == Table(
+        (("x",),), (4,), (0, Fraction(1, 3), Fraction(2, 3), 1)
+    )
+    assert free(NumberSpan(0, 100, 0, 1), ("x",)) is None
+    assert free(NumberSpan(0, 1), ("x",)) is None
+    assert free(NumberSpan.exactly(7), ("x",)) == Table.constant(7)
+
+
+# ---- counts ----
+
+COUNTS = {
+    "1": "in(j) = in(i)",
+    "j<i": "in(j) != in(i)",
+    "j<=i": "(Q_a(j) | Q_b(j)) <-> (Q_a(i) | Q_b(i))",
+    "j>i": "r(in(j), in(i))",
+    "j>=i": "in(j) = in(i) & (p(i) <-> p(j))",
+}
+"""Scores that depend on i, by mask: letters, classes of letters, a relation, and a Boolean of an earlier head."""
+
+
+@pytest.mark.parametrize("mask", COUNTS)
+def test_counts_whose_score_depends_on_i_are_proved(mask: str) -> None:
+    """The share of BOS is 1/(k + 1) since it is always among the largest."""
+    program = parse_program(
+        "alphabet: a b c\nrel r = { 'a' 'b', 'b' 'c' }\np(i) := rightmost_j[j<i, Q_a(j)] pos(j) > 1 : false\n"
+        f"k(i) := count_j[{mask}, {COUNTS[mask]}]\nY(i) := k(i) >= 2\n"
+    )
+    model = compile_program(program).model
+    law = law_of(model)
+    assert law.facts(5).distance == HALF
+    for n in range(1, 4):
+        words = list(product(LETTERS, repeat=n))
+        contain(law.facts(n), measure(model, words, ExactModel(model).run(words)))
