@@ -54,7 +54,7 @@ Types: TypeAlias = list[tuple[Value, ...]]
 
 
 @dataclass(frozen=True)
-class Table:
+class TypeTable:
     """A value for each choice of some sources, in the order of `product`; `sizes` says how many choices each has."""
 
     sources: tuple[Source, ...]
@@ -62,9 +62,9 @@ class Table:
     values: tuple[Value, ...]
 
     @staticmethod
-    def constant(value: Value) -> Table:
+    def constant(value: Value) -> TypeTable:
         """A value that depends on no source."""
-        return Table((), (), (value,))
+        return TypeTable((), (), (value,))
 
     def at(self, choice: Mapping[Source, int]) -> Value:
         """The value for choices of at least these sources."""
@@ -73,14 +73,14 @@ class Table:
             place = place * size + choice[source]
         return self.values[place]
 
-    def map(self, function: Callable[[Value], Value | None]) -> Table | None:
+    def map(self, function: Callable[[Value], Value | None]) -> TypeTable | None:
         """The table of a function of the value; None if the function has no value somewhere."""
         found = [function(value) for value in self.values]
         known = tuple(value for value in found if value is not None)
-        return Table(self.sources, self.sizes, known) if len(known) == len(found) else None
+        return TypeTable(self.sources, self.sizes, known) if len(known) == len(found) else None
 
 
-def choices(tables: Iterable[Table]) -> Iterator[dict[Source, int]] | None:
+def choices(tables: Iterable[TypeTable]) -> Iterator[dict[Source, int]] | None:
     """Every choice of all sources of some tables; None if there are more than MOST_CHOICES."""
     sizes = {source: size for table in tables for source, size in zip(table.sources, table.sizes, strict=True)}
     if prod(sizes.values()) > MOST_CHOICES:
@@ -88,16 +88,16 @@ def choices(tables: Iterable[Table]) -> Iterator[dict[Source, int]] | None:
     return (dict(zip(sizes, some, strict=True)) for some in product(*map(range, sizes.values())))
 
 
-def combined(terms: Iterable[tuple[Table | None, Rational]], bias: Rational = 0) -> Table | None:
+def combined(terms: Iterable[tuple[TypeTable | None, Rational]], bias: Rational = 0) -> TypeTable | None:
     """A linear combination; None if a table is missing, or too large."""
-    some: list[tuple[Table, Rational]] = []
+    some: list[tuple[TypeTable, Rational]] = []
     for table, factor in terms:
         if factor:
             if table is None:
                 return None
             some.append((table, factor))
     total: Value = bias
-    vary: list[tuple[Table, Rational]] = []
+    vary: list[tuple[TypeTable, Rational]] = []
     for table, factor in some:
         if table.sources:
             vary.append((table, factor))
@@ -115,10 +115,10 @@ def combined(terms: Iterable[tuple[Table | None, Rational]], bias: Rational = 0)
             value = plus(value, times(table.at(choice), factor))
         values.append(value)
     sizes = {source: size for table, _ in vary for source, size in zip(table.sources, table.sizes, strict=True)}
-    return _without_idle(Table(tuple(sizes), tuple(sizes.values()), tuple(values)))
+    return _without_idle(TypeTable(tuple(sizes), tuple(sizes.values()), tuple(values)))
 
 
-def _without_idle(table: Table) -> Table:
+def _without_idle(table: TypeTable) -> TypeTable:
     """The table without sources that its values do not depend on."""
     sources, sizes, values = table.sources, table.sizes, table.values
     for source in table.sources:
@@ -128,14 +128,14 @@ def _without_idle(table: Table) -> Table:
         kept = tuple(value for place, value in enumerate(values) if place % block < after)
         if all(value == kept[place // block * after + place % after] for place, value in enumerate(values)):
             sources, sizes, values = sources[:at] + sources[at + 1 :], sizes[:at] + sizes[at + 1 :], kept
-    return Table(sources, sizes, values)
+    return TypeTable(sources, sizes, values)
 
 
-def free(span: NumberSpan, source: Source) -> Table | None:
+def free(span: NumberSpan, source: Source) -> TypeTable | None:
     """The table of a number of which only its span is known: constant, or a source of its own if the span has few
     numbers; None for another."""
     if span.exact:
-        return Table.constant(span.offset)
+        return TypeTable.constant(span.offset)
     step, offset, low, high = span.step, span.offset, span.low, span.high
     if step is None or any(isinstance(part, Ratio) for part in (step, offset, low, high)):
         return None
@@ -147,7 +147,7 @@ def free(span: NumberSpan, source: Source) -> Table | None:
     if last - first >= MOST_NUMBERS:
         return None
     numbers = tuple(plain(offset + k * step) for k in range(int(first), int(last) + 1))
-    return Table((source,), (len(numbers),), numbers) if numbers else None
+    return TypeTable((source,), (len(numbers),), numbers) if numbers else None
 
 
 @dataclass(frozen=True)
@@ -156,9 +156,9 @@ class TypedColumns:
     at a place no type is known there."""
 
     world: World
-    tables: Mapping[str, Mapping[int, Table | None]]
+    tables: Mapping[str, Mapping[int, TypeTable | None]]
 
-    def form(self, terms: Affine, order: int) -> Table | None:
+    def form(self, terms: Affine, order: int) -> TypeTable | None:
         """The table of an affine form at a place."""
         return combined((self.tables[name][order], factor) for name, factor in terms.terms)
 
@@ -180,23 +180,25 @@ class TypedColumns:
 def input_types(program: Program, world: World, columns: Columns) -> TypedColumns:
     """The types of the coordinates before the first layer, whose spans are `columns`."""
     symbols = _symbol_tables(program)
-    tables: dict[str, dict[int, Table | None]] = {CONSTANT: {place.order: Table.constant(1) for place in world.places}}
+    tables: dict[str, dict[int, TypeTable | None]] = {
+        CONSTANT: {place.order: TypeTable.constant(1) for place in world.places}
+    }
     for name in program.coordinates:
         encodings = [encoding.value for encoding in program.encodings if encoding.name == name]
-        found: dict[int, Table | None] = {}
+        found: dict[int, TypeTable | None] = {}
         for place in world.places:
             span = columns[name][place.order]
             if span.exact or not place.order:
                 found[place.order] = free(span, ("input", name))
                 continue
             terms = [(free(place.evaluate(value), ("encoding", name, str(k))), 1) for k, value in enumerate(encodings)]
-            terms.append((symbols.get(name, Table.constant(0)), 1))
+            terms.append((symbols.get(name, TypeTable.constant(0)), 1))
             found[place.order] = combined(terms, int(name == CONSTANT)) or free(span, ("input", name))
         tables[name] = found
     return TypedColumns(world, tables)
 
 
-def _symbol_tables(program: Program) -> dict[str, Table | None]:
+def _symbol_tables(program: Program) -> dict[str, TypeTable | None]:
     """What the word embedding has of coordinates at the positions of symbols."""
     letters: dict[str, list[Letter]] = {}
     for letter in program.letters:
@@ -215,22 +217,22 @@ def _symbol_tables(program: Program) -> dict[str, Table | None]:
     if len(kinds) > MOST_CHOICES:
         return dict.fromkeys(letters)
     return {
-        name: _without_idle(Table((("symbol",),), (len(kinds),), tuple(kind[k] for kind in kinds)))
+        name: _without_idle(TypeTable((("symbol",),), (len(kinds),), tuple(kind[k] for kind in kinds)))
         for k, name in enumerate(letters)
     }
 
 
-def _of_set(letter: Letter, alphabet: Valuations) -> Table | None:
+def _of_set(letter: Letter, alphabet: Valuations) -> TypeTable | None:
     """What a letter adds at the positions of sets of propositions."""
     if not isinstance(letter.symbols, Holding):
-        return None if letter.symbols else Table.constant(0)
+        return None if letter.symbols else TypeTable.constant(0)
     name = letter.symbols.name
     if name is None:
-        return Table.constant(letter.value)
+        return TypeTable.constant(letter.value)
     part = next(number for number, names in enumerate(alphabet.parts) if name in names)
     held = alphabet.choices[part]
     values = tuple(letter.value if name in choice else 0 for choice in held)
-    return Table((("set", str(part)),), (len(held),), values) if len(held) <= MOST_CHOICES else None
+    return TypeTable((("set", str(part)),), (len(held),), values) if len(held) <= MOST_CHOICES else None
 
 
 def attended_types(
@@ -243,9 +245,9 @@ def attended_types(
 ) -> TypedColumns:
     """The types after the heads of a layer, of which `number` is the number: `rows` are what is known of their scores,
     `reads` the spans of what they add, and `attended` those of the coordinates after that."""
-    parts: dict[str, list[tuple[dict[int, Table | None], Rational]]] = {}
+    parts: dict[str, list[tuple[dict[int, TypeTable | None], Rational]]] = {}
     for head in layer.heads:
-        added: dict[str, dict[int, Table | None]] = {out: {} for out, _ in head.values}
+        added: dict[str, dict[int, TypeTable | None]] = {out: {} for out, _ in head.values}
         for place in before.world.places:
             order = place.order
             row = rows.get(head.name, {}).get(order)
@@ -253,7 +255,7 @@ def attended_types(
             picked = {} if row is None or not row.unique else _picked(before, head, place, row, source)
             for out in added:
                 span = reads[head.name, out][order]
-                own = Table.constant(span.offset) if span.exact else picked.get(out)
+                own = TypeTable.constant(span.offset) if span.exact else picked.get(out)
                 added[out][order] = own or free(span, (*source, out))
         for out, found in added.items():
             parts.setdefault(out, []).append((found, 1))
@@ -262,7 +264,7 @@ def attended_types(
 
 def _written(
     before: TypedColumns,
-    parts: Mapping[str, Sequence[tuple[Mapping[int, Table | None], Rational]]],
+    parts: Mapping[str, Sequence[tuple[Mapping[int, TypeTable | None], Rational]]],
     biases: Mapping[str, Rational],
     spans: Columns,
     source: Source,
@@ -278,7 +280,7 @@ def _written(
     return TypedColumns(before.world, tables)
 
 
-def _picked(columns: TypedColumns, head: Head, query: Place, row: Row, source: Source) -> dict[str, Table]:
+def _picked(columns: TypedColumns, head: Head, query: Place, row: Row, source: Source) -> dict[str, TypeTable]:
     """What a head with a unique maximum reads, by coordinate: of those of its values that have types everywhere and are
     numbers, the joint value of one visible key."""
     world = columns.world
@@ -300,7 +302,7 @@ def _picked(columns: TypedColumns, head: Head, query: Place, row: Row, source: S
     if len(found) > MOST_CHOICES:
         return {}
     return {
-        out: _without_idle(Table((source,), (len(found),), tuple(vector[k] for vector in found)))
+        out: _without_idle(TypeTable((source,), (len(found),), tuple(vector[k] for vector in found)))
         for k, (out, _) in enumerate(outs)
     }
 
@@ -314,7 +316,7 @@ def hidden_types(
 ) -> TypedColumns:
     """The types after the hidden units of a layer: `units` are the spans of what they read and give, and `leaving`
     those of the coordinates after the layer."""
-    parts: dict[str, list[tuple[Mapping[int, Table | None], Rational]]] = {}
+    parts: dict[str, list[tuple[Mapping[int, TypeTable | None], Rational]]] = {}
     for place, (unit, (_, active)) in enumerate(zip(layer.units, units, strict=True)):
         source = ("unit", str(number), str(place))
         given = {
@@ -326,7 +328,7 @@ def hidden_types(
     return _written(attended, parts, dict(Affine.of(layer.biases).terms), leaving, ("left", str(number)))
 
 
-def _active(unit: Unit, columns: TypedColumns, place: Place) -> Table | None:
+def _active(unit: Unit, columns: TypedColumns, place: Place) -> TypeTable | None:
     """The table of what a hidden unit gives; None where it is not known for some choice."""
     table = columns.form(unit.pre, place.order)
 

@@ -25,7 +25,7 @@ from hardsim.proof.lattice import NumberSpan
 from hardsim.proof.program import Law, law_of, number
 from hardsim.proof.result import NotProved
 from hardsim.proof.rows import Row
-from hardsim.proof.types import RULE, Table, TypedRows, combined, free
+from hardsim.proof.types import RULE, TypeTable, TypedRows, combined, free
 from hardsim.sharpening.measure import measure
 from tests.mistakes import raised
 from tests.proof.test_program import contain
@@ -209,8 +209,8 @@ def test_a_table_that_forgets_a_choice_is_caught(monkeypatch: pytest.MonkeyPatch
             def wrong(*some: object, right: object = right) -> object:
                 found = right(*some)  # type: ignore[operator]
                 if isinstance(found, dict):
-                    return {out: Table.constant(table.values[0]) for out, table in found.items()}
-                return None if found is None else Table.constant(found.values[0])
+                    return {out: TypeTable.constant(table.values[0]) for out, table in found.items()}
+                return None if found is None else TypeTable.constant(found.values[0])
 
             patch.setattr(types, name, wrong)
             if name == "free":
@@ -306,9 +306,9 @@ def test_sets_of_propositions_have_independent_parts() -> None:
 
 def test_tables_drop_what_does_not_matter() -> None:
     """[a] + [b] + [c] is 1 for every letter; [a] of one source and a Boolean of another have four values."""
-    letters = [Table((("symbol",),), (3,), tuple(int(k == own) for k in range(3))) for own in range(3)]
-    assert combined((letter, 1) for letter in letters) == Table.constant(1)
-    boolean = Table((("x",),), (2,), (0, 1))
+    letters = [TypeTable((("symbol",),), (3,), tuple(int(k == own) for k in range(3))) for own in range(3)]
+    assert combined((letter, 1) for letter in letters) == TypeTable.constant(1)
+    boolean = TypeTable((("x",),), (2,), (0, 1))
     found = combined([(letters[0], 2), (boolean, 1)], 5)
     assert found is not None
     assert sorted(found.values) == [5, 5, 6, 6, 7, 8]
@@ -317,19 +317,19 @@ def test_tables_drop_what_does_not_matter() -> None:
 
 
 def test_a_table_that_is_too_large_is_none() -> None:
-    many = [Table(((str(k),),), (2,), (0, 1)) for k in range(10)]
+    many = [TypeTable(((str(k),),), (2,), (0, 1)) for k in range(10)]
     assert combined((table, 1) for table in many[:9]) is not None
     assert combined((table, 1) for table in many) is None
 
 
 def test_a_free_number_has_few_values_or_no_table() -> None:
-    assert free(NumberSpan(-1, 1, -1, 2), ("x",)) == Table((("x",),), (2,), (-1, 1))
-    assert free(NumberSpan(0, 1, 0, Fraction(1, 3)), ("x",)) == Table(
+    assert free(NumberSpan(-1, 1, -1, 2), ("x",)) == TypeTable((("x",),), (2,), (-1, 1))
+    assert free(NumberSpan(0, 1, 0, Fraction(1, 3)), ("x",)) == TypeTable(
         (("x",),), (4,), (0, Fraction(1, 3), Fraction(2, 3), 1)
     )
     assert free(NumberSpan(0, 100, 0, 1), ("x",)) is None
     assert free(NumberSpan(0, 1), ("x",)) is None
-    assert free(NumberSpan.exactly(7), ("x",)) == Table.constant(7)
+    assert free(NumberSpan.exactly(7), ("x",)) == TypeTable.constant(7)
 
 
 # ---- counts ----
