@@ -25,7 +25,7 @@ from hardsim.proof.lattice import NumberSpan
 from hardsim.proof.program import Law, law_of, number
 from hardsim.proof.result import NotProved
 from hardsim.proof.rows import Row
-from hardsim.proof.types import RULE, TypeTable, TypedRows, combined, free
+from hardsim.proof.types import RULE, TypedRows, TypeTable, combined, free
 from hardsim.sharpening.measure import measure
 from tests.mistakes import raised
 from tests.proof.test_program import contain
