@@ -210,8 +210,10 @@ class _Derivation:
         columns = entering = self._input()
         types = input_types(self.program, self.world, columns)
         layers: list[LayerLaw] = []
+        self.constant = self._constant_inputs(columns)
         for number, layer in enumerate(self.program.layers):
             columns, found = self._layer(layer, columns, types)
+            self.constant = self._still_constant(layer)
             layers.append(found)
             rows = {name: head.rows for name, head in found.heads.items()}
             types = attended_types(layer, number, types, rows, found.reads, found.attended)
@@ -280,7 +282,7 @@ class _Derivation:
 
     def _layer(self, layer: ProgramLayer, columns: Column, types: TypedColumns) -> tuple[Column, LayerLaw]:
         heads: dict[str, HeadLaw] = {}
-        counted = self._counted(layer, columns)
+        counted = self._counted(layer)
         reads: dict[tuple[str, str], Spans] = {}
         values: dict[tuple[str, str], tuple[OfN, OfN]] = {}
         attended = dict(columns)
@@ -350,26 +352,36 @@ class _Derivation:
 
     # ---- reading ----
 
-    def _counted(self, layer: ProgramLayer, columns: Column) -> dict[str, tuple[str, bool]]:
+    def _counted(self, layer: ProgramLayer) -> dict[str, tuple[str, bool]]:
         """The heads whose maxima are those of heads that are not uniform, and whether the rows of all positions are
         alike: the first head with the same mask and score is the same rows."""
         firsts: dict[tuple[Mask, object], tuple[str, bool]] = {}
         found: dict[str, tuple[str, bool]] = {}
         for head in layer.heads:
             if not head.uniform:
-                known = firsts.setdefault((head.mask, head.score), (head.name, self._alike(head, columns)))
+                known = firsts.setdefault((head.mask, head.score), (head.name, self._alike(head)))
                 found[head.name] = known
         return found
 
-    def _alike(self, head: Head, columns: Column) -> bool:
+    def _alike(self, head: Head) -> bool:
         """Whether all positions of a word have the same row: they see everything, and have one query."""
-        if head.mask is not Mask.NONE:
-            return False
-        for form, _ in head.score:
-            values = [span.offset if span.exact else None for span in self._forms(form, columns).values()]
-            if None in values or any(value != values[0] for value in values) or "i" in Ratio.of(values[0] or 0).names:
-                return False
-        return True
+        return head.mask is Mask.NONE and all(name in self.constant for form, _ in head.score for name, _ in form.terms)
+
+    def _constant_inputs(self, columns: Column) -> set[str]:
+        """The coordinates that have one value at all positions of a word, whatever the word, in the input."""
+        found = set[str]()
+        for name, spans in columns.items():
+            first, *others = spans.values()
+            if first.exact and "i" not in Ratio.of(first.offset).names and all(first == other for other in others):
+                found.add(name)
+        return found
+
+    def _still_constant(self, layer: ProgramLayer) -> set[str]:
+        """The coordinates that have one value at all positions after a layer: all that is added to them has."""
+        varying = {out for head in layer.heads if not self._alike(head) for out, _ in head.values}
+        attended = self.constant - varying
+        units = [unit for unit in layer.units if not {name for name, _ in unit.pre.terms} <= attended]
+        return attended - {out for unit in units for out, _ in unit.outs}
 
     def _read(
         self, head: Head, query: Place, value: Spans, row: Row | None, counted: tuple[str, bool] | None
