@@ -3,7 +3,8 @@
 Hard attention means that each head takes the mean over the visible keys with the largest score (average hardmax).
 Whether hard attention is what somebody wanted is no part of the claim. A certificate has the network, by names of
 coordinates, and what is claimed of it: spans of coordinates, of what heads read, of inputs and outputs of hidden
-units, at each kind of position (`spans`), and the form of the scores of each head (`scores`). Layer by layer it is
+units, at each kind of position (`spans`, and `shares` of means over tied keys), and the form of the scores of each head
+(`scores`). Layer by layer it is
 checked that each claim follows from the ones before; from what is known then, the errors (`softness`).
 """
 
@@ -20,8 +21,23 @@ from hardsim.expressions import expression, inverse_of
 from hardsim.polynomials import Number, RationalFunction, charged, of
 from hardsim.scores import RowFacts, RowReader, ScoreHead, as_key
 from hardsim.sections import FORMAT, ROW, Form, integer, keys, many, named, one_of, rational, row, size, text, truth
+from hardsim.shares import ShareSigns, share_of
 from hardsim.softness import AtLength, Between, Ends, FromOn, HeadShape, LayerShape, ProgramFacts, UnitShape
-from hardsim.spans import HALF, MASKS, ZERO, Functions, KnownSpan, Signs, SiteKind, SiteKinds, VisibleKeys, has, nearest
+from hardsim.spans import (
+    HALF,
+    MASKS,
+    ZERO,
+    CountName,
+    Functions,
+    KnownShare,
+    KnownSpan,
+    KnownZero,
+    SiteKind,
+    SiteKinds,
+    VisibleKeys,
+    has,
+    nearest,
+)
 
 PROGRAM_CLAIM = (
     "on every word of model.alphabet of each length in lengths, and of each from start on if it is not null, softmax "
@@ -29,6 +45,10 @@ PROGRAM_CLAIM = (
     "on the same side of model.threshold, or n times every output is nearest to the same integer if model.integers, or "
     "every output is the same number if there is neither"
 )
+PROGRAM_VERSION = 4
+"""Of certificates of programs that are written."""
+PROGRAM_VERSIONS = (3, PROGRAM_VERSION)
+"""Of those that are read: in version 3 nothing is said of means over tied keys."""
 PROGRAM_SECTIONS = ("claim", "lengths", "start", "temperature", "labels", "model", "facts")
 MOST_POSITIONS = 4096
 """The longest length that is checked by itself."""
@@ -41,12 +61,24 @@ def maybe(form: Form) -> Form:
 
 INDICES = many(integer)
 RULE = maybe(row(one_of("lattice", "look-up"), integer, integer))
-ROW_CLAIM = keys(groups=many(many(integer, 1), 1), inner=many(RULE), pairs=many(row(integer, integer, integer, integer,
-                 maybe(integer))))  # fmt: skip
-HEAD_CLAIM = keys(reads=named(INDICES), rows=many(ROW_CLAIM))
+GROUPS = keys(groups=many(many(integer, 1), 1), inner=many(RULE), pairs=many(row(integer, integer, integer, integer,
+              maybe(integer))))  # fmt: skip
+PRODUCT = keys(product=row(integer, integer, integer))
+
+
+def row_claim(data: Any, place: str) -> None:
+    """What is claimed of a row: how its keys are grouped, or that its score is one product."""
+    (PRODUCT if type(data) is dict and "product" in data else GROUPS)(data, place)
+
+
+HEAD_CLAIM = keys(reads=named(INDICES), rows=many(row_claim))
 LAYER_CLAIM = keys(heads=named(HEAD_CLAIM), attended=named(INDICES), units=many(row(INDICES, INDICES)),
                    final=named(INDICES))  # fmt: skip
-WORLD = keys(input=named(INDICES), layers=many(LAYER_CLAIM))
+WORLD = keys(input=named(INDICES), layers=many(LAYER_CLAIM), answers=named(INDICES))
+SHARE = maybe(row(integer, integer, many(row(integer, integer, integer))))
+ISOLATED = many(row(integer, integer, INDICES))
+SPAN = row(integer, integer, integer, maybe(integer), maybe(integer), SHARE, ISOLATED)
+COUNT = many(lambda data, place: (text if type(data) is str else integer)(data, place), 1)
 HEAD = keys(name=text, mask=one_of(*MASKS), query=many(ROW), key=many(ROW), values=named(ROW))
 UNIT = keys(clip=truth, bias=rational, form=ROW, outs=ROW)
 MODEL = keys(
@@ -60,14 +92,15 @@ MODEL = keys(
     threshold=maybe(rational),
     integers=truth,
 )
+Terms = Sequence[tuple[Rational, KnownSpan]]
+"""Factors, and what they are factors of."""
 CHECKED = {
     "lengths": many(integer),
     "start": maybe(integer),
     "temperature": lambda data, place: (many(text) if type(data) is list else text)(data, place),
     "model": MODEL,
-    "facts": keys(functions=many(text), spans=many(row(integer, integer, integer, maybe(integer), maybe(integer))),
-                  one=maybe(WORLD), more=maybe(WORLD)),
-}  # fmt: skip
+    "facts": keys(functions=many(text), counts=many(COUNT), spans=many(SPAN), one=maybe(WORLD), more=maybe(WORLD)),
+}
 LABELS = keys(version=text, source=keys(name=text, sha256=text), title=text, words=maybe(text))
 PROGRAM_CERTIFICATE = keys(
     format=one_of(FORMAT),
@@ -80,10 +113,26 @@ PROGRAM_CERTIFICATE = keys(
 """All of a certificate of a program."""
 
 
-class ProgramChecker(Signs):
+def as_written_now(document: dict[str, Any]) -> dict[str, Any]:
+    """A certificate of version 3 as one of the present version; any other, and what is none, as it is."""
+    facts = document["facts"]
+    if document.get("schema_version") != PROGRAM_VERSIONS[0] or type(facts) is not dict:
+        return document
+    worlds = {key: facts[key] for key in ("one", "more") if type(facts.get(key)) is dict}
+    strange = "counts" in facts or any("answers" in world for world in worlds.values())
+    hold(not strange, "facts: certificates of version 3 have neither counts nor answers")
+    spans = facts.get("spans")
+    if type(spans) is list:
+        spans = [[*span, None, []] if type(span) is list else span for span in spans]
+    now = {**facts, "counts": [], "spans": spans, **{key: {**world, "answers": {}} for key, world in worlds.items()}}
+    return {**document, "schema_version": PROGRAM_VERSION, "facts": now}
+
+
+class ProgramChecker(ShareSigns):
     """Proves the claim of a certificate of a program, or raises Rejected."""
 
     def __init__(self, document: dict[str, Any]) -> None:
+        document = as_written_now(document)
         for key, form in CHECKED.items():
             form(document.get(key), key)
         facts, self.model = document["facts"], document["model"]
@@ -101,6 +150,7 @@ class ProgramChecker(Signs):
         self.known = [self.functions.read(part) for part in self.texts]
         self._model()
         self._sized()
+        self.counts = [self.count_name(name) for name in facts["counts"]]
         self.spans = [self._span(*parts) for parts in facts["spans"]]
         if 1 in self.lengths:
             self._world(False, facts["one"], [1], None)
@@ -133,10 +183,25 @@ class ProgramChecker(Signs):
         hold(0 <= number < len(self.known), "facts: there is no such function")
         return self.known[number]
 
-    def _span(self, low: int, high: int, offset: int, step: int | None, most: int | None) -> KnownSpan:
+    def _span(
+        self, low: int, high: int, offset: int, step: int | None, most: int | None, share: Any, isolated: Any
+    ) -> KnownSpan:
         ends = self._function(low), self._function(high), self._function(offset)
-        rest = (None if part is None else self._function(part) for part in (step, most))
-        return KnownSpan(*ends, *rest)
+        lattice, inverse = (None if part is None else self._function(part) for part in (step, most))
+        some: KnownShare | None = None
+        zeros = list[KnownZero]()
+        if share is not None:
+            counts = tuple((self._count(name), self._function(bound), power) for name, bound, power in share[2])
+            some = KnownShare(self._function(share[0]), self._function(share[1]), counts)
+        for base, sign, apart in isolated:
+            fine = sign in (-1, 0, 1) and bool(sign) == bool(apart)
+            hold(fine, "facts: an isolated zero has a sign, and is apart from other numbers, or has neither")
+            zeros.append(KnownZero(self._function(base), sign, tuple(map(self._function, apart))))
+        return KnownSpan(*ends, lattice, inverse, some, tuple(zeros))
+
+    def _count(self, number: int) -> CountName:
+        hold(0 <= number < len(self.counts), "facts: there is no such count")
+        return self.counts[number]
 
     def _inverse(self, n: int) -> Callable[[int], Between]:
         """What 1/tau is between at the positions of a length."""
@@ -184,8 +249,12 @@ class ProgramChecker(Signs):
             biases = exact(layer["biases"])
             written += biases
             self.layers.append((heads, units, biases))
-        names = [head.name for heads, _, _ in self.layers for head in heads]
-        hold(len({*names}) == len(names), "model: names of heads must differ")
+        every = [head for heads, _, _ in self.layers for head in heads]
+        self.masks, self.like = {head.name: head.mask for head in every}, {}
+        hold(len(self.masks) == len(every), "model: names of heads must differ")
+        for heads, _, _ in self.layers:
+            for head in heads:
+                self.like[head.name] = next(one.name for one in heads if one.scores == head.scores)
         self.coordinates = tuple(dict.fromkeys(written))
         hold({*used, *model["outputs"]} <= {*written}, "model: it reads a coordinate that nothing writes")
         self.threshold = None if model["threshold"] is None else Fraction(model["threshold"])
@@ -197,25 +266,35 @@ class ProgramChecker(Signs):
     def _claimed(self, numbers: Sequence[int], what: str) -> dict[int, KnownSpan]:
         """Spans by order of the place."""
         hold(len(numbers) == len(self.sites.places), f"facts: {what} needs a span for each kind of position")
-        hold(all(0 <= number < len(self.spans) for number in numbers), f"facts: {what} has a span that is not there")
-        found: dict[int, KnownSpan] = {}
-        for place, number in zip(self.sites.places, numbers, strict=True):
-            span = found[place.order] = self.spans[number]
-            for part in (span.low, span.high, span.offset, span.step or 0, span.most or 0):
-                fine = not has(part, 2) and (place.several or not has(part, 0))
-                fine = fine and (self.longer or not isinstance(part, RationalFunction))
-                hold(fine and self.functions.defined(part, [place.domain]), f"facts: {what} has no value {place}")
-        return found
+        pairs = zip(self.sites.places, numbers, strict=True)
+        return {place.order: self._claim(number, what, place) for place, number in pairs}
+
+    def _claim(self, number: int, what: str, place: SiteKind) -> KnownSpan:
+        """A span of numbers at a place."""
+        hold(0 <= number < len(self.spans), f"facts: {what} has a span that is not there")
+        span = self.spans[number]
+        self._values(span.functions, what, place)
+        hold(self.counted(span, place), f"facts: {what} has counts that are not seen to be within their bounds {place}")
+        return span
+
+    def _values(self, functions: Iterable[Number], what: str, place: SiteKind) -> None:
+        """Hold that functions have one value at each position of a place."""
+        for part in functions:
+            fine = not has(part, 2) and (place.several or not has(part, 0))
+            fine = fine and (self.longer or not isinstance(part, RationalFunction))
+            hold(fine and self.functions.defined(part, [place.domain]), f"facts: {what} has no value {place}")
 
     def _world(self, longer: bool, claims: Any, lengths: Sequence[int], start: int | None) -> None:
         hold(claims is not None, "facts: nothing is claimed of some lengths")
         self.sites, self.longer = SiteKinds(self.model["bos"], longer), longer
+        self.alike, self._bounds = set(), {}
         self.columns = self._input(claims["input"])
         hold(len(claims["layers"]) == len(self.layers), "facts: claims are needed for each layer")
         layers = tuple(self._layer(*layer, claim) for layer, claim in zip(self.layers, claims["layers"], strict=True))
         outputs = tuple(self.model["outputs"])
         exactly_so = self.threshold is None and not self.model["integers"]
-        facts = ProgramFacts(self.sites.places, self.coordinates, layers, outputs, self._distances(), exactly_so)
+        distances = self._distances(claims["answers"])
+        facts = ProgramFacts(self.sites.places, self.coordinates, layers, outputs, distances, exactly_so)
         for n in lengths:
             AtLength(self, facts, n, self._inverse(n)).run()
         if start is not None:
@@ -304,11 +383,19 @@ class ProgramChecker(Signs):
         hold(claim["reads"].keys() == head.values.keys(), f"facts: head {head.name} needs spans of what it reads")
         rows: dict[int, RowFacts] = {}
         readers: dict[int, RowReader] = {}
+        if self._asks_alike(head):
+            self.alike.add(self.like[head.name])
         hold(
             len(claim["rows"]) == (0 if head.uniform else len(self.sites.places)), f"facts: head {head.name} needs rows"
         )
         for place, told in zip(self.sites.places, claim["rows"], strict=False):
             reader = readers[place.order] = RowReader(self, self.sites, head, place, self.columns)
+            if "product" in told:
+                query, *lattice = told["product"]
+                parts = [*map(self._function, lattice)]
+                self._values(parts, f"the keys of head {head.name}", place)
+                rows[place.order] = reader.product(self._claim(query, f"the query of head {head.name}", place), *parts)
+                continue
             inner = [None if rule is None else (rule[0], *map(self._function, rule[1:])) for rule in told["inner"]]
             hold(len(inner) == len(told["groups"]), f"facts: head {head.name} needs a rule for each group")
             pairs = [(a, b, self._function(s), self._function(t), sign) for a, b, s, t, sign in told["pairs"]]
@@ -342,19 +429,66 @@ class ProgramChecker(Signs):
             if sight is not None:
                 seen.append((key, sight))
         hold(seen, f"head {head.name} sees nothing {query}")
+        if facts is not None and facts.winners:
+            some = [
+                (factor / Fraction(len(facts.winners)), self.read_from(self.columns[name][order], order))
+                for order in facts.winners
+                for name, factor in form.items()
+            ]
+            return self.sums_to(some, 0, claimed, query.domain)
+        count = self.sites.count(query, head.mask)
         if facts is None or facts.equal:
-            return self._mean(form, seen, query, self.sites.count(query, head.mask), claimed)
-        if facts.winner is not None:
-            seen = [(key, sight) for key, sight in seen if key.order == facts.winner]
+            fine = self._mean(form, seen, query, count, claimed)
+            return fine and self._tied(form, seen, query, claimed, None, count)
+        if facts.unique:
+            some_at = [(self._read(self._terms(form, key), head.name), sight) for key, sight in seen]
+            return claimed.most is None and all(
+                self._contained(some, sight, claimed) and self.holds(some, 0, claimed, sight) for some, sight in some_at
+            )
+        if not self._tied(form, seen, query, claimed, head, count):
+            return False
         if claimed.most is not None:
-            count = self.sites.count(query, head.mask)
             bare = all(self._fixed(form, key) == int(not key.order) for key, _ in seen) and not seen[0][0].order
             ends = self.nonnegative(of(1) / count - claimed.low, [query.domain]) and claimed.high == 1
             return bare and ends and claimed.step is None and claimed.most == count and readers[query.order].begins()
-        tied = not facts.unique and facts.winner is None
-        return (claimed.step is None or not tied) and all(
-            self._contained(form, key, sight, claimed) for key, sight in seen
+        return (claimed.step is None or claimed.exact) and all(
+            self._contained(self._terms(form, key), sight, claimed) for key, sight in seen
         )
+
+    def _asks_alike(self, head: ScoreHead) -> bool:
+        """Whether all positions see all keys, with the same query."""
+        if head.mask != "none":
+            return False
+        for query, _ in head.pairs:
+            values = [self._fixed(query, place) for place in self.sites.places]
+            if any(value is None or has(value, 0) or value != values[0] for value in values):
+                return False
+        return True
+
+    def _tied(
+        self,
+        form: Mapping[str, Rational],
+        seen: Sequence[tuple[SiteKind, VisibleKeys]],
+        query: SiteKind,
+        claimed: KnownSpan,
+        head: ScoreHead | None,
+        count: Number,
+    ) -> bool:
+        """Whether the mean over the largest keys of a head, or over all (None), is as a span says by its share, and by
+        its isolated zero."""
+        terms = [(self._terms(form, key), sight) for key, sight in seen]
+        zeros = [(zero, *key) for zero in claimed.isolated for key in terms]
+        if not all(self.isolates(some, 0, zero, sight, count) for zero, some, sight in zeros):
+            return False
+        share, terms = claimed.share, [(self._read(some, None), sight) for some, sight in terms]
+        if share is None:
+            return True
+        if head is None:
+            return self._mean_share(terms, count, share, query)
+        own = (self.like[head.name],)
+        counts = tuple((name, bound, power - (name == own)) for name, bound, power in share.counts)
+        inner = KnownShare(share.offset, share.step, tuple(one for one in counts if one[2]))
+        return own in share.powers and all(self.in_share(some, 0, inner) for some, _ in terms)
 
     def _fixed(self, form: Mapping[str, Rational], key: SiteKind) -> Number | None:
         """What a form is at a place, the same for every word; None if it is not."""
@@ -363,9 +497,15 @@ class ProgramChecker(Signs):
             return None
         return sum((factor * span.offset for factor, span in spans), 0)
 
-    def _terms(self, form: Mapping[str, Rational], key: SiteKind) -> list[tuple[Rational, KnownSpan]]:
+    def _terms(self, form: Mapping[str, Rational], key: SiteKind) -> Terms:
+        """A form at a key, in terms of that key."""
         spans = [(factor, self.columns[name][key.order]) for name, factor in form.items()]
         return [(factor, as_key(span)) for factor, span in spans] if key.several else spans
+
+    def _read(self, terms: Terms, via: str | None) -> Terms:
+        """A form at a key in terms of the query: at the largest key of a head, or (None) at any of several."""
+        head = None if via is None else self.like[via]
+        return [(factor, self.read_from(span, head)) for factor, span in terms]
 
     def _ends(self, terms: Iterable[tuple[Rational, KnownSpan]]) -> tuple[Number, Number]:
         low: Number = 0
@@ -375,9 +515,8 @@ class ProgramChecker(Signs):
             low, high = low + factor * ends[0], high + factor * ends[1]
         return low, high
 
-    def _contained(self, form: Mapping[str, Rational], key: SiteKind, sight: VisibleKeys, claimed: KnownSpan) -> bool:
-        """Whether what a form is at the keys of a place is in a span."""
-        terms = self._terms(form, key)
+    def _contained(self, terms: Sequence[tuple[Rational, KnownSpan]], sight: VisibleKeys, claimed: KnownSpan) -> bool:
+        """Whether what a form is at the keys of a place is within the ends of a span, and on its lattice."""
         low, high = self._ends(terms)
         return self._between(low, high, sight, claimed) and self.on_lattice(terms, 0, claimed)
 
@@ -401,39 +540,63 @@ class ProgramChecker(Signs):
         if claimed.most is not None:
             return False
         over = of(1) / count
-        terms = [(self._terms(form, key), sight, sight.high - sight.low + 1) for key, sight in seen]
-        inside = all(self._between(*self._ends(some), sight, claimed) for some, sight, _ in terms)
+        terms = [(self._terms(form, key), sight) for key, sight in seen]
+        inside = all(self._between(*self._ends(some), sight, claimed) for some, sight in terms)
         if not inside:
             total: list[Number] = [0, 0]
-            for some, _, many_of in terms:
+            for some, sight in terms:
                 ends = self._ends(some)
                 if any(has(end, 2) for end in ends):
                     return False
-                total = [part + end * many_of for part, end in zip(total, ends, strict=True)]
+                total = [part + self._times(end, sight, query) for part, end in zip(total, ends, strict=True)]
             domain = [query.domain]
             low, high = total[0] * over - claimed.low, claimed.high - total[1] * over
             if not (self.nonnegative(low, domain) and self.nonnegative(high, domain)):
                 return False
-        if claimed.step is None:
-            return True
-        # the sum over the keys, of integers times steps and of offsets, less count times the offset
-        unit, rest = claimed.step * count, -1 * claimed.offset * count
-        for some, _, many_of in terms:
-            offset: Number = 0
-            for factor, span in some:
-                if span.step is None or not self.multiple(factor * span.step, unit):
-                    return False
-                offset = offset + factor * span.offset
-            if not has(offset, 2):
-                rest = rest + offset * many_of
-            elif not self.multiple(offset, unit):
-                return False
-        return self.multiple(rest, unit)
+        lattice = None if claimed.step is None else KnownShare(claimed.offset, claimed.step, ())
+        return lattice is None or self._mean_share(terms, count, lattice, query)
+
+    def _mean_share(
+        self, keys: Sequence[tuple[Terms, VisibleKeys]], count: Number, share: KnownShare, query: SiteKind
+    ) -> bool:
+        """Whether the mean over all visible keys is in a share: the sum over the keys, of integers times steps and of
+        offsets, less count times the offset."""
+        unit, powers = share.step * count, share.powers
+        for lattices in (False, True):
+            rest: Number = 0
+            fine = True
+            for terms, sight in keys:
+                offset: Number = 0
+                for factor, span in terms:
+                    own = share_of(span, lattices)
+                    if own is None or any(power > powers.get(name, 0) for name, _, power in own.counts):
+                        fine = False
+                        break
+                    fine = fine and self.multiple(factor * own.step, unit)
+                    offset = offset + factor * own.offset
+                if fine and has(offset, 2):
+                    alone = self.multiple(offset, unit)
+                    fine = alone or self.multiple(offset - share.offset, unit)
+                    offset = 0 if alone else share.offset
+                rest = rest + (self._times(offset - share.offset, sight, query) if fine else 0)
+            if fine and self.multiple(rest, unit):
+                return True
+        return False
+
+    def _times(self, value: Number, sight: VisibleKeys, query: SiteKind) -> Number:
+        """A function, as often as there are visible keys of a place. Where there may be none, as between the ends of
+        two positions, it must have a value all the same: 0 times that is 0, as formulas are simplified."""
+        fine = self.functions.defined(value, [query.domain])
+        hold(fine, "facts: a mean adds up numbers that have no value where there are none")
+        return value * (sight.high - sight.low + 1)
 
     # ---- the answer ----
 
-    def _distances(self) -> tuple[tuple[int, Number], ...]:
-        """How far outputs are from where they would mean something else, at most, by order of the place."""
+    def _distances(self, claims: Mapping[str, Sequence[int]]) -> tuple[tuple[int, Number], ...]:
+        """How far outputs are from where they would mean something else, at most, by order of the place; of some there
+        are spans by which that is seen."""
+        hold(claims.keys() <= {*self.model["outputs"]}, "facts: answers are spans of outputs")
+        answers = {name: self._claimed(numbers, f"the answer '{name}'") for name, numbers in claims.items()}
         last = self.sites.places[-1].order
         orders = {"every": [1, 2, 3], "first": [1], "last": [last]}[self.model["read"]]
         found: list[tuple[int, Number]] = []
@@ -448,19 +611,21 @@ class ProgramChecker(Signs):
                 elif self.threshold is None:
                     found.append((place.order, 0))
                 else:
-                    found.append((place.order, self._distance(name, span, place)))
+                    known, span = span, answers[name][place.order] if name in answers else span
+                    fine = self.sums_to(((1, known),), 0, span, place.domain)
+                    hold(fine, f"facts: the answer '{name}' is not seen to be what is claimed {place}")
+                    found += [(place.order, distance) for distance in self._distance(name, span, place)]
         return tuple(found)
 
-    def _distance(self, name: str, span: KnownSpan, place: SiteKind) -> Number:
+    def _distance(self, name: str, span: KnownSpan, place: SiteKind) -> tuple[Number, ...]:
         threshold = self.threshold
         assert threshold is not None
-        for side in (span.low - threshold, threshold - span.high):
-            if self.positive(side, [place.domain]):
-                return side
+        if found := self.far(span, threshold, place.domain):
+            return found
         step, offset = span.step, span.offset
         told = f"the output '{name}' may lie on the threshold {place}"
         if step is None or isinstance(step, RationalFunction) or isinstance(offset, RationalFunction) or not step:
             hold(False, told)
         distance = min((abs(point - threshold) for point in nearest(span, threshold)), default=HALF)
         hold(distance > 0, told)
-        return distance
+        return (distance,)

@@ -17,6 +17,12 @@ A group is a *look-up* if its scores are -W j^2 + V j plus what does not depend 
 of V/W from the odd numbers j + j': if V/W - 1 is a multiple of s, a divisor of 2, plus t with 0 < t < s, that is at
 least min(t, s - t), and no two are largest.
 
+The single keys that are equal to one another and above all others are the largest in every row.
+
+If the score is one product q k, two scores that differ do so by |q| times the difference of two keys, so that keys on a
+lattice of step s differ by at least |q| s, where q is not 0; if it is, all scores are equal. If q stays away from 0,
+and one key at a known place is above all others, and one below, then the largest score is unique.
+
 Where a coordinate of the query is 1/m, m >= 1 an integer, the row is multiplied by m first: m times a multiple is one
 too; gaps are divided by the largest m in the end.
 """
@@ -30,7 +36,8 @@ from typing import Any
 
 from hardsim.exact import Rational, hold
 from hardsim.polynomials import Number, Polynomial, RationalFunction, of, quotient
-from hardsim.spans import KEY, KnownSpan, Row, Signs, SiteKind, SiteKinds, VisibleKeys, has, moved
+from hardsim.shares import Parts, ShareSigns, share_at_key, zero_at_key
+from hardsim.spans import KEY, KnownSpan, Row, SiteKind, SiteKinds, VisibleKeys, has, moved
 
 Column = Mapping[str, Mapping[int, KnownSpan]]
 """Spans by coordinate and order of the place."""
@@ -44,6 +51,11 @@ class ScoreHead:
     mask: str
     pairs: tuple[tuple[Row, Row], ...]
     values: Mapping[str, Row]
+
+    @property
+    def scores(self) -> tuple[str, tuple[tuple[Row, Row], ...]]:
+        """What the rows of scores depend on, in a layer."""
+        return self.mask, self.pairs
 
     @property
     def uniform(self) -> bool:
@@ -84,15 +96,19 @@ class KeyGroup:
 @dataclass(frozen=True)
 class RowFacts:
     """What is known of the rows of queries at a place: how many keys they see, at least one of which functions of n and
-    i the gap is, whether the largest score is unique, whether all are equal, the place that has it where it is always
-    the same one, and whether the beginning of the sequence certainly has it, perhaps with others."""
+    i the gap is, whether the largest score is unique, whether all are equal, and the places of the keys that have it
+    where these are always the same."""
 
     visible: Number
     gaps: tuple[Number, ...]
     unique: bool
     equal: bool
-    winner: int | None
-    first: bool
+    winners: tuple[int, ...]
+
+    @property
+    def maxima(self) -> int | None:
+        """How many keys have the largest score, where that number is known."""
+        return 1 if self.unique else len(self.winners) or None
 
 
 def spread(row: Row, spans: Mapping[str, KnownSpan]) -> tuple[Number, dict[str, Rational]]:
@@ -112,24 +128,26 @@ def as_key(span: KnownSpan) -> KnownSpan:
     """A span with j in the place of i."""
     step = None if span.step is None else moved(span.step, i=KEY)
     low, high, offset = (moved(part, i=KEY) for part in (span.low, span.high, span.offset))
-    return KnownSpan(low, high, offset, step)
+    share = None if span.share is None else share_at_key(span.share)
+    return KnownSpan(low, high, offset, step, None, share, tuple(map(zero_at_key, span.isolated)))
 
 
 class RowReader:
     """Checks what is claimed of the rows of one head for queries at one place; Rejected if it is not seen."""
 
-    def __init__(self, signs: Signs, sites: SiteKinds, head: ScoreHead, query: SiteKind, columns: Column) -> None:
+    def __init__(self, signs: ShareSigns, sites: SiteKinds, head: ScoreHead, query: SiteKind, columns: Column) -> None:
         self.signs, self.sites, self.head, self.query = signs, sites, head, query
         self.own = {name: columns[name][query.order] for pair in head.pairs for name in pair[0]}
         self.inverse = next((name for name, span in self.own.items() if span.most is not None), None)
         self.parts: dict[int, tuple[ScorePart, VisibleKeys]] = {}
+        self.keys: dict[int, Mapping[str, KnownSpan]] = {}
         for key in sites.places:
             sight = sites.sees(query, key, head.mask)
             if sight is not None:
                 names = {name for pair in head.pairs for name in pair[1]}
                 spans = {name: columns[name][key.order] for name in names}
                 spans = {name: as_key(span) for name, span in spans.items()} if key.several else spans
-                self.parts[key.order] = self._cleared(self._part(spans)), sight
+                self.parts[key.order], self.keys[key.order] = (self._cleared(self._part(spans)), sight), spans
         self.need(bool(self.parts), "sees nothing")
 
     def need(self, condition: bool, what: str) -> None:
@@ -320,7 +338,7 @@ class RowReader:
         self.need(orders == sorted(self.parts), "has keys that are in no group, or in two")
         visible = self.sites.count(self.query, self.head.mask)
         if len(some) == 1 and some[0].single:
-            return RowFacts(visible, (), True, True, some[0].orders[0], orders == [0])
+            return RowFacts(visible, (), True, True, some[0].orders)
         self.need(len(inner) == len(some), "has groups of which nothing is claimed")
         own = [None if group.single else self.within(group, *claim) for group, claim in zip(some, inner, strict=True)]
         found: dict[tuple[int, int], tuple[tuple[Number, ...], bool, int | None]] = {}
@@ -336,19 +354,69 @@ class RowReader:
             part is None or not part[1] or self._beaten(place, some, found) for place, part in enumerate(own)
         )
         equal = all(part is None or part[2] for part in own) and all(sign == 0 for *_, sign in found.values())
-        winner = next((some[a].orders[0] for a in range(len(some)) if self._wins(a, some, found)), None)
-        return RowFacts(visible, self._divided(gaps), unique, equal, winner, False)
+        winners = next((best for a in range(len(some)) if (best := self._winners(a, some, found))), ())
+        return RowFacts(visible, self._divided(gaps), unique, equal, winners)
+
+    def product(self, query: KnownSpan, offset: Number, step: Number) -> RowFacts:
+        """What is known of the rows of a score that is one product: from a span of the query's form, and a lattice of
+        the keys'.
+
+        Raises:
+            Rejected: if it is not seen that these are what is claimed, or that q is away from 0 where it is not 0.
+        """
+        self.need(len(self.head.pairs) == 1 and self.inverse is None, "has a score that is no product")
+        ((form, key),) = self.head.pairs
+        own = [(factor, self.own[name]) for name, factor in form.items()]
+        self.need(self.signs.sums_to(own, 0, query, self.query.domain), "has another query than is claimed")
+        lattice, domain = KnownSpan(0, 0, offset, step), self.query.domain
+        keys = {
+            order: ([(factor, spans[name]) for name, factor in key.items()], self.parts[order][1])
+            for order, spans in self.keys.items()
+        }
+        fine = self.signs.positive(step, [domain])
+        fine = fine and all(self.signs.on_lattice(some, 0, lattice) for some, _ in keys.values())
+        self.need(fine, "has keys that are not on the lattice that is claimed")
+        away = self.signs.far(query, 0, domain)
+        sizes = away or self.signs.from_zero(query, domain)
+        self.need(bool(sizes), "has a query that may be as near to 0 as it likes")
+        alone = len(keys) == 1 and 2 not in keys
+        unique = alone or (bool(away) and all(self._highest(keys, sign) for sign in (1, -1)))
+        gaps = tuple(size * step for size in sizes)
+        return RowFacts(self.sites.count(self.query, self.head.mask), gaps, unique, False, tuple(keys) if alone else ())
+
+    def _highest(self, keys: Mapping[int, tuple[Parts, VisibleKeys]], sign: int) -> bool:
+        """Whether the form of one key at a known place, times a sign, is above those of all others."""
+        ends = {}
+        for order, (some, sight) in keys.items():
+            total = self.signs.total(some, 0, sight.domains)
+            ends[order] = (total.low, total.high) if sign == 1 else (-1 * total.high, -1 * total.low)
+        return any(
+            one != 2
+            and all(
+                other == one or self.signs.positive(ends[one][0] - ends[other][1], sight.domains)
+                for other, (_, sight) in keys.items()
+            )
+            for one in keys
+        )
 
     def _divided(self, gaps: tuple[Number, ...]) -> tuple[Number, ...]:
         """The gaps of the row, of those of its m-fold."""
         most = None if self.inverse is None else self.own[self.inverse].most
         return gaps if most is None else tuple(of(gap) / most for gap in gaps)
 
-    def _wins(self, a: int, groups: Sequence[KeyGroup], pairs: Mapping[tuple[int, int], Any]) -> bool:
-        others = (b for b in range(len(groups)) if b != a)
-        return groups[a].single and all(
-            ((a, b) in pairs and pairs[a, b][2] == 1) or ((b, a) in pairs and pairs[b, a][2] == -1) for b in others
-        )
+    def _winners(self, a: int, groups: Sequence[KeyGroup], pairs: Mapping[tuple[int, int], Any]) -> tuple[int, ...]:
+        """The places of a single key and of those equal to it, if they are single and all others are below; or none."""
+        if not groups[a].single:
+            return ()
+        found = list(groups[a].orders)
+        for b in range(len(groups)):
+            sign = pairs[a, b][2] if (a, b) in pairs else None
+            if sign is None and (b, a) in pairs and pairs[b, a][2] is not None:
+                sign = -pairs[b, a][2]
+            if b != a and (sign not in (0, 1) or (sign == 0 and not groups[b].single)):
+                return ()
+            found += groups[b].orders if b != a and sign == 0 else ()
+        return tuple(found)
 
     def _beaten(self, place: int, groups: Sequence[KeyGroup], pairs: Mapping[tuple[int, int], Any]) -> bool:
         """Whether some single key is certainly above all of a group: it is known to be, or it and another one differ

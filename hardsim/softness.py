@@ -13,9 +13,10 @@ e^(-eta/tau), all others w <= e^((eta - g)/tau), v - m of them: their share r is
 and taking it away moves the weights by 2 r. Among the m largest, whose w are within e^-x and e^x, x = eta/tau, the
 weights of some of them that are a share a of m exceed a by at most a (1 - a)(e^x - e^-x)/(a e^x + (1 - a) e^-x), which
 is largest, tanh(x/2), at a = 1/(1 + e^x); the distance is twice that for those that have too much.) The first term
-falls as m grows: m = 1, and m = 2 where several keys may be largest, are the worst. What a head reads is off by its
-value's error, and that distance times the size of the value, or half of its range, as weights sum to 1. A relu does not
-expand; a clip whose hard input is at least as far outside (0, 1) as its input is off gives the very same number.
+falls as m grows: where m is not known m = 1, and m = 2 where several keys may be largest, are the worst. What a head
+reads is off by its value's error, and that distance times the size of the value, or half of its range, as weights sum
+to 1. A relu does not expand; a clip whose hard input is at least as far outside (0, 1) as its input is off gives the
+very same number.
 
 For every n >= N0 errors are A_c n^p e^(-r n), f = 1/tau. Sizes are at most B n^b, gaps such that f g >= r n, margins at
 least M n^-m; if f eta <= 1/2 the distance is at most 2 n e^(1 - r n), without the 1 if eta = 0, plus f eta where
@@ -219,38 +220,41 @@ class AtLength:
                 eta = UP.add(eta, UP.multiply(one, other))
         return max((self._row(*row, eta) for row in self._worst(head)), default=NONE)
 
-    def _worst(self, head: HeadShape) -> Iterable[tuple[int, bool, Between, Fraction | None]]:
-        """The rows of which one is the worst: keys that are seen, whether several may be largest, 1/tau, the gap; of
-        rows that are alike otherwise only those count than which none with more keys has a smaller gap."""
-        rows: dict[tuple[bool, Between, bool], dict[int, Fraction]] = {}
+    def _worst(self, head: HeadShape) -> Iterable[tuple[int, int | None, Between, Fraction | None]]:
+        """The rows of which one is the worst: keys that are seen, how many are largest if that is known, 1/tau, the
+        gap; of rows that are alike otherwise only those count than which none with more keys has a smaller gap."""
+        rows: dict[tuple[int | None, Between, bool], dict[int, Fraction]] = {}
         for order, facts in head.rows.items():
             for i in self.at[order]:
                 keys = int(self.number(facts.visible, i))
                 if keys > 1:
                     hold(facts.gaps or facts.equal, f"head {head.head.name} has rows of which no gap is known")
                     gap = min((self.number(gap, i) for gap in facts.gaps), default=Fraction(0))
-                    some = rows.setdefault((not facts.unique, self.inverse(i), facts.equal), {})
+                    some = rows.setdefault((facts.maxima, self.inverse(i), facts.equal), {})
                     some[keys] = min(gap, some.get(keys, gap))
-        for (ties, inverse, equal), some in rows.items():
+        for (maxima, inverse, equal), some in rows.items():
             least: Fraction | None = None
             for keys in sorted(some, reverse=True):
                 if least is None or some[keys] < least:
                     least = some[keys]
-                    yield keys, ties, inverse, None if equal else least
+                    yield keys, maxima, inverse, None if equal else least
 
-    def _row(self, keys: int, ties: bool, inverse: Between, gap: Fraction | None, eta: Decimal) -> Decimal:
+    def _row(self, keys: int, maxima: int | None, inverse: Between, gap: Fraction | None, eta: Decimal) -> Decimal:
         self.signs.spend(40)
         leak, shared = NONE, NONE
-        if gap is not None:
+        if gap is not None and keys != maxima:
             left = DOWN.subtract(down(gap), UP.multiply(TWO, eta))
             if left <= 0:
                 return TWO
             nats = DOWN.multiply(left, down(inverse[0]))
             leak = exp_above(nats.copy_negate())
-        if ties and eta:
+        if maxima != 1 and eta:
             shared = uneven(UP.multiply(eta, up(inverse[1])))
+        if maxima is not None:
+            rest = UP.divide(Decimal(2 * max(keys - maxima, 0)), Decimal(maxima))
+            return min(UP.add(UP.multiply(leak, rest), shared), TWO)
         one, two = UP.multiply(leak, Decimal(2 * (keys - 1))), UP.multiply(leak, Decimal(keys - 2))
-        return min(max(one, UP.add(two, shared)) if ties else one, TWO)
+        return min(max(one, UP.add(two, shared)), TWO)
 
 
 Terms = tuple[tuple[int, int, int], ...]
@@ -442,7 +446,7 @@ class FromOn:
                 rates += [] if found is None else [found]
         if rates:
             result.append((2 * EULER if factor else Fraction(2), 1, min(rates)))
-        if factor and not all(facts.unique for facts in head.rows.values()):
+        if factor and not all(facts.maxima == 1 for facts in head.rows.values()):
             assert errors.rate is not None
             result.append((over, climb, errors.rate))
         return result

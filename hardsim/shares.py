@@ -1,0 +1,341 @@
+"""What is known of means over tied keys, for the checker of certificates of programs.
+
+**Counts.** For a query i of a word, a head's count is the number of visible keys that have the largest score. Its name
+is the head's, alone; heads of one layer with the same mask and the same query and key forms have the same count, and
+the first of them gives its name. A longer name is a count at another position: after the head come the heads and places
+through which it was read, the last first. `[h, 3]` at i is the count of h at the last position; `[h, g]` at i is the
+count of h at the first of the keys that g finds largest from i. So each name is one integer at each position of each
+word, from 1 to the number of keys that h sees from where it is counted. A count is the same *everywhere* in a word if
+it is counted at one known place, or if the head has no mask and the same query at all positions: then its rows of
+scores are equal.
+
+**Shares.** x lies in o + s/P Z, P a product of powers of counts. Sums: steps and exponents may only become finer. Of
+numbers read at one key, the counts are those at that key. A mean over m tied keys of numbers in o + s/P Z, where P is
+the same for all of them (counts that are the same everywhere), lies in o + s/(P m) Z; a mean over all V visible keys in
+o' + s/(P V) Z, o' the mean of the offsets. If x - t lies in w + s/P Z with 0 < |w| < s/P for the largest P, then x is
+at least the smaller of |w| and s/P - |w| from t.
+
+**Isolated zeros.** x = b + e z, e = 1 or -1, where z is 0, or positive and at least the least of some functions. Sums
+of equal signs keep this. A mean of such x over some of V visible keys, b being the same for all, is b + e times the
+mean of the z: that is 0, or at least the least z over V.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import gcd, lcm
+
+from hardsim.exact import Rational, hold
+from hardsim.polynomials import Number, RationalFunction, fit, of
+from hardsim.spans import (
+    HALF,
+    KEY,
+    CountName,
+    Domain,
+    KnownShare,
+    KnownSpan,
+    KnownZero,
+    Signs,
+    SiteKind,
+    SiteKinds,
+    VisibleKeys,
+    has,
+    moved,
+)
+
+Parts = Sequence[tuple[Rational, KnownSpan]]
+"""Numbers of spans, with their factors in a sum."""
+MOST_COUNTS = 12
+"""The largest exponent of a count, and the longest name."""
+
+
+class ShareSigns(Signs):
+    """What is known of functions, spans, shares and isolated zeros, in one world of positions."""
+
+    sites: SiteKinds
+    masks: Mapping[str, str]
+    """Of heads by name."""
+    like: Mapping[str, str]
+    """By name of a head the first head of its layer with the same scores."""
+    alike: set[str]
+    """The heads, of those that were read, whose rows of scores are the same at all positions."""
+    _bounds: dict[tuple[CountName, int], tuple[Number, ...]]
+
+    # ---- counts ----
+
+    def count_name(self, parts: Sequence[str | int]) -> CountName:
+        """A name as it is written in the certificate."""
+        head, *path = parts
+        fine = head in self.like and len(parts) <= MOST_COUNTS
+        fine = fine and all(part in self.like if isinstance(part, str) else part in (0, 1, 3) for part in path)
+        hold(fine, f"facts: {list(parts)!a} names no count of tied keys")
+        return tuple(self.like[part] if isinstance(part, str) else part for part in parts)
+
+    def everywhere(self, name: CountName) -> bool:
+        """Whether a count is seen to be the same at all positions of a word."""
+        return isinstance(name[-1], int) or (len(name) == 1 and name[0] in self.alike)
+
+    def bounds(self, name: CountName, place: SiteKind) -> tuple[Number, ...]:
+        """Functions of i and n, of which one is at least a count at a place: numbers of visible keys."""
+        key = name, place.order
+        if key not in self._bounds:
+            self._bounds[key] = self._bounded(name, place)
+        return self._bounds[key]
+
+    def _bounded(self, name: CountName, place: SiteKind) -> tuple[Number, ...]:
+        *rest, last = name
+        if not rest:
+            return (self.sites.count(place, self.masks[str(last)]),)
+        found: list[Number] = []
+        for key in self.sites.places:
+            if isinstance(last, int):
+                found += self.bounds(tuple(rest), key) if key.order == last else ()
+                continue
+            sight = self.sites.sees(place, key, self.masks[last])
+            for bound in () if sight is None else self.bounds(tuple(rest), key):
+                assert sight is not None
+                there = moved(bound, i=KEY) if key.several else bound
+                found.append(-1 * self.floor(-1 * there, sight) if has(there, 2) else there)
+        hold(found, f"facts: {[*name]!a} is counted at no position")
+        return tuple(dict.fromkeys(found))
+
+    def counted(self, span: KnownSpan, place: SiteKind) -> bool:
+        """Whether the counts of a span are seen to be within their bounds at a place."""
+        counts = () if span.share is None else span.share.counts
+        names = [name for name, _, _ in counts]
+        return len({*names}) == len(names) and all(
+            0 < power <= MOST_COUNTS
+            and all(self.nonnegative(bound - most, [place.domain]) for most in (1, *self.bounds(name, place)))
+            for name, bound, power in counts
+        )
+
+    def read_from(self, span: KnownSpan, via: str | int | None) -> KnownSpan:
+        """What is known of numbers at a key, in terms of the query: of the largest key of a head, of a place, or (None)
+        of several keys, of which counts that may differ say nothing."""
+        share = span.share
+        if share is None:
+            return span
+        local = [name for name, _, _ in share.counts if not self.everywhere(name)]
+        if not local:
+            return span
+        if via is None or any(len(name) >= MOST_COUNTS for name in local):
+            return replace(span, share=None)
+        counts = [((*name, via) if name in local else name, bound, power) for name, bound, power in share.counts]
+        return replace(span, share=KnownShare(share.offset, share.step, tuple(counts)))
+
+    # ---- shares ----
+
+    def in_share(self, parts: Parts, bias: Number, outer: KnownShare) -> bool:
+        """Whether sums of multiples of numbers of spans, and of a number, are in a share."""
+        return any(self._in_share(parts, bias, outer, lattices) for lattices in (False, True))
+
+    def _in_share(self, parts: Parts, bias: Number, outer: KnownShare, lattices: bool) -> bool:
+        powers, offset = outer.powers, bias - outer.offset
+        for factor, span in parts:
+            own = share_of(span, lattices)
+            if own is None or any(power > powers.get(name, 0) for name, _, power in own.counts):
+                return False
+            if not self.multiple(factor * own.step, outer.step):
+                return False
+            offset = offset + factor * own.offset
+        return self.multiple(offset, outer.step)
+
+    # ---- isolated zeros ----
+
+    def total(self, parts: Parts, bias: Number, domains: Sequence[Domain], units: Sequence[Number] = ()) -> KnownSpan:
+        """A sum of multiples of numbers of spans as one span, with a step that one of some units is, if one serves."""
+        low, high = bias, bias
+        for factor, span in parts:
+            ends = (span.low, span.high) if factor > 0 else (span.high, span.low)
+            low, high = low + factor * ends[0], high + factor * ends[1]
+        lattice, share = (
+            self._sum([(f, share_of(span, kind)) for f, span in parts], bias, units) for kind in (True, False)
+        )
+        step, offset = (None, 0) if lattice is None or lattice.counts else (lattice.step, lattice.offset)
+        ways = (1, -1) if any(span.isolated for _, span in parts) else ()
+        zeros = [zero for way in ways if (zero := self._zeros(parts, bias, way, domains)) is not None]
+        return KnownSpan(low, high, offset, step, None, share, tuple(zeros))
+
+    def _sum(
+        self, parts: Sequence[tuple[Rational, KnownShare | None]], bias: Number, units: Sequence[Number]
+    ) -> KnownShare | None:
+        offset, steps, counts = bias, list[Number](), dict[CountName, tuple[CountName, Number, int]]()
+        for factor, share in parts:
+            if share is None:
+                return None
+            offset = offset + factor * share.offset
+            steps.append(max(factor, -factor) * share.step)
+            for name, bound, power in share.counts:
+                counts[name] = name, bound, max(power, counts[name][2] if name in counts else 0)
+        most = KnownShare(0, 1, tuple(counts.values())).most
+        step = self._unit(steps, [unit * most for unit in units])
+        return None if step is None else KnownShare(offset, step, tuple(counts.values()))
+
+    def _unit(self, steps: Iterable[Number], tries: Iterable[Number]) -> Number | None:
+        """A step of which all are multiples: one of some, one of them, or the largest such number; None if none is."""
+        some = [step for step in steps if step != 0]
+        numbers = [Fraction(step) for step in some if not isinstance(step, RationalFunction)]
+        last = list[Number]()
+        if numbers:
+            scale = fit(lcm(*(number.denominator for number in numbers)))
+            last.append(Fraction(gcd(*(int(number * scale) for number in numbers)), scale))
+        found = (unit for unit in (*tries, *some, *last) if all(self.multiple(step, unit) for step in some))
+        return next(found, None) if some else 0
+
+    def _zeros(self, parts: Parts, bias: Number, sign: int, domains: Sequence[Domain]) -> KnownZero | None:
+        """A sum of isolated zeros, all of which can be taken to depart from their bases in one direction."""
+        base, apart = bias, list[Number]()
+        for factor, span in parts:
+            way = sign if factor > 0 else -sign
+            end = span.low if way == 1 else span.high
+            own = next((zero for zero in self._isolated(span, end, way, domains) if zero.sign in (0, way)), None)
+            if own is None:
+                return None
+            base = base + factor * own.base
+            apart += [max(factor, -factor) * one for one in own.apart]
+        return KnownZero(base, sign if apart else 0, tuple(apart))
+
+    def _isolated(self, span: KnownSpan, base: Number, sign: int, domains: Sequence[Domain]) -> Iterator[KnownZero]:
+        """What makes of a span an isolated zero with a sign: what is claimed; that it is one number; that it is on one
+        side of a base, which is in its share or on its lattice; or how far it is on that side."""
+        yield from span.isolated
+        if span.exact:
+            yield KnownZero(span.offset, 0, ())
+        height = span.low - base if sign == 1 else base - span.high
+        if sign and self.nonnegative(height, domains):
+            for share in (share_of(span, True), share_of(span, False)):
+                if share is not None and self.multiple(share.offset - base, share.step):
+                    yield KnownZero(base, sign, (of(share.step) / share.most,))
+            yield KnownZero(base, sign, (height,))
+
+    def isolates(self, parts: Parts, bias: Number, outer: KnownZero, sight: VisibleKeys, over: Number = 1) -> bool:
+        """Whether sums of multiples of numbers of spans, at all keys that are seen, are among the isolated zeros that
+        are claimed; with `over` if every z is divided by that."""
+        span = self.total(parts, bias, sight.domains, [limit * over for limit in outer.apart])
+        found = self._isolated(span, outer.base, outer.sign, sight.domains)
+        return any(self._fits(own, outer, sight, over) for own in found)
+
+    def _fits(self, own: KnownZero, outer: KnownZero, sight: VisibleKeys, over: Number) -> bool:
+        beyond, apart = own.base - outer.base, own.apart
+        if own.sign not in (0, outer.sign):
+            return False
+        if beyond != 0:
+            # what is beyond a base that is beyond the other one is at least as far from that
+            apart = (outer.sign * beyond,)
+            if not outer.sign or not self.nonnegative(apart[0], sight.domains):
+                return False
+        return all(any(self._at_least(of(one) / over, limit, sight) for limit in outer.apart) for one in apart)
+
+    def _at_least(self, value: Number, limit: Number, sight: VisibleKeys) -> bool:
+        if self.nonnegative(value - limit, sight.domains):
+            return True
+        return has(value, 2) and self.nonnegative(self.floor(value, sight) - limit, sight.domains)
+
+    # ---- spans ----
+
+    def holds(self, parts: Parts, bias: Number, outer: KnownSpan, sight: VisibleKeys) -> bool:
+        """Whether sums of multiples of numbers of spans are as a span says by its share and its isolated zeros."""
+        if outer.share is not None and not self.in_share(parts, bias, outer.share):
+            return False
+        return all(self.isolates(parts, bias, zero, sight) for zero in outer.isolated)
+
+    def sums_to(self, parts: Parts, bias: Rational, outer: KnownSpan, domain: Domain) -> bool:
+        """Whether every sum of multiples of numbers of spans is in another span."""
+        fine = super().sums_to(parts, bias, outer, domain)
+        return fine and self.holds(parts, bias, outer, VisibleKeys(0, 0, (domain,)))
+
+    def within(self, inner: KnownSpan, outer: KnownSpan, sight: VisibleKeys) -> bool:
+        """Whether every number of one span, at every position that is seen, is in another of i and n."""
+        return super().within(inner, outer, sight) and self.holds(((1, inner),), 0, outer, sight)
+
+    def active(self, span: KnownSpan, outer: KnownSpan, clip: bool, domain: Domain) -> bool:
+        """Whether max(x, 0), or min(max(x, 0), 1), of every number x of a span is in another."""
+        if not super().active(span, outer, clip, domain):
+            return False
+        here = VisibleKeys(0, 0, (domain,))
+        if self.nonnegative(-1 * span.high, [domain]):
+            return self.holds((), 0, outer, here)
+        if clip and self.nonnegative(span.low - 1, [domain]):
+            return self.holds((), 1, outer, here)
+        if not clip and self.nonnegative(span.low, [domain]):
+            return self.holds(((1, span),), 0, outer, here)
+        share, ends = outer.share, (0, 1) if clip else (0,)
+        if share is not None and not all(self.in_share((), end, share) for end in ends):
+            return False
+        if share is not None and not self.in_share(((1, span),), 0, share):
+            margin = self.margin(span, True, domain) if clip else -HALF
+            if isinstance(margin, RationalFunction) or margin < 0:
+                return False
+        return all(self._shapes(span, zero, clip, domain) for zero in outer.isolated)
+
+    def _shapes(self, span: KnownSpan, outer: KnownZero, clip: bool, domain: Domain) -> bool:
+        """Whether max(x, 0), or min(max(x, 0), 1), is an isolated zero, as x is. Both rise with x: beyond x = b + a
+        they are at least as far from what they are at b as they are there."""
+        here, end = VisibleKeys(0, 0, (domain,)), span.high if outer.sign == -1 else span.low
+        for own in self._isolated(span, end, outer.sign, [domain]):
+            base = self._shaped(own.base, clip, domain)
+            if base is not None and own.sign in (0, outer.sign):
+                apart = list[Number]()
+                for one in own.apart:
+                    rise = own.sign * (own.base - base) + one
+                    apart += [rise, base] if own.sign == -1 else [rise, 1 - base] if clip else [rise]
+                if self._fits(KnownZero(base, own.sign, tuple(apart)), outer, here, 1):
+                    return True
+        return False
+
+    def _shaped(self, value: Number, clip: bool, domain: Domain) -> Number | None:
+        """max(x, 0), or min(max(x, 0), 1), of a function, where it is known which of these it is."""
+        if self.nonnegative(-1 * value, [domain]):
+            return 0
+        if clip and self.nonnegative(value - 1, [domain]):
+            return 1
+        inside = self.nonnegative(value, [domain]) and (not clip or self.nonnegative(1 - value, [domain]))
+        return value if inside else None
+
+    # ---- distances ----
+
+    def far(self, span: KnownSpan, value: Rational, domain: Domain) -> tuple[Number, ...]:
+        """Positive functions, of which the least is at most the distance of every number of a span from a value; none
+        if it may be that value."""
+        for side in (span.low - value, value - span.high):
+            if self.positive(side, [domain]):
+                return (side,)
+        tries = list[tuple[Number, ...]]()
+        if span.share is not None:
+            rest, last = span.share.offset - value, of(span.share.step) / span.share.most
+            tries += [(sign * rest, last - sign * rest) for sign in (1, -1)]
+        for zero in span.isolated:
+            for sign in (zero.sign,) if zero.sign else (1, -1):
+                off = sign * (zero.base - value)
+                tries += [(off,), *([(-1 * off, *(apart + off for apart in zero.apart))] if zero.sign else [])]
+        return next((some for some in tries if all(self.positive(one, [domain]) for one in some)), ())
+
+    def from_zero(self, span: KnownSpan, domain: Domain) -> tuple[Number, ...]:
+        """Positive functions, of which the least is at most the size of every number of a span that is not 0."""
+        tries = list[tuple[Number, ...]]()
+        for share in (share_of(span, False), share_of(span, True)):
+            if share is not None and self.multiple(share.offset, share.step):
+                tries.append((of(share.step) / share.most,))
+        tries += [zero.apart for zero in span.isolated if zero.base == 0]
+        fine = (some for some in tries if some and all(self.positive(one, [domain]) for one in some))
+        return next(fine, ())
+
+
+def share_of(span: KnownSpan, lattice: bool) -> KnownShare | None:
+    """What says on which lattice numbers are: the share or the span's own lattice, the latter first if asked for."""
+    own = None if span.step is None else KnownShare(span.offset, span.step, ())
+    first, second = (own, span.share) if lattice else (span.share, own)
+    return second if first is None else first
+
+
+def share_at_key(share: KnownShare) -> KnownShare:
+    """A share with j in the place of i."""
+    counts = tuple((name, moved(bound, i=KEY), power) for name, bound, power in share.counts)
+    return KnownShare(moved(share.offset, i=KEY), moved(share.step, i=KEY), counts)
+
+
+def zero_at_key(zero: KnownZero) -> KnownZero:
+    """An isolated zero with j in the place of i."""
+    return KnownZero(moved(zero.base, i=KEY), zero.sign, tuple(moved(one, i=KEY) for one in zero.apart))
