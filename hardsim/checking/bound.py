@@ -36,12 +36,16 @@ from hardsim.checking.campaign import (
 from hardsim.checking.engines import HardRunner, SoftEngine, allowed_error, batches
 from hardsim.checking.execution import Crew, Job, LocalCrew, Shard
 from hardsim.checking.interrupts import held, to_the_report
+from hardsim.checking.obstacles import hard_undecided
 from hardsim.checking.result import (
     MPMATH,
+    NOTHING_DECIDED,
     Answer,
     Assumption,
     FirstFailure,
+    FirstUndecided,
     Growth,
+    HardUndecided,
     HeadKind,
     HeadResult,
     InputDigest,
@@ -67,7 +71,7 @@ from hardsim.checking.result import (
     settled,
     verdict_summary,
 )
-from hardsim.checking.sharpening import LengthPlan, Preparation, plan_length, scaled
+from hardsim.checking.sharpening import LengthPlan, Preparation, plan_length, scaled, tied
 from hardsim.checking.subject import Subject
 from hardsim.checking.tally import Tally
 from hardsim.checking.trend import fitted
@@ -332,6 +336,7 @@ class BoundResult(Record):
     failed_first: FirstFailure | None = None
     """The head that failed first, if a bound is void because of one."""
     own: Own = None
+    hard_undecided: FirstUndecided = None
 
     @property
     def summary(self) -> str:
@@ -602,7 +607,10 @@ class _Report:
         target, subject, lengths = self.target, self.subject, tuple(found.row for found in self.found)
         violation = next((found.violation for found in self.found if found.violation is not None), None)
         refuted = next(filter(None, (found.refuted for found in self.found)), None)
-        verdict, reach = self._verdict(lengths, violation, refuted)
+        ties = () if self.prepared is None else self.prepared.ties
+        word = None if self.prepared is None else self.prepared.undecided
+        undecided = None if word is None else hard_undecided(subject, word)
+        verdict, reach = self._verdict(lengths, violation, refuted, undecided)
         return BoundResult(
             input=subject.name,
             sha256=subject.sha256,
@@ -615,18 +623,23 @@ class _Report:
             lengths=lengths,
             growth=growths(lengths),
             asymptotics=target.asymptotics,
-            ties=() if self.prepared is None else self.prepared.ties,
+            ties=ties,
             verdict=verdict,
-            reach=reach,
+            reach=reach + tied(ties),
             violation=violation,
             refuted=None if refuted is None else refuted.word,
             partial=partial,
             failed_first=first_failure({found.row.n: found.void for found in self.found}),
             own=own_failure(target.given or subject, refuted, violation),
+            hard_undecided=undecided,
         )
 
     def _verdict(
-        self, lengths: Sequence[BoundLength], violation: Violation | None, refuted: Mismatch | None
+        self,
+        lengths: Sequence[BoundLength],
+        violation: Violation | None,
+        refuted: Mismatch | None,
+        undecided: HardUndecided | None,
     ) -> tuple[Verdict, str]:
         found: list[tuple[bool, str]] = []
         if violation is not None:
@@ -639,7 +652,10 @@ class _Report:
             return contradiction(found)
         unsettled = next(filter(None, (one.unsettled for one in self.found)), "")
         if not lengths or unsettled:
-            return Verdict.UNDECIDED, unsettled if lengths else "no word was tried"
+            told = unsettled
+            if unsettled == NO_ANSWER and undecided is not None:
+                told = f"{NOTHING_DECIDED}: {undecided.summary}"
+            return Verdict.UNDECIDED, told if lengths else "no word was tried"
         words = sum(length.words for length in lengths)
         what = "every declared gap" if self.wanted.gap else "every declared gap and every error bound"
         if any(found.void for found in self.found):

@@ -27,6 +27,7 @@ from hardsim.checking.execution import Crew, Job, LocalCrew, Shard, processors
 from hardsim.checking.failures import given_up, tallied
 from hardsim.checking.foreign import Foreign, NetworkJudge
 from hardsim.checking.interrupts import held, interruptible, to_the_report
+from hardsim.checking.obstacles import hard_undecided
 from hardsim.checking.options import LARGEST_LENGTH, Request
 from hardsim.checking.result import (
     AUTO,
@@ -35,10 +36,12 @@ from hardsim.checking.result import (
     ENGINES,
     FLOAT64,
     MPMATH,
+    NOTHING_DECIDED,
     OBSERVED_MISMATCH,
     Answer,
     CheckResult,
     FirstFailure,
+    HardUndecided,
     HeadResult,
     JudgedLength,
     LayerResult,
@@ -51,15 +54,16 @@ from hardsim.checking.result import (
     WordError,
     no_answer,
     plural,
+    settled,
 )
 from hardsim.checking.search import SEARCHED, LengthSearch, Start, nearest, waves
 from hardsim.checking.sharpening import (
     LengthPlan,
     Preparation,
-    added,
     plan_length,
     prepare_words,
     refuted_gap,
+    tied,
     unpacked,
 )
 from hardsim.checking.shrink import shrunk
@@ -99,7 +103,7 @@ PASSED = "passed"
 WIDTH = 1e-6
 """More than what the enclosures of a margin differ by where a word is run among other words."""
 ZERO = Fraction(0)
-NO_ANSWER = "hard attention itself decides nothing on a word: its output is the threshold"
+NO_ANSWER = f"{NOTHING_DECIDED}: its outputs name no one symbol"
 HOW = {
     AUTO: "in float64 with rigorous error bounds",
     FLOAT64: "in float64 with rigorous error bounds",
@@ -586,6 +590,13 @@ class _Campaign:
                 found = first_of(found, self.tallies[length.n].mismatch, self.subject.alphabet)
         return found
 
+    def _hard_undecided(self, found: Mismatch | None) -> HardUndecided | None:
+        """The first word on which hard attention itself decides nothing, and why."""
+        word = None if self.prepared is None else self.prepared.undecided
+        if word is None and found is not None and not found.direct and not settled(found.hard):
+            word = found.word
+        return None if word is None or not isinstance(self.subject, Subject) else hard_undecided(self.subject, word)
+
     def _again(self, found: Mismatch | None) -> Mismatch | None:
         """A mismatch that `auto` prints, with the digits of balls."""
         subject, options = self.subject, self.options
@@ -623,8 +634,9 @@ class _Campaign:
         least = subject.shortest if isinstance(subject, Foreign) else 1
         regular = isinstance(subject, Foreign) and subject.domain is not None
         counted, some = not some or regular, some or regular
+        undecided, ties = self._hard_undecided(mismatch), () if self.prepared is None else self.prepared.ties
         verdict, reach = judge(
-            found, mismatch, violation, options.engine, escalated, every, some, options.max_n, least, counted
+            found, mismatch, violation, options.engine, escalated, every, some, options.max_n, least, counted, undecided
         )
         reach = reach if subject.against is None else f"held against {subject.against}: {reach}"
         return CheckResult(
@@ -641,10 +653,11 @@ class _Campaign:
             samples=options.samples,
             lengths=lengths,
             verdict=verdict,
-            reach=reach + added(broken),
+            reach=reach + tied(ties),
             mismatch=mismatch,
             violation=violation,
-            ties=() if self.prepared is None else self.prepared.ties,
+            ties=ties,
+            hard_undecided=undecided,
             growth=growth([length for length in lengths if length.n <= options.max_n]),
             partial=partial,
             undecided_word=stuck,
@@ -979,11 +992,13 @@ def judge(
     max_n: int = LARGEST_LENGTH,
     least: int = 1,
     counted: bool = True,
+    undecided: HardUndecided | None = None,
 ) -> tuple[Verdict, str]:
     """The verdict and what it speaks of: certain contradictions first, then those that mpmath saw. Never more than was
     earned: one word without an answer leaves a check undecided. Words of more than `max_n` symbols are pinned, and
     there are none of less than `least`; `every`: every error bound was held too; `judged`: some words are not judged,
-    and not among those tried; `counted`: nor among those that are possible."""
+    and not among those tried; `counted`: nor among those that are possible; `undecided`: a word on which hard attention
+    itself decides nothing."""
     found: list[tuple[bool, str]] = []
     if mismatch is not None and mismatch.refutes:
         what = f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}, the shortest mismatch found"
@@ -1001,11 +1016,11 @@ def judge(
         told = f"no word was judged: the reference leaves {plural(left, 'word')} open" if left else "no word was tried"
         return Verdict.UNDECIDED, told
     if mismatch is not None:
-        return Verdict.UNDECIDED, NO_ANSWER
-    undecided = sum(length.undecided for length in lengths)
-    if undecided:
+        return Verdict.UNDECIDED, NO_ANSWER if undecided is None else f"{NOTHING_DECIDED}: {undecided.summary}"
+    stuck = sum(length.undecided for length in lengths)
+    if stuck:
         total = sum(length.words for length in lengths)
-        return Verdict.UNDECIDED, f"{no_answer(undecided, total)}; the others agree"
+        return Verdict.UNDECIDED, f"{no_answer(stuck, total)}; the others agree"
     in_balls = f", {escalated:,} of them in ball arithmetic" if escalated and engine == AUTO else ""
     claim = ": every answer and every error bound" if every else ""
     verdict = Verdict.OBSERVED if engine == MPMATH else Verdict.CERTIFIED

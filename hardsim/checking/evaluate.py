@@ -11,8 +11,9 @@ from typing import Literal
 
 from hardsim.checking.campaign import CheckOptions, Deciding, Judge, theorem_length, words_of
 from hardsim.checking.engines import MARGIN, OUTPUT, UNROUNDED, Bounds, HardRunner, Place, SoftAnswer
+from hardsim.checking.obstacles import hard_undecided
 from hardsim.checking.open import store_program, store_text
-from hardsim.checking.result import AUTO, FLOAT64, Answer, Evaluation, Word, settled, undecided_word
+from hardsim.checking.result import AUTO, FLOAT64, Answer, Evaluation, Tie, Word, settled, undecided_word
 from hardsim.checking.sharpening import Preparation, plan_length, prepare_words
 from hardsim.checking.subject import Subject
 from hardsim.checking.tally import Tally, settle_answer
@@ -59,23 +60,28 @@ def temperatures(prepared: Preparation, subject: Subject) -> LengthTable:
 
 
 def compiled_text(subject: Subject, hard: bool, max_n: int) -> str:
+    """The document of `compiled_document` alone."""
+    return compiled_document(subject, hard, max_n)[0]
+
+
+def compiled_document(subject: Subject, hard: bool, max_n: int) -> tuple[str, tuple[Tie, ...]]:
     """The document of a subject: hard attention, or the softmax network, of a program or model at a temperature for
     which every length is proved, if there is one, or else with Theorem 26's at each length up to `max_n`, unless it has
-    another.
+    another. With it the ties of the words that were run for that.
 
     Raises:
         Undecided: if no temperature gives the wanted error.
         OutOfRange: if a program leaves the range that its construction covers.
     """
     if hard or (subject.sharpness is not None and subject.formula is None):
-        return store_program(subject)
+        return store_program(subject), ()
     if subject.formula is not None:
-        return store_text(subject)
+        return store_text(subject), ()
     if subject.temperature is not None and subject.schedule is None:
-        return store_program(subject, subject.temperature)
+        return store_program(subject, subject.temperature), ()
     prepared = preparation(subject, CheckOptions(max_n=max_n), range(1, max_n + 1))
     schedule = subject.schedule or temperatures(prepared, subject)
-    return store_program(subject, schedule, prepared.program)
+    return store_program(subject, schedule, prepared.program), prepared.ties
 
 
 def _judges(subject: Subject, options: CheckOptions, words: Sequence[Word]) -> Callable[[int], Judge]:
@@ -156,6 +162,7 @@ def evaluated(judge: Judge, engine: str, words: Sequence[Word]) -> list[Evaluati
                 margin=margin,
                 error=row.error if row is not None and decided else None,
                 bound=None if row is None else row.bound,
+                hard_undecided=None if settled(answer) else hard_undecided(subject, word),
             )
         )
     return result

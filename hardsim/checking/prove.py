@@ -16,24 +16,28 @@ from itertools import islice, product, takewhile
 from math import log10
 from typing import Annotated, Literal
 
-from hardsim.checking.campaign import CheckOptions, Judge
+from hardsim.checking.campaign import NO_ANSWER, CheckOptions, Judge
 from hardsim.checking.confirm import Confirmation, confirm
 from hardsim.checking.evaluate import evaluate
+from hardsim.checking.obstacles import Obstacles, hard_undecided, merged_ties, obstacles
 from hardsim.checking.options import Request, hold_one_regime
 from hardsim.checking.parting import parting_of, shown_words
 from hardsim.checking.result import (
+    NOTHING_DECIDED,
+    FirstUndecided,
     Length,
     Mismatch,
     Parting,
     Reach,
     Shown,
+    Tie,
     Verdict,
     Word,
     settled,
     span_text,
     verdict_summary,
 )
-from hardsim.checking.sharpening import added, constant, plan_length, prepare_words, without_budget
+from hardsim.checking.sharpening import constant, plan_length, prepare_words, tied, without_budget
 from hardsim.checking.subject import HALF, Subject, SubjectRecord, own_predicates
 from hardsim.checking.words import count_words, count_words_upto, enumerate_words
 from hardsim.errors import Contradiction, InputError, Undecided
@@ -75,7 +79,6 @@ LOOKED = 32
 MANY_DIGITS = 12
 """A number of words with more digits is shown as a power."""
 AMISS = "hard attention is not what the program says"
-UNDECIDING = "hard attention itself decides nothing on a word: an output is the threshold"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -95,6 +98,8 @@ class LengthProof(Record):
     """Why there is no proof."""
     ties_broken: tuple[str, ...] = ()
     """The heads whose ties softmax breaks with weights that are added to the model's."""
+    ties: Unwritten[tuple[Tie, ...]] = field(default=(), compare=False)
+    """The ties of this length, where every word was run."""
     network: Unwritten[Transformer | None] = field(default=None, compare=False)
     """The softmax network that was proved."""
 
@@ -131,6 +136,17 @@ class ProofResult(SubjectRecord):
     """The words that were run after a proof; None where no length was proved, or one is refuted."""
     shown: Shown | None = None
     """A few short words, after a proof; None where all are long."""
+    hard_undecided: FirstUndecided = None
+    ties: tuple[Tie, ...] = ()
+    """Of a model, one for each head that has ties on the words that were run."""
+
+    @property
+    def word(self) -> Word | None:
+        """The word that is shown beside the verdict: the one that refutes it, or on which hard attention decides
+        nothing."""
+        if self.mismatch is not None:
+            return self.mismatch.word
+        return None if self.hard_undecided is None else self.hard_undecided.word
 
     @property
     @written
@@ -464,17 +480,31 @@ def prove_every_length(subject: Subject, max_n: int, min_n: int = 1) -> ProofRes
         if mismatch is not None:
             reach = f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}"
             return ProofResult(subject, min_n, max_n, Verdict.REFUTED, reach, tried, mismatch, argument=argument)
+        found = _searched(subject)
+        searched = f"; {tried:,} short words were tried and none refutes it" if tried else ""
         reach = (
-            f"not proved for every length: {argument.reason}; "
-            f"{f'{tried:,} short words were tried and none refutes it' if tried else 'no length was looked at'}. "
+            f"not proved for every length: {_unproved(argument, found)}{searched}. "
             "Next: leave out --all-n, and name the longest length with --max-n"
         )
-        return ProofResult(subject, min_n, max_n, Verdict.UNDECIDED, reach, tried, argument=argument)
+        return ProofResult(
+            subject, min_n, max_n, Verdict.UNDECIDED, reach, tried, argument=argument,
+            hard_undecided=found.undecided, ties=found.ties,
+        )  # fmt: skip
     sharp = replace(subject, schedule=parse_arith(argument.temperature or "1"))
     start = argument.start or 1
     lengths = tuple(prove_length(sharp, n, 0)[0] for n in range(1, max(start, SHORT)))
     reach = f"every word of every length: {_claim(subject)}, at the temperature {argument.temperature}"
     return ProofResult(subject, min_n, max_n, Verdict.PROVED, reach, lengths=lengths, argument=argument)
+
+
+def _searched(subject: Subject) -> Obstacles:
+    """What short words show of why there is no proof for every length; a program's words say nothing of longer ones."""
+    return Obstacles() if subject.kind == "srasp" else obstacles(subject)
+
+
+def _unproved(argument: ProgramArgument, found: Obstacles) -> str:
+    """Why there is no proof for every length: a word that shows it, or else what the prover says, and the ties."""
+    return found.certain or "; ".join(filter(None, (argument.reason, found.perhaps)))
 
 
 def _hold_positive(subject: Subject) -> None:
@@ -533,15 +563,20 @@ def prove_attention(
         if report is not None:
             report(len(lengths), max_n - min_n + 1)
     verdict, reach = _conclude(subject, lengths, (min_n, max_n), tried, mismatch)
-    argument = subject.argument if all_n else None
+    argument, searched = subject.argument if all_n else None, Obstacles()
     if argument is not None and verdict is Verdict.PROVED:
         if argument.proved:
             reach = f"every word of every length: {_claim(subject)}, at the temperature {argument.temperature}"
         else:
-            reach = f"{reach}. Not proved for every length: {argument.reason}"
+            searched = _searched(subject)
+            reach = f"{reach}. Not proved for every length: {_unproved(argument, searched)}"
+    undecided = searched.undecided
+    if undecided is None and mismatch is not None and not settled(mismatch.hard):
+        undecided = hard_undecided(subject, mismatch.word)
     return ProofResult(
-        subject, min_n, max_n, verdict, reach, tried, mismatch, lengths=tuple(lengths), argument=argument
-    )
+        subject, min_n, max_n, verdict, reach, tried, mismatch, lengths=tuple(lengths), argument=argument,
+        hard_undecided=undecided, ties=merged_ties((searched.ties, *(length.ties for length in lengths))),
+    )  # fmt: skip
 
 
 def prove_length(
@@ -571,6 +606,7 @@ class KnownLength:
     gaps: Gaps
     how: str
     broken: tuple[str, ...] = ()
+    ties: tuple[Tie, ...] = ()
 
 
 def known_by_structure(subject: Subject, n: int) -> KnownLength | None:
@@ -591,18 +627,25 @@ def known_by_words(subject: Subject, n: int) -> KnownLength | tuple[LengthProof,
     for word, oracle, answer in zip(words, oracles, answers[n], strict=True):
         if not settled(answer) or (subject.oracle is not None and oracle != answer):
             wrong = Mismatch(word, oracle, answer, answer)
-            return LengthProof(n, None, reason=AMISS if wrong.refutes else UNDECIDING), wrong
+            return LengthProof(n, None, reason=AMISS if wrong.refutes else _undecided(subject, word)), wrong
     broken = found.violations.get(n)
     if broken is not None:
         return LengthProof(n, None, reason=f"{broken.what} does not hold"), None
     facts = found.facts[n]
-    return KnownLength(n, found.program, facts, declared_gaps(found.program, facts), "every word", found.broken)
+    gaps = declared_gaps(found.program, facts)
+    return KnownLength(n, found.program, facts, gaps, "every word", found.broken, found.ties)
+
+
+def _undecided(subject: Subject, word: Word) -> str:
+    """Why a word that hard attention does not decide keeps a length from being proved."""
+    found = hard_undecided(subject, word)
+    return NO_ANSWER if found is None else f"{NOTHING_DECIDED}: {found.summary}"
 
 
 def settled_length(subject: Subject, known: KnownLength, near: Fraction | None = None) -> LengthProof:
     """Whether softmax answers as hard attention does at the subject's temperature, or one that is found `near` one: the
     bound at the outputs is below their distance from the threshold, or 0 where they must be 0 or 1."""
-    return replace(_settle(subject, known, near), ties_broken=known.broken)
+    return replace(_settle(subject, known, near), ties_broken=known.broken, ties=known.ties)
 
 
 def _settle(subject: Subject, known: KnownLength, near: Fraction | None) -> LengthProof:
@@ -659,11 +702,10 @@ def _conclude(
 ) -> tuple[Verdict, str]:
     if mismatch is not None and mismatch.refutes:
         where = f"on a word of length {len(mismatch.word)}"
-        return Verdict.REFUTED, f"{mismatch.kind} disagree {where}{added(lengths[-1].ties_broken)}"
+        return Verdict.REFUTED, f"{mismatch.kind} disagree {where}{tied(lengths[-1].ties)}"
     first = next((length for length in lengths if not length.proved_by), None)
     if first is None:
-        broken = added(dict.fromkeys(name for length in lengths for name in length.ties_broken))
-        claim = f"softmax answers as hard attention does{broken}"
+        claim = f"softmax answers as hard attention does{tied(merged_ties(length.ties for length in lengths))}"
         how = {length.proved_by for length in lengths} if subject.kind == "srasp" else set()
         if how == {"every word"}:
             claim += ", and hard attention as the program says"

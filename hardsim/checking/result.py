@@ -88,6 +88,11 @@ UNSETTLED, DIRECT = "hard attention undecided", "soft/oracle"
 NOT_DECIDED = "not decided"
 UNASKED = "not asked: "
 """How a text begins that says why the prover was not asked."""
+MOST_VALUES = 4
+"""Different values of tied positions, and heads of an output, that a sentence lists."""
+NOTHING_DECIDED = "hard attention itself decides nothing on a word"
+LONGEST_VALUE = 12
+"""Characters of an exact value in a sentence; a longer one is rounded."""
 LONGEST_TOLD = 40
 """Characters of a word, of a value or of the name of an input in a summary."""
 SINGLE_ROWS, MOST_ROWS = 8, 12
@@ -452,9 +457,41 @@ class JudgedLength(Record):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class TiedPosition(Record):
+    """One of the positions that share the largest score of a row."""
+
+    position: Natural
+    """The position; 0 is the beginning of the sequence."""
+    values: tuple[Exact, ...]
+    """The values that the head reads there, one for each coordinate that it writes."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TiedRow(Record):
+    """A row of a leftmost or rightmost head whose tied positions carry different values."""
+
+    word: Word
+    """The word."""
+    position: Natural
+    """The query; 0 is the beginning of the sequence."""
+    tied: Annotated[tuple[TiedPosition, ...], limits(min_length=2)]
+    """The positions that share the largest score."""
+    other_mean: bool
+    """Whether the mean of their values is another value than the head reads, so that no temperature helps."""
+
+    @property
+    def carried(self) -> str:
+        """The different values, in the order of their positions."""
+        found = [values_text(values) for values in dict.fromkeys(one.values for one in self.tied)]
+        if len(found) > MOST_VALUES:
+            found = [*found[: MOST_VALUES - 1], "others"]
+        return f"{', '.join(found[:-1])} and {found[-1]}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Tie(Record):
-    """The shortest length at which a head has a tie: of the model as it was given, before weights are added that break
-    ties."""
+    """The shortest length at which a head has a tie, and what softmax makes of the head's ties: of the model as it was
+    given, before weights are added that break ties."""
 
     head: str
     """The head's name."""
@@ -465,6 +502,78 @@ class Tie(Record):
     """The query; 0 is the beginning of the sequence."""
     count: Annotated[int, limits(ge=2)]
     """Positions with the largest score."""
+    simulated: Annotated[str, one_of("average", "one value", "weights added", "not simulated")] = "average"
+    """How softmax simulates the ties. 'average': the head reads the mean, as softmax does. 'one value': the head is
+    leftmost or rightmost, and all tied positions carry one value on the words tried, so that it is taken as an average
+    head, with its own weights. 'weights added': weights were added that break the ties. 'not simulated': neither holds,
+    and the weights are those of a softmax model, which are taken as they are."""
+    differ: TiedRow | None = None
+    """A row whose tied positions carry different values; null for an average head, and where there is none."""
+
+    @property
+    def note(self) -> str:
+        """One sentence: what was made of the ties of a leftmost or rightmost head, and why nothing else can help; empty
+        for an average head."""
+        if self.simulated == "average":
+            return ""
+        if self.differ is None:
+            told = "all tied positions carry one value: taken as an average head, no weights added"
+            return f"head {self.head} ties, {told}"
+        done = "weights were added (Lemma 8)" if self.simulated == "weights added" else "no weights were added"
+        return f"{self.reason}; {done}"
+
+    @property
+    def reason(self) -> str:
+        """Why a head's own weights do not simulate its ties; empty if they do."""
+        if self.differ is None:
+            return ""
+        why = "so no temperature helps" if self.differ.other_mean else "and not one value"
+        row = self.differ
+        return f"head {self.head} ties: on `{word_summary(row.word)}` the tied positions carry {row.carried}, {why}"
+
+
+def values_text(values: Sequence[Fraction]) -> str:
+    """Exact values, shorter where they are long."""
+    shown = [str(value) if len(str(value)) <= LONGEST_VALUE else short(value) for value in values]
+    return shown[0] if len(shown) == 1 else f"({', '.join(shown)})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class HardUndecided(Record):
+    """A word on which hard attention itself decides nothing, since an output lies exactly on the threshold or, without
+    a threshold, is no value that means something."""
+
+    word: Word
+    """The word."""
+    position: Natural
+    """The position of the output; 0 is the beginning of the sequence."""
+    output: str
+    """The coordinate of the output."""
+    value: Exact
+    """The output."""
+    threshold: Exact | None
+    """The threshold, which the output equals; null: the output must be 0 or 1, or an integer over n."""
+    each: bool
+    """Whether outputs are read at every position."""
+    heads: tuple[str, ...]
+    """The last heads on which the output depends."""
+
+    @property
+    def summary(self) -> str:
+        """One sentence, with the word and the heads."""
+        where = f"on `{word_summary(self.word)}`" + (f" at position {self.position}" if self.each else "")
+        value = values_text([self.value])
+        is_at = f"exactly the threshold {value}" if self.threshold is not None else f"{value}, which means nothing"
+        few = ", ".join(self.heads[:MOST_VALUES]) + ", ..." * (len(self.heads) > MOST_VALUES)
+        who = f"it comes from head{'s' * (len(self.heads) > 1)} {few}, and " if few else ""
+        return f"hard attention's output {where} is {is_at}: {who}no temperature decides it"
+
+
+FirstUndecided: TypeAlias = Annotated[
+    HardUndecided | None,
+    "The first word on which hard attention itself decides nothing, as where its output is the threshold; null: there "
+    "is none among the words tried.",
+]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -724,6 +833,7 @@ class CheckResult(Record):
     """A claim that does not hold."""
     ties: tuple[Tie, ...] = ()
     """One for each head that has ties."""
+    hard_undecided: FirstUndecided = None
     growth: tuple[Growth, ...] = ()
     """Fitted power laws."""
     partial: Partial = False
@@ -860,6 +970,8 @@ class Evaluation(Record):
     """Whether such a network says what is wanted; None where nothing is, or it is not decided."""
     no_output: NoOutput | None = None
     """The first expected value that no output has; null: an output has every expected value."""
+    hard_undecided: HardUndecided | None = None
+    """Why hard attention itself decides nothing; null: it decides the word, or its outputs name no one symbol."""
 
     @property
     def summary(self) -> str:
@@ -1014,6 +1126,8 @@ class CompileResult(Record):
     """Path as given, or -."""
     sha256: Digest
     """SHA-256 of what was written."""
+    ties: tuple[Tie, ...] = ()
+    """One for each head that has ties, where words were run for Theorem 26's temperature."""
 
 
 def no_answer(undecided: int, words: int) -> str:

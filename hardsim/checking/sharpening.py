@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pickle
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -15,17 +15,18 @@ from typing import TypeAlias
 from hardsim.checking.engines import HardRunner, batches, hard_answers
 from hardsim.checking.execution import Crew, Job, LocalCrew, Shard
 from hardsim.checking.failures import apart, given_up
-from hardsim.checking.result import Answer, Tie, Violation, Word, WordError
+from hardsim.checking.result import Answer, Tie, TiedPosition, TiedRow, Violation, Word, WordError, settled
 from hardsim.checking.subject import SIDES, Subject
 from hardsim.errors import InvariantError, Undecided
 from hardsim.hard.exact import HardTrace
+from hardsim.hard.hardmax import ONE_VALUE, OTHER_MEAN
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.reals import Real
 from hardsim.network.model import LengthTable, Schedule
 from hardsim.program.assemble import assemble
 from hardsim.program.model import Head, Program
 from hardsim.program.sharpness import Budget
-from hardsim.sharpening.measure import LengthFacts, measure
+from hardsim.sharpening.measure import LengthFacts, measure, tied_values
 from hardsim.sharpening.recursion import (
     DEFAULT_EPSILON,
     Bounds,
@@ -158,11 +159,14 @@ class Preparation:
     facts: Mapping[int, LengthFacts]
     ties: tuple[Tie, ...]
     broken: tuple[str, ...]
-    """The heads whose ties were broken."""
+    """The heads whose ties were broken. The other leftmost and rightmost heads that tie read what an average head
+    reads, and keep their weights."""
     violations: Mapping[int, Violation]
     """By length, a declared gap that does not hold, measured before any tie is broken."""
     failures: tuple[WordError, ...] = ()
     """Words that leave the range of the construction; they are not measured."""
+    undecided: Word | None = None
+    """The first word on which hard attention itself decides nothing."""
 
 
 def prepare_words(
@@ -174,9 +178,10 @@ def prepare_words(
     keep: bool = True,
     tolerant: bool = False,
 ) -> tuple[Preparation, dict[int, list[Shard]], dict[int, list[Answer]]]:
-    """Run exact hard attention once on all words of some lengths, and break ties that softmax could not break. Return
-    the words again in shards that carry their runs, and the answers of hard attention (before ties are broken). If this
-    is `tolerant`, words that leave the range of the construction are left out, and listed as failures.
+    """Run exact hard attention once on all words of some lengths, and break the ties of leftmost and rightmost heads
+    whose tied positions carry different values, which softmax could not break. Return the words again in shards that
+    carry their runs, and the answers of hard attention (before ties are broken). If this is `tolerant`, words that
+    leave the range of the construction are left out, and listed as failures.
 
     Raises:
         OutOfRange: if a word leaves the range that the construction covers, unless this is `tolerant`.
@@ -211,12 +216,10 @@ def prepare_words(
         return facts, runs, answers
 
     failures = list[WordError]()
-
     program = subject.program
     facts, runs, answers = run(program)
-    heads = () if subject.softmax else [head.name for head in program.heads if head.weighting in SIDES]
-    broken = [name for name in heads if any(found.heads[name].tie is not None for found in facts.values())]
-    ties = first_ties(facts)
+    broken = [] if subject.softmax else _to_break(program, facts)
+    ties = first_ties(program, facts, broken)
     refuted = {n: refuted_gap(program, found) for n, found in facts.items()}
     violations = {n: violation for n, violation in refuted.items() if violation is not None}
     if broken:
@@ -224,7 +227,25 @@ def prepare_words(
         facts, runs, again = run(program)
         if again != answers:
             raise InvariantError(f"{subject.name}: hard attention answers otherwise once ties are broken")
-    return Preparation(program, facts, ties, tuple(broken), violations, tuple(failures)), runs, answers
+    undecided = _first_undecided(runs, answers)
+    return Preparation(program, facts, ties, tuple(broken), violations, tuple(failures), undecided), runs, answers
+
+
+def _to_break(program: Program, facts: Mapping[int, LengthFacts]) -> list[str]:
+    """The leftmost and rightmost heads with a row whose tied positions carry different values. The others read what an
+    average head reads."""
+    heads = (head.name for head in program.heads if head.weighting in SIDES)
+    return [name for name in heads if any(found.heads[name].differ is not None for found in facts.values())]
+
+
+def _first_undecided(runs: Mapping[int, Sequence[Shard]], answers: Mapping[int, Sequence[Answer]]) -> Word | None:
+    """The first word, shortest first, on which hard attention decides nothing."""
+    for n in sorted(runs):
+        words = (word for shard in runs[n] for word in shard.words)
+        for word, answer in zip(words, answers[n], strict=True):
+            if not settled(answer):
+                return word
+    return None
 
 
 def _given_up(failures: Sequence[WordError], answers: Mapping[int, Sequence[Answer]]) -> bool:
@@ -239,10 +260,10 @@ def _portions(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
         yield words[start : start + size]
 
 
-def added(broken: Collection[str]) -> str:
-    """That a verdict is about a softmax model with other weights than its file; empty if it has no others."""
-    heads = ", ".join(broken)
-    return f"; the softmax model has weights added that break the ties of {heads} (Lemma 8)" if heads else ""
+def tied(ties: Iterable[Tie]) -> str:
+    """What softmax makes of the ties of leftmost and rightmost heads, as the end of a sentence; empty if there are
+    none."""
+    return "".join(f"; {tie.note}" for tie in ties if tie.note)
 
 
 def _separation(program: Program, name: str, facts: Mapping[int, LengthFacts]) -> Schedule:
@@ -256,15 +277,31 @@ def _separation(program: Program, name: str, facts: Mapping[int, LengthFacts]) -
     return LengthTable(tuple(values.get(n) or Fraction(1) for n in range(1, longest + 1)), f"gap of head {name}")
 
 
-def first_ties(facts: Mapping[int, LengthFacts]) -> tuple[Tie, ...]:
-    """For each head with ties the shortest length at which there is one, with a word."""
-    found: dict[str, Tie] = {}
+def first_ties(program: Program, facts: Mapping[int, LengthFacts], broken: Collection[str]) -> tuple[Tie, ...]:
+    """For each head with ties the shortest length at which there is one, with a word, and what softmax makes of its
+    ties; those of `broken` heads are broken by added weights."""
+    heads, found = {head.name: head for head in program.heads}, dict[str, Tie]()
     for n in sorted(facts):
-        for name, head in facts[n].heads.items():
-            if head.tie is not None and name not in found:
-                count, witness = head.tie
-                found[name] = Tie(name, n, witness.word, witness.position, count)
+        for name, rows in facts[n].heads.items():
+            if rows.tie is not None and name not in found:
+                count, witness = rows.tie
+                differ = _tied_row(program, heads[name], facts)
+                simulated = "weights added" if name in broken else "one value" if differ is None else "not simulated"
+                if heads[name].weighting not in SIDES:
+                    simulated = "average"
+                found[name] = Tie(name, n, witness.word, witness.position, count, simulated, differ)
     return tuple(found.values())
+
+
+def _tied_row(program: Program, head: Head, facts: Mapping[int, LengthFacts]) -> TiedRow | None:
+    """A row whose tied positions carry different values: the first of which the mean is not what the head reads, if
+    there is one."""
+    rows = (facts[n].heads[head.name].differ for n in sorted(facts))
+    kind, witness = max((row for row in rows if row is not None), key=lambda row: row[0], default=(ONE_VALUE, None))
+    if witness is None:
+        return None
+    tied = (TiedPosition(*found) for found in tied_values(program, head, witness))
+    return TiedRow(witness.word, witness.position, tuple(tied), kind == OTHER_MEAN)
 
 
 # ---- one length ----
@@ -314,8 +351,9 @@ def plan_length(
     facts, program = prepared.facts[n], prepared.program
     schedule = subject.schedule if theorem else subject.temperature
     gaps = known_gaps(subject, program, facts)
-    # Half the least distance of an output from the threshold, so that no answer changes.
-    near = min(DEFAULT_EPSILON, facts.distance / 2) if facts.distance else DEFAULT_EPSILON
+    # Half the least distance of an output from the threshold, so that no answer changes. Outputs on the threshold have
+    # no answer that could.
+    near = min(DEFAULT_EPSILON, facts.clear / 2) if facts.clear else DEFAULT_EPSILON
     epsilon = near if subject.epsilon is None else subject.epsilon
     solution, unsolved = None, ""
     try:
@@ -361,17 +399,9 @@ def known_gaps(subject: Subject, program: Program, facts: LengthFacts) -> Gaps:
 
 def _why(prepared: Preparation) -> str:
     """Why no temperature is low enough: ties that only added weights would break."""
-    sided = {head.name for head in prepared.program.heads if head.weighting in SIDES}
-    tie = next((tie for tie in prepared.ties if tie.head in sided), None)
-    return (
-        ""
-        if tie is None
-        else (
-            f"head {tie.head} has ties from length {tie.n} on, and softmax shares its weight among them at every "
-            "temperature; give the hard model alone (leftmost or rightmost as its weighting) to have weights "
-            "added that break ties"
-        )
-    )
+    reason = next((tie.reason for tie in prepared.ties if tie.simulated == "not simulated"), "")
+    alone = "give the hard model alone (leftmost or rightmost as its weighting) to have weights added that break ties"
+    return f"{reason}; {alone}" if reason else ""
 
 
 def constant(tau: Fraction) -> Arith:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hardsim.checking.campaign import CheckOptions
-from hardsim.checking.evaluate import compiled_text
+from hardsim.checking.evaluate import compiled_document
 from hardsim.checking.open import read_expression, read_input
 from hardsim.checking.options import Request, hold_one_regime
 from hardsim.checking.result import CompileResult
@@ -39,11 +39,15 @@ def command(request: Request) -> None:
                 current.remark(subject.name, None, request.softening())
             if not request.hard and (subject.formula, subject.sharpness, subject.temperature) == (None, None, None):
                 announce(subject.name, check_cost(subject, CheckOptions(max_n=request.max_n)), 1)
-            text = compiled_text(subject, request.hard, request.max_n)
+            text, ties = compiled_document(subject, request.hard, request.max_n)
             target.write(text)
             sha256 = digest(text.encode("utf-8", "backslashreplace"))
-            current.found.append(CompileResult(subject.name, subject.kind, subject.facts, output, sha256))
-            current.screen.line(f"{subject.name} -> {output}: {model_line(subject.facts)}")
+            broken = tuple(tie.head for tie in ties if tie.simulated == "weights added")
+            facts = replace(subject.facts, ties_broken=broken)
+            current.found.append(CompileResult(subject.name, subject.kind, facts, output, sha256, ties))
+            current.screen.line(f"{subject.name} -> {output}: {model_line(facts)}")
+            for note in filter(None, (tie.note for tie in ties)):
+                current.screen.line(f"  {note}", hang=2)
 
         current.all(current.read(), write)
 

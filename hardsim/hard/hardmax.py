@@ -8,7 +8,7 @@ scores of a row rise and then fall, and the largest is found by bisection. Other
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import lcm
@@ -31,6 +31,14 @@ NARROW = 1 << 30
 
 Columns = Mapping[str, Integers]
 """Numbers by coordinate, (words or 1, positions)."""
+ONE_VALUE, SAME_MEAN, OTHER_MEAN = range(3)
+"""The positions that share the largest score carry one value; or different values whose mean is the value that the head
+reads; or different values with another mean. Softmax gives equal scores equal weights at every temperature, so only a
+row of the last kind is out of reach of the head's own weights."""
+ONE_VALUE, SAME_MEAN, OTHER_MEAN = range(3)
+"""Positions that share the largest score carry one value; or different values, of which the mean is the value that the
+head reads; or different values with another mean. Softmax gives equal scores equal weights at every temperature, so
+that only a row of the last kind cannot be simulated with the head's own weights."""
 
 
 @dataclass
@@ -39,7 +47,9 @@ class Rows:
 
     Shapes are (words, positions). `gap` is the largest score minus the next smaller one, -1 where every visible score
     is the same; `maxima` is how many positions have the largest score; `reach` the largest score minus the smallest;
-    `winners` the index of the attended position, the first of several; `sizes` bounds query and key forms.
+    `winners` the index of the attended position, the first of several; `sizes` bounds query and key forms. `differ`
+    says what the positions that share the largest score of a leftmost or rightmost head carry: ONE_VALUE, SAME_MEAN or
+    OTHER_MEAN. It is ONE_VALUE in every row of an average head, which reads their mean by definition.
     """
 
     units: list[int]
@@ -48,6 +58,7 @@ class Rows:
     reach: Integers
     sizes: list[tuple[Fraction, Fraction]]
     winners: NDArray[np.int64]
+    differ: NDArray[np.int8]
 
     def least(self) -> Fraction | None:
         """The least gap of all rows."""
@@ -130,14 +141,41 @@ def hardmax(
     scores = Scores.of(pairs, shape[1])
     wide = {out: widened(value.whole, value.size * shape[1]) for out, value in values.items()}
     sight = Sight(head.mask, head.weighting, bos)
-    found = few_keys(scores, sight, wide) or concave(scores, sight, wide) or dense(scores, sight, wide)
+    found = _found(scores, sight, wide)
+    differ = _differ(scores, sight, wide, found, max((value.size for value in values.values()), default=0))
     gap, maxima, reach, winners = (np.broadcast_to(part, shape) for part in found[:4])
     counts = maxima if head.weighting is Weighting.AVERAGE else np.ones((1, 1), dtype=np.int64)
     results = {
         out: quotient(np.broadcast_to(found.totals[out], shape), counts, value.unit) for out, value in values.items()
     }
     sizes = [(query.magnitude, key.magnitude) for query, key in pairs]
-    return Rows(scores.units, gap, maxima, reach, sizes, winners), results
+    return Rows(scores.units, gap, maxima, reach, sizes, winners, np.broadcast_to(differ, shape)), results
+
+
+def _found(scores: Scores, sight: Sight, values: Columns) -> Found:
+    """The rows, by the cheapest way that knows them."""
+    return few_keys(scores, sight, values) or concave(scores, sight, values) or dense(scores, sight, values)
+
+
+def _differ(scores: Scores, sight: Sight, values: Columns, found: Found, size: int) -> NDArray[np.int8]:
+    """What tied positions carry in each row of a leftmost or rightmost head, (words or 1, positions or 1): ONE_VALUE,
+    SAME_MEAN or OTHER_MEAN; `size` bounds the absolute values.
+
+    They all carry the value w that the head reads iff their mean is w and the mean of their squares is w^2: then their
+    variance is 0. The mean alone decides between the other two.
+    """
+    if sight.average or found.maxima.max() <= 1:
+        return np.zeros((1, 1), dtype=np.int8)
+    many = len(scores.units)
+    squares = {out: widened(whole, size**2 * many) ** 2 for out, whole in values.items()}
+    every = replace(sight, weighting=Weighting.AVERAGE)
+    differ = np.zeros(1, dtype=np.int8)
+    for columns, kind in ((values, OTHER_MEAN), (squares, SAME_MEAN)):
+        means, read = _found(scores, every, columns).totals, _taken(columns, found.winners)
+        for out, total in means.items():
+            other = (total != found.maxima * read[out]).astype(np.bool_)
+            differ = np.maximum(differ, np.where(other, kind, ONE_VALUE).astype(np.int8))
+    return differ
 
 
 @dataclass(frozen=True, slots=True)

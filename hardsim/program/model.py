@@ -278,6 +278,19 @@ class Program(Placed):
         """The coordinates that the answer is read from."""
         return tuple(dict.fromkeys(name for _, name in self.outputs)) or (self.output,)
 
+    def last_heads(self, output: str) -> tuple[str, ...]:
+        """The heads on which a coordinate depends at the end, itself or through hidden units; those of the last layer
+        that has such heads."""
+        needed = {output}
+        for layer in reversed(self.layers):
+            for unit in layer.units:
+                if any(out in needed for out, _ in unit.outs):
+                    needed.update(name for name, _ in unit.pre.terms)
+            found = tuple(head.name for head in layer.heads if any(out in needed for out, _ in head.values))
+            if found:
+                return found
+        return ()
+
     @property
     def unlabelled(self) -> Program:
         """Return the program without labels that only human readers need."""

@@ -9,7 +9,7 @@ from itertools import groupby
 
 from hardsim.checking.bound import BoundHead, BoundLength, BoundResult
 from hardsim.checking.critical import LARGEST, WIDTH, Bracket, CriticalResult, beta_text
-from hardsim.checking.result import Word, printed_lengths
+from hardsim.checking.result import Verdict, Word, printed_lengths
 from hardsim.lang.words import written_word
 from hardsim.proof.result import HeadProof
 from hardsim.report.check import (
@@ -18,6 +18,7 @@ from hardsim.report.check import (
     model_line,
     named,
     print_facts,
+    print_hard_undecided,
     print_reach,
     print_violation,
     print_void,
@@ -78,6 +79,8 @@ def print_bound_verdict(screen: Screen, result: BoundResult, alphabet: Sequence[
         elif result.regime == "none":
             how = "raise --beta, which reaches longer words; `hardsim check` says how far this one reaches."
         screen.line(f"  Next: {how}")
+    if result.verdict is not Verdict.UNDECIDED:  # else the verdict says it
+        print_hard_undecided(screen, result.hard_undecided)
 
 
 def length_row(length: BoundLength, alphabet: Sequence[str]) -> list[str]:

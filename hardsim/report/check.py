@@ -20,6 +20,7 @@ from hardsim.checking.result import (
     Answer,
     CheckResult,
     Evaluation,
+    HardUndecided,
     HeadResult,
     LengthResult,
     Mismatch,
@@ -27,11 +28,13 @@ from hardsim.checking.result import (
     Parting,
     Shown,
     TemperatureRange,
+    TiedPosition,
     Verdict,
     Violation,
     Word,
     judged_text,
     printed_lengths,
+    values_text,
 )
 from hardsim.checking.trace import LONGEST_TRACED
 from hardsim.lang.pretty import shortened
@@ -61,6 +64,8 @@ ROW_HEADERS = ("words", "score gap", "error")
 NETWORK_HEADERS = ("words", "margin")
 """Of networks that others made alone."""
 VERDICT_WIDTH, ROW_WIDTHS = max(map(len, Verdict)), (7, 9, 7)
+MOST_TIED = 4
+"""The largest number of tied positions to list."""
 MOST_NAMED = 3
 """The largest number of heads with void bounds to name one by one."""
 LONGEST_PURPOSE = 120
@@ -325,6 +330,10 @@ def print_facts(
             "the largest score, in the word"
         )
         screen.raw(written_word(tie.word, alphabet))
+        if tie.differ is not None:
+            tied = tied_text(tie.differ.tied)
+            screen.line(f"    the tied positions carry {tied} at position {tie.differ.position} of the word")
+            screen.raw(written_word(tie.differ.word, alphabet))
     growth = result.growth
     if growth:
         fits = ", ".join(f"{one.what} ~ n^{one.exponent:.2f}" for one in growth)
@@ -332,6 +341,12 @@ def print_facts(
     if rests_on is not None:
         every = "gap and sizes of all words of each length: no assumption"
         screen.facts([("bounds", f"Theorem 26, with {rests_on or every}")])
+
+
+def tied_text(tied: Sequence[TiedPosition]) -> str:
+    """The first tied positions, each with the values that the head reads there."""
+    few = [f"{values_text(one.values)} (position {one.position})" for one in tied[:MOST_TIED]]
+    return ", ".join(few) + ", ..." * (len(tied) > MOST_TIED)
 
 
 def assumptions(lengths: Sequence[LengthResult]) -> str:
@@ -373,12 +388,20 @@ def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
         if command is not None:
             screen.line("  More of this word:")
             screen.raw(command)
+    if mismatch is None or mismatch.refutes:  # else the verdict says it
+        print_hard_undecided(screen, result.hard_undecided)
     for failed in result.errors:
         screen.line(f"  {failed.summary}", hang=2)
     if result.violation is not None:
         # Also beside a mismatch: a gap that is too large makes softmax too soft.
         screen.line(f"{result.violation.what} does not hold at length {result.violation.n}")
         print_violation(screen, result, result.violation, alphabet)
+
+
+def print_hard_undecided(screen: Screen, found: HardUndecided | None) -> None:
+    """A word on which hard attention itself decides nothing, where the verdict does not say it."""
+    if found is not None:
+        screen.line(f"  {found.summary}", hang=2)
 
 
 def print_parting(screen: Screen, found: Parting | None, mismatch: Mismatch, specified: bool) -> None:
@@ -613,6 +636,8 @@ EVALUATION_COLUMNS = columns(
 
 def print_evaluations(screen: Screen, evaluations: Sequence[Evaluation], alphabet: Sequence[str]) -> None:
     """The table of one model's words."""
+    for found in evaluations:
+        print_hard_undecided(screen, found.hard_undecided)
     screen.table(EVALUATION_COLUMNS, [evaluation_row(found, alphabet) for found in evaluations])
 
 

@@ -91,8 +91,12 @@ def print_proof_verdict(screen: Screen, result: ProofResult, alphabet: Sequence[
         step = next_in_network(facts, mismatch, what, subject.own, is_stored(subject.name))
         if step is not None:
             screen.line(f"  {step}")
+    elif result.hard_undecided is not None:
+        screen.word("The word", result.hard_undecided.word, alphabet)
+    word = result.word
+    if word is not None:
         screen.line("  More of this word:")
-        screen.raw(command_for(subject, mismatch.word))
+        screen.raw(command_for(subject, word))
 
 
 def _print_links(screen: Screen, proof: Proof, general: Proof | None, tables: bool) -> None:

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hardsim.hard.exact import Columns, HardTrace, LayerTrace, Word
-from hardsim.hard.hardmax import Rows
+from hardsim.hard.exact import Columns, ExactModel, HardTrace, LayerTrace, Word
+from hardsim.hard.hardmax import ONE_VALUE, Rows, visible
 from hardsim.network.integers import Exact
-from hardsim.program.model import Program
+from hardsim.program.model import Affine, Head, Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,9 @@ class HeadFacts:
     """The least gap and where it is."""
     tie: tuple[int, Witness] | None = None
     """How many positions shared the largest score where most did, if ever more than one."""
+    differ: tuple[int, Witness] | None = None
+    """Of a leftmost or rightmost head, the first row in which tied positions carry different values: SAME_MEAN or, if
+    there is such a row, OTHER_MEAN (`hard.hardmax`). None: the head reads what an average head would read."""
 
     @property
     def gap(self) -> Fraction | None:
@@ -61,6 +66,8 @@ class HeadFacts:
             self.least = other.least
         if self.tie is None or (other.tie is not None and other.tie[0] > self.tie[0]):
             self.tie = other.tie
+        if self.differ is None or (other.differ is not None and other.differ[0] > self.differ[0]):
+            self.differ = other.differ
 
 
 @dataclass
@@ -97,6 +104,8 @@ class LengthFacts:
     layers: list[LayerFacts]
     size: Fraction
     distance: Fraction | None = None
+    clear: Fraction | None = None
+    """The least distance of the outputs that are not on the threshold."""
     exhaustive: bool = False
 
     @property
@@ -122,6 +131,7 @@ class LengthFacts:
             mine.merge(theirs)
         self.size = max(self.size, other.size)
         self.distance = lower(self.distance, other.distance)
+        self.clear = lower(self.clear, other.clear)
 
 
 def measure(program: Program, words: Sequence[Word], trace: HardTrace) -> LengthFacts:
@@ -133,18 +143,19 @@ def measure(program: Program, words: Sequence[Word], trace: HardTrace) -> Length
         entering = layer.columns
     facts = LengthFacts(trace.n, len(words), layers, _size(program, entering))
     if program.threshold is not None:
-        facts.distance = _distance(program, trace)
+        distances = _distances(program, trace)
+        facts.distance, facts.clear = min(distances), min(filter(None, distances), default=None)
     return facts
 
 
-def _distance(program: Program, trace: HardTrace) -> Fraction:
-    """The least distance of an output from where it would mean something else: where the program is read, or at every
+def _distances(program: Program, trace: HardTrace) -> set[Fraction]:
+    """The distances of outputs from where they would mean something else: where the program is read, or at every
     symbol."""
     place = program.reading_index(trace.n)
     some = slice(1 - program.first, None) if program.maps else slice(place, place + 1)
     columns = [trace.columns[name] for name in program.answers]
     values = {Fraction(int(one), column.unit) for column in columns for one in np.unique(column.whole[:, some])}
-    return min(program.clearance(value, trace.n) for value in values)
+    return {program.clearance(value, trace.n) for value in values}
 
 
 def _layer(program: Program, layer: LayerTrace, entering: Columns, words: Sequence[Word]) -> LayerFacts:
@@ -184,11 +195,13 @@ def _head(rows: Rows, words: Sequence[Word], first: int) -> HeadFacts:
             if least is None or gap < least[0]:
                 least = gap, Witness(tuple(words[word]), query + first)
         gaps.append(gap)
-    most = int(rows.maxima.max())
-    tie: tuple[int, Witness] | None = None
-    if most > 1:
-        word, query = (int(index) for index in np.unravel_index(int(rows.maxima.argmax()), rows.maxima.shape))
-        tie = most, Witness(tuple(words[word]), query + first)
+
+    def largest(found: NDArray[Any], more_than: int) -> tuple[int, Witness] | None:
+        """The largest number of all rows, and the first row that has it."""
+        word, query = (int(index) for index in np.unravel_index(int(found.argmax()), found.shape))
+        most = int(found[word, query])
+        return (most, Witness(tuple(words[word]), query + first)) if most > more_than else None
+
     return HeadFacts(
         gaps=gaps,
         fewest=rows.maxima.min(axis=0).tolist(),
@@ -196,8 +209,27 @@ def _head(rows: Rows, words: Sequence[Word], first: int) -> HeadFacts:
         reach=max(Fraction(int(reach), unit) for reach, unit in zip(rows.reach.max(axis=0), rows.units, strict=True)),
         sizes=rows.sizes,
         least=least,
-        tie=tie,
+        tie=largest(rows.maxima, 1),
+        differ=largest(rows.differ, ONE_VALUE),
     )
+
+
+def tied_values(program: Program, head: Head, row: Witness) -> list[tuple[int, tuple[Fraction, ...]]]:
+    """The positions that share the largest score of a row, each with the values that the head reads there, in the order
+    of the coordinates that it writes. The scores are computed from the forms alone."""
+    trace = ExactModel(program).run([row.word])
+    number = next(number for number, layer in enumerate(program.layers) if head in layer.heads)
+    columns = trace.layers[number - 1].columns if number else trace.inputs
+    size, query = len(row.word) + 1 - program.first, row.position - program.first
+
+    def form(terms: Affine, place: int) -> Fraction:
+        return sum((Fraction(value) * columns[name].at(0, place) for name, value in terms.terms), Fraction(0))
+
+    seen = np.flatnonzero(visible(head.mask, size, program.bos)[query]).tolist()
+    pairs = [(form(asked, query), key) for asked, key in head.score]
+    scores = {place: sum((asked * form(key, place) for asked, key in pairs), Fraction(0)) for place in seen}
+    best = [place for place, score in scores.items() if score == max(scores.values())]
+    return [(place + program.first, tuple(form(value, place) for _, value in head.values)) for place in best]
 
 
 def lower(left: Fraction | None, right: Fraction | None) -> Fraction | None:

@@ -16,7 +16,8 @@ than the lemma's):
 
 All bounds are exact rationals rounded up. Ties of average hardmax cost a second term of `weight_distance`, which
 vanishes with the temperature as the first does: eta starts at 0 and falls like e^(-gap/tau). Leftmost and rightmost
-hardmax with ties is made tieless first (Lemma 8).
+hardmax with ties is an average hardmax where all tied positions carry one value, since that is their mean too;
+otherwise it is made tieless first (Lemma 8).
 """
 
 from __future__ import annotations
@@ -95,11 +96,13 @@ def _bounds(program: Program, facts: LengthFacts, worst: Mapping[str, Sequence[R
             if head.name in seen.heads:
                 rows = seen.heads[head.name]
                 etas[head.name] = _score_error(head, rows, errors)
-                # Softmax shares its weight among tied maxima as average hardmax does: to one of them it need not come
-                # any nearer than two weightings always are.
-                tied = head.weighting in (Weighting.LEFTMOST, Weighting.RIGHTMOST) and max(rows.most) > 1
+                # Softmax shares its weight among tied maxima as average hardmax does. If they carry different values,
+                # to one of them it need not come any nearer than two weightings always are; if they carry one value,
+                # the head reads what an average head reads.
                 eta = etas[head.name]
-                distances[head.name] = FARTHEST if tied else max(row_distance(*row, eta) for row in worst[head.name])
+                apart = rows.differ is not None
+                reached = (row_distance(*row, eta) for row in worst[head.name])
+                distances[head.name] = FARTHEST if apart else max(reached)
             for out, form in head.values:
                 low, high = seen.values[head.name, out]
                 size = min(max(abs(low), abs(high)), (high - low) / 2)

@@ -115,7 +115,8 @@ def test_a_softmax_file_is_judged_with_the_weights_that_it_has(
 
 def test_added_weights_are_said(tmp_path: Path) -> None:
     subject = subject_of(tmp_path, sided("rightmost"))
-    said = "the softmax model has weights added that break the ties of some a"
+    # The row of ab: b, at position 2, is the last of two letters; a row of one letter alone has one value.
+    said = "head some a ties: on `ab` the tied positions carry 1 and 0, so no temperature helps; weights were added"
     assert said in prove(subject, 2).reach
     assert said in check(subject, 2).reach
     tieless = subject_of(tmp_path, some_a())
@@ -145,8 +146,8 @@ def test_a_threshold_on_an_output_is_undecided(tmp_path: Path) -> None:
     assert (proof.verdict, proof.proved_to, len(proof.lengths)) == (Verdict.UNDECIDED, 1, 2)
     assert (known(proof.mismatch).word, known(proof.mismatch).refutes) == (("a", "b"), False)
     assert proof.reach == (
-        "proved to length 1; not at length 2: hard attention itself decides nothing on a word: an output is the "
-        "threshold"
+        "proved to length 1; not at length 2: hard attention itself decides nothing on a word: hard attention's output "
+        "on `ab` is exactly the threshold 1/2: it comes from head some a, and no temperature decides it"
     )
 
 

@@ -180,12 +180,14 @@ def test_a_declared_gap_is_held_against_every_row(tmp_path: Path) -> None:
 @pytest.mark.parametrize("weighting", ["leftmost", "rightmost"])
 @pytest.mark.parametrize("gap", [None, "1/3", "1", "3/2", "20", "1 + 19*[n = 4]"])
 def test_a_false_gap_breaks_no_tie_towards_another_position(tmp_path: Path, weighting: str, gap: str | None) -> None:
-    # Scores are 1000 more at odd positions, and 1 more at an a: the least gap is 1, from length 3 on.
+    # Scores are 1000 more at odd positions, and 1 more at an a: the least gap is 1, from length 3 on. The value is 1/4
+    # more at position 1, so that tied positions carry different values.
     document = with_head(some_a(threshold="1/2"), weighting=weighting, w_q=[{"1": "1000"}, {"1": "1"}],
-                         w_k=[{"odd": "1"}, {"a": "1"}], **{} if gap is None else {"gap": gap})  # fmt: skip
+                         w_k=[{"odd": "1"}, {"a": "1"}], w_v={"found": {"a": "1", "start": "1"}},
+                         **{} if gap is None else {"gap": gap})  # fmt: skip
     document |= {
-        "coordinates": ["1", "a", "odd", "found"],
-        "encodings": [{"coordinate": "odd", "value": "(1 - (-1)^i)/2"}],
+        "coordinates": ["1", "a", "odd", "start", "found"],
+        "encodings": [{"coordinate": "odd", "value": "(1 - (-1)^i)/2"}, {"coordinate": "start", "value": "[i = 1]/4"}],
     }
     subject = subject_of(tmp_path, document)
 

@@ -1,0 +1,112 @@
+"""What keeps softmax from hard attention on single words, however low the temperature: outputs that lie exactly on the
+threshold, and leftmost or rightmost heads whose tied positions carry different values.
+
+A proof for every length that fails is explained by such a word where a short one is found. Words are run in exact
+arithmetic. All words are tried while they are few, then words of longer lengths whose symbols are in order: a head
+without positions in its scores and values reads the same from every order of the symbols.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations_with_replacement
+from math import comb
+
+from hardsim.checking.engines import HardRunner
+from hardsim.checking.result import HardUndecided, Tie, Word, word_summary
+from hardsim.checking.sharpening import prepare_words
+from hardsim.checking.subject import Subject
+from hardsim.checking.words import count_words, enumerate_words
+from hardsim.lang.valuations import Alphabet
+
+TRIED, IN_ORDER = 2_000, 3_000
+"""The most words that are tried, of all orders and in order."""
+LONGEST = 24
+"""The longest of these words."""
+
+
+@dataclass(frozen=True)
+class Obstacles:
+    """What was found on short words: the first word on which hard attention decides nothing, and the first tie of each
+    head that has one."""
+
+    undecided: HardUndecided | None = None
+    ties: tuple[Tie, ...] = ()
+
+    @property
+    def certain(self) -> str:
+        """Why a model's own weights simulate it at no temperature; empty if nothing was found."""
+        differ = next((tie.reason for tie in self.ties if tie.reason), "")
+        if differ:
+            return f"{differ}; weights that break ties (Lemma 8) are added only where the words of a length are run"
+        return "" if self.undecided is None else self.undecided.summary
+
+    @property
+    def perhaps(self) -> str:
+        """The ties, which a prover may know too little of; empty if there are none."""
+        return "; ".join(
+            f"head {tie.head} ties from length {tie.n} on, as on `{word_summary(tie.word)}`" for tie in self.ties
+        )
+
+
+def obstacles(subject: Subject) -> Obstacles:
+    """Search short words of a hard-attention model for what keeps softmax from it. The search ends at the first length
+    at which there is a certain obstacle."""
+    ties: tuple[Tie, ...] = ()
+    for words in _searched(subject.alphabet):
+        n = len(words[0])
+        prepared, _, _ = prepare_words(subject, {n: words}, {n: False}, keep=False, tolerant=True)
+        ties = merged_ties((ties, prepared.ties))
+        undecided = None if prepared.undecided is None else hard_undecided(subject, prepared.undecided)
+        if undecided is not None or any(tie.differ is not None for tie in ties):
+            return Obstacles(undecided, ties)
+    return Obstacles(None, ties)
+
+
+def merged_ties(found: Iterable[Iterable[Tie]]) -> tuple[Tie, ...]:
+    """One tie for each head, of those found at several lengths, shortest first: the first, with the first row whose
+    tied positions carry different values."""
+    kept: dict[str, Tie] = {}
+    for tie in (tie for some in found for tie in some):
+        known = kept.setdefault(tie.head, tie)
+        if known.differ is None and tie.differ is not None:
+            kept[tie.head] = replace(known, simulated=tie.simulated, differ=tie.differ)
+    return tuple(kept.values())
+
+
+def _searched(alphabet: Alphabet) -> Iterator[list[Word]]:
+    """Words of one length at a time, the shortest first."""
+    left, ordered, size = TRIED, IN_ORDER, len(alphabet)
+    for n in range(1, LONGEST + 1):
+        left -= count_words(size, n)
+        if left >= 0:
+            yield list(enumerate_words(alphabet, n))
+            continue
+        ordered -= comb(n + size - 1, n)
+        if ordered < 0:
+            return
+        yield list(combinations_with_replacement(tuple(alphabet), n))
+
+
+def hard_undecided(subject: Subject, word: Word) -> HardUndecided | None:
+    """The first output of a word that decides nothing; None if every output does, or the outputs of a position name no
+    symbol or several."""
+    program, prepared = subject.program, subject.prepared(word)
+    trace = HardRunner(subject).trace([prepared])
+    n, place = trace.n, program.reading_index(trace.n)
+    places = range(1 - program.first, n + 1 - program.first) if program.maps else [place]
+    threshold = None if program.integers else subject.threshold if program.maps else program.threshold
+    for place in places:
+        for name in program.answers:
+            value = Fraction(trace.columns[name].at(0, place))
+            if threshold is not None:
+                decides = value != threshold
+            else:
+                decides = (value * n).denominator == 1 if program.integers else value in (0, 1)
+            if not decides:
+                level = None if threshold is None else Fraction(threshold)
+                heads = program.last_heads(name)
+                return HardUndecided(tuple(word), place + program.first, name, value, level, program.maps, heads)
+    return None
