@@ -35,20 +35,16 @@ class Obstacles:
     undecided: HardUndecided | None = None
     ties: tuple[Tie, ...] = ()
 
-    @property
-    def certain(self) -> str:
-        """Why a model's own weights simulate it at no temperature; empty if nothing was found."""
+    def reason(self, proof: str | None) -> str:
+        """Why a model's own weights are not proved to simulate it: the word that shows it, beside what the prover says
+        (`proof`); or else the ties, of which a prover may know too little."""
         differ = next((tie.reason for tie in self.ties if tie.reason), "")
         if differ:
             return f"{differ}; weights that break ties (Lemma 8) are added only where the words of a length are run"
-        return "" if self.undecided is None else self.undecided.summary
-
-    @property
-    def perhaps(self) -> str:
-        """The ties, which a prover may know too little of; empty if there are none."""
-        return "; ".join(
-            f"head {tie.head} ties from length {tie.n} on, as on `{word_summary(tie.word)}`" for tie in self.ties
-        )
+        if self.undecided is not None:
+            return "; ".join(filter(None, (self.undecided.summary, proof)))
+        ties = (f"head {tie.head} ties from length {tie.n} on, as on `{word_summary(tie.word)}`" for tie in self.ties)
+        return "; ".join(filter(None, [proof, *ties]))
 
 
 def obstacles(subject: Subject) -> Obstacles:

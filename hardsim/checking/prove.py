@@ -483,7 +483,7 @@ def prove_every_length(subject: Subject, max_n: int, min_n: int = 1) -> ProofRes
         found = _searched(subject)
         searched = f"; {tried:,} short words were tried and none refutes it" if tried else ""
         reach = (
-            f"not proved for every length: {_unproved(argument, found)}{searched}. "
+            f"not proved for every length: {found.reason(argument.reason)}{searched}. "
             "Next: leave out --all-n, and name the longest length with --max-n"
         )
         return ProofResult(
@@ -500,11 +500,6 @@ def prove_every_length(subject: Subject, max_n: int, min_n: int = 1) -> ProofRes
 def _searched(subject: Subject) -> Obstacles:
     """What short words show of why there is no proof for every length; a program's words say nothing of longer ones."""
     return Obstacles() if subject.kind == "srasp" else obstacles(subject)
-
-
-def _unproved(argument: ProgramArgument, found: Obstacles) -> str:
-    """Why there is no proof for every length: a word that shows it, or else what the prover says, and the ties."""
-    return found.certain or "; ".join(filter(None, (argument.reason, found.perhaps)))
 
 
 def _hold_positive(subject: Subject) -> None:
@@ -569,7 +564,7 @@ def prove_attention(
             reach = f"every word of every length: {_claim(subject)}, at the temperature {argument.temperature}"
         else:
             searched = _searched(subject)
-            reach = f"{reach}. Not proved for every length: {_unproved(argument, searched)}"
+            reach = f"{reach}. Not proved for every length: {searched.reason(argument.reason)}"
     undecided = searched.undecided
     if undecided is None and mismatch is not None and not settled(mismatch.hard):
         undecided = hard_undecided(subject, mismatch.word)
