@@ -2,43 +2,47 @@
 is a function of the length (THEORY 10; ours).
 
 The argument is the error recursion of Theorem 26 (`sharpening.recursion`, Lemmas 30 to 34) with functions for numbers.
-After each layer coordinate c is off by at most `A_c E(n)`, where `E(n) = n^p e^(-r n)` is the same for all of them. For
-n from some N0 on, f = 1/tau:
+After each layer coordinate c is off by at most `A_c E(n)`, where `E(n) = n^p e^(-r n)` is the same for all of them: it
+falls exponentially if r > 0, and as a power if r = 0 and p < 0 (`Fading`). For n from some N0 on, f = 1/tau:
 
  - scores: query forms of size at most Q n^a that are off by q E, key forms by k E and of size K n^b, make
    `eta <= (Q k n^a + K q n^b + q k) E`, since E <= 1 from N0 on;
  - weights: with `f eta <= 1/2`, a row whose gap is at least g is off by at most `2 n e^(2 f eta - f g) <= 2 e n
    e^(-rate n)`, where `f g >= rate n` (without the factor e if eta = 0): at most n of its positions have no largest
-   score. Where several may have it, `2 tanh(f eta/2) <= f eta` is added (`theory.perturbation.weight_distance`);
+   score. Where f g only grows as the logarithm does, `f g >= s log(n + 1)`, it is at most `2 e n (n + 1)^-s`. Where
+   several may have it, `2 tanh(f eta/2) <= f eta` is added (`theory.perturbation.weight_distance`);
  - attention: what a head reads is off by its value's error, plus the distance of the weights times the size of the
    value (or half of its range, which is smaller where it is not about 0);
  - hidden units: a relu does not expand; a clip whose hard inputs z all have `max(-z, z - 1) >= m n^-s` forgets an
    error that is at most that, and does not expand otherwise.
 
 Terms `B n^b e^(-s n)` with b <= p and s >= r are at most `B n^p e^(-r n)`, so each layer has the largest power and the
-smallest rate of its terms. Every inequality has the form `F n^s e^(-r n) <= M`: its left side falls from n = s/r on, so
-it is checked at N0 >= s/r and holds ever after. Of f only two bounds are used, rational functions of n: the lower one
-for `f g`, the upper one for `f eta`; where tau has log, sqrt or exp these are what `monotone` finds. Below N0 the
+smallest rate of its terms. If the smallest is 0, it has the largest power of the terms of that rate, and of others
+`n^(b - p) e^(-s n)` is at most its value at N0, if it falls from there on. Every inequality has the form `F n^s e^(-r
+n) <= M`: its left side falls where n r >= s, so it is checked at such an N0 and holds ever after. Of f only bounds are
+used, rational functions of n: lower ones for `f g` (one of them in n and log(n + 1)), the upper one for `f eta`; where
+tau has log, sqrt or exp these are what `monotone` finds. Below N0 the
 recursion itself is run, length by length, at the same temperature. All numbers are exact rationals or rounded up;
 sizes, gaps and margins are those of `proof.program`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
+from math import floor
 
 from hardsim.lang.arith import Arith
 from hardsim.lang.reals import RealNumber
 from hardsim.network.numbers import ONE as CONSTANT
 from hardsim.program.model import Affine, Head, Program, ProgramLayer, Unit, Weighting
 from hardsim.proof.lattice import times
-from hardsim.proof.monotone import colder, hotter
+from hardsim.proof.monotone import colder, hotter, rounded
 from hardsim.proof.places import A, N
 from hardsim.proof.program import HeadLaw, Law, LayerLaw, OfN, ProgramLaw, number
-from hardsim.proof.ratios import LARGEST_DEGREE, NoRatio, Ratio, Value, lower, ratio_of, simplest, upper
+from hardsim.proof.ratios import LARGEST_DEGREE, LOG, NoRatio, Ratio, Value, lower, ratio_of, simplest, upper
 from hardsim.proof.result import NotProved
 from hardsim.records import Exact, Natural, Positive, Record, Upper, written
 from hardsim.sharpening.recursion import error_bounds
@@ -60,17 +64,17 @@ DIGITS = 16
 
 @dataclass(frozen=True, slots=True, repr=False)
 class DecayCheck(Record):
-    """`factor n^power e^(-rate n) <= limit` from the start on: it falls from n = power/rate on, and `value` is its left
+    """`factor n^power e^(-rate n) <= limit` from the start on: it falls where rate n >= power, and `value` is its left
     side at the start."""
 
     what: str
     """What it is needed for."""
     factor: Exact
     """That of the left side."""
-    power: Natural
+    power: int
     """That of n on the left side."""
     rate: Exact
-    """How fast the left side falls, in nats a position."""
+    """How fast the left side falls, in nats a position; 0: as the power does."""
     limit: Exact
     """The right side."""
     value: Upper
@@ -92,11 +96,15 @@ class HeadDecay(Record):
     unique: bool
     """Whether no row has two maxima."""
     rate: Exact | None
-    """The gap over the temperature is at least so many times n; None where all visible scores are equal."""
+    """The gap over the temperature is at least so many times n, in all rows but those that `logarithms` is about; None
+    if there are no others, or all visible scores are equal."""
     factor: Exact
     """The scores are off by at most `factor n^power` times E of the layer before."""
     power: Natural
     """That of n in it."""
+    logarithms: Exact | None = None
+    """In some rows the gap over the temperature only grows as the logarithm does: it is at least so many times log(n +
+    1); None if there are no such rows."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -107,10 +115,10 @@ class LayerDecay(Record):
     """The layer, from 1."""
     factor: Exact
     """That of the bound."""
-    power: Natural
+    power: int
     """That of n in the bound."""
     rate: Exact | None
-    """How fast the bound falls, in nats a position; null: there is no error."""
+    """How fast the bound falls, in nats a position; 0: as the power does; null: there is no error."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -130,7 +138,8 @@ class ProgramArgument(Record):
     checks: tuple[DecayCheck, ...] = ()
     """The inequalities that hold from the start on."""
     inverse: tuple[str, ...] = ()
-    """Functions of n below and above one over the temperature, where that is no rational function."""
+    """Functions of n below and above one over the temperature, where that is no rational function; a third one, of n
+    and log(n + 1), is below it too."""
     reason: str | None = None
     """Why there is no argument; None: there is one."""
 
@@ -171,9 +180,9 @@ def below(value: Value) -> tuple[Fraction, int] | None:
 
 
 @lru_cache(maxsize=1 << 14)
-def rate_of(sharp: Value, gap: Value, start: int) -> Fraction | None:
-    """At most f g / n for n >= start; None if it is not known to be positive."""
-    found = lower(Ratio.of(sharp) * gap / N, _from(start))
+def rate_of(sharp: Value, gap: Value, start: int, unit: Value = N) -> Fraction | None:
+    """At most f g over n, or over another unit, for n >= start; None if it is not known to be positive."""
+    found = lower(Ratio.of(sharp) * gap / unit, _from(start))
     return found if found is not None and found > 0 else None
 
 
@@ -184,8 +193,10 @@ def _power(power: int) -> Ratio:
     return result
 
 
+@lru_cache(maxsize=256)
 def _from(start: int) -> dict[str, Ratio]:
-    return {"n": start + A}
+    """Lengths from one on, with their logarithms: at least the least of them, and anything above."""
+    return {"n": start + A, LOG: Ratio.variable("b") + rounded("log", Fraction(start + 1), -1)}
 
 
 def _most(values: OfN) -> PowerBound:
@@ -210,11 +221,12 @@ def _unsigned(form: object) -> int:
 @dataclass(frozen=True)
 class InverseTemperature:
     """f = 1/tau: functions of n that are at most, and at least f from length 1 on; and tau itself, where these are not
-    both 1/tau."""
+    both 1/tau, with a function of n and log(n + 1) that is at most f, if there is one."""
 
     least: Value
     most: Value
     tau: Arith | None = None
+    logarithmic: Value | None = None
 
     @classmethod
     def known(cls, value: Value) -> InverseTemperature:
@@ -224,10 +236,15 @@ class InverseTemperature:
     @classmethod
     def of(cls, tau: Arith) -> InverseTemperature:
         """That of a temperature; NoRatio where there is no rational function of n, or none on either side of it."""
+        plain = {"n": 1 + A}
         if not tau.irrational:
-            return cls.known(simplest(Ratio.of(1) / ratio_of(tau, _unsigned, _from(1))))
-        least, most = (simplest(Ratio.of(1) / side(tau, _unsigned, _from(1))) for side in (hotter, colder))
-        return cls(least, most, tau)
+            return cls.known(simplest(Ratio.of(1) / ratio_of(tau, _unsigned, plain)))
+        least, most = (simplest(Ratio.of(1) / side(tau, _unsigned, plain)) for side in (hotter, colder))
+        try:
+            logarithmic = simplest(Ratio.of(1) / hotter(tau, _unsigned, _from(1)))
+        except NoRatio:
+            logarithmic = None
+        return cls(least, most, tau, logarithmic)
 
     def at(self, n: int) -> RealNumber:
         """f at a length."""
@@ -235,20 +252,92 @@ class InverseTemperature:
 
     @property
     def ends(self) -> tuple[str, ...]:
-        """The two functions, where there are two."""
-        return () if self.tau is None else (str(self.least), str(self.most))
+        """The functions, where there are several."""
+        if self.tau is None:
+            return ()
+        return (str(self.least), str(self.most), *(() if self.logarithmic is None else (str(self.logarithmic),)))
+
+    def rate(self, gap: Value, start: int) -> Fraction | None:
+        """At most f g / n for n >= start; None if it is not known to be positive."""
+        found = [rate_of(sharp, gap, start) for sharp in (self.least, self.logarithmic) if sharp is not None]
+        return max((rate for rate in found if rate is not None), default=None)
+
+    def logarithms(self, gap: Value, start: int) -> Fraction | None:
+        """At most f g / log(n + 1) for n >= start; None if it is not known to be positive."""
+        return None if self.logarithmic is None else rate_of(self.logarithmic, gap, start, Ratio.variable(LOG))
 
 
 # ---- the induction ----
 
 
+@dataclass(frozen=True, slots=True)
+class Fading:
+    """`n^power e^(-rate n)`, rate >= 0: how errors fall, exponentially or (rate 0) as a power of n."""
+
+    power: int
+    rate: Fraction
+
+    def grown(self, power: int) -> Fading:
+        """It times a power of n."""
+        return Fading(self.power + power, self.rate)
+
+    def falls(self, start: int) -> bool:
+        """Whether it does from a length on: the derivative of its logarithm is power/n - rate."""
+        return self.rate * start >= self.power
+
+    def at(self, n: int) -> Fraction:
+        """At least its value at a length."""
+        return Fraction(n) ** self.power * (exp_above(-self.rate * n) if self.rate else 1)
+
+    @staticmethod
+    def slowest(some: Iterable[Fading]) -> Fading | None:
+        """What falls as slowly as all of some; of powers, as those of them that are powers do."""
+        known = list(some)
+        rate = min((one.rate for one in known), default=None)
+        if rate is None:
+            return None
+        return Fading(max(one.power for one in known if rate or not one.rate), rate)
+
+    def over(self, slow: Fading, start: int) -> Fraction:
+        """At least its quotient by what falls no faster, from a length on; NotProved if none is known."""
+        if self.power <= slow.power and self.rate >= slow.rate:
+            return Fraction(1)
+        apart = Fading(self.power - slow.power, self.rate - slow.rate)
+        if not apart.falls(start):
+            raise NotProved(f"{self} is not known to fall as {slow} does from n = {start} on")
+        return apart.at(start)
+
+    def __str__(self) -> str:
+        return f"n^{self.power} e^(-{float(self.rate):.3g} n)" if self.rate else f"n^{self.power}"
+
+
+NO_TIME = Fading(0, ZERO)
+"""1, which does not fall."""
+
+
 @dataclass(frozen=True)
 class Decay:
-    """`A_c n^power e^(-rate n)` by coordinate c; without a rate all are 0."""
+    """`A_c E(n)` by coordinate c; without an E all are 0."""
 
     factors: dict[str, Fraction]
-    power: int = 0
-    rate: Fraction | None = None
+    fading: Fading | None = None
+
+    @property
+    def power(self) -> int:
+        """That of n in E."""
+        return 0 if self.fading is None else self.fading.power
+
+    @property
+    def rate(self) -> Fraction | None:
+        """That of E."""
+        return None if self.fading is None else self.fading.rate
+
+    def slowed(self, fading: Fading | None, start: int) -> dict[str, Fraction]:
+        """The factors of another E, that falls no faster, from a length on."""
+        if self.fading is None or fading is None:
+            return dict(self.factors)
+        share = self.fading.over(fading, start)
+        return {name: factor * share for name, factor in self.factors.items()}
 
     def of(self, form: Affine) -> Fraction:
         """By how much a linear form is off, over E."""
@@ -267,14 +356,15 @@ class PowerBound:
 @dataclass(frozen=True, slots=True)
 class WeightStep:
     """What is known of the weights of a head: by row of W_Q and W_K the sizes of query and key, the error of its
-    scores (`factor n^power` times E), of that over the temperature (`over`), what gap over temperature is at least
-    `rate n` (None: there is no gap), and the terms `factor n^power e^(-rate n)` that the weights are off by."""
+    scores (`factor n^power` times E), of that over the temperature (`over`), that gap over temperature is at least
+    `rate n` (None: no such row has a gap), and the terms, multiples of how something falls, that the weights are off
+    by."""
 
     sizes: tuple[tuple[PowerBound, PowerBound], ...]
     eta: PowerBound
     over: PowerBound
     rate: Fraction | None
-    terms: tuple[tuple[Fraction, int, Fraction], ...]
+    terms: tuple[tuple[Fraction, Fading], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,28 +405,28 @@ class Induction:
             self.layers.append(LayerDecay(depth, largest, error.power if largest else 0, error.rate))
         return error
 
-    def falls(self, what: str, factor: Fraction, power: int, rate: Fraction | None, limit: Fraction) -> bool:
-        """Whether `factor n^power e^(-rate n)` is at most a limit from the start on; then it is written down."""
+    def falls(self, what: str, factor: Fraction, fading: Fading | None, limit: Fraction) -> bool:
+        """Whether a multiple of how something falls is at most a limit from the start on; then it is written down."""
         if not factor:
             return True
-        assert rate is not None
-        if rate * self.start < power:
+        assert fading is not None
+        if not fading.falls(self.start):
             return False
-        value = factor * self.start**power * exp_above(-rate * self.start)
+        value = factor * fading.at(self.start)
         if value > limit:
             return False
-        self.checks.append(DecayCheck(what, factor, power, rate, limit, value))
+        self.checks.append(DecayCheck(what, factor, fading.power, fading.rate, limit, value))
         return True
 
-    def hold(self, what: str, factor: Fraction, power: int, rate: Fraction | None, limit: Fraction) -> None:
+    def hold(self, what: str, factor: Fraction, fading: Fading | None, limit: Fraction) -> None:
         """The same where nothing goes on without it."""
-        if not self.falls(what, factor, power, rate, limit):
-            raise NotProved(f"{what}: {float(factor):.3g} n^{power} e^(-{float(rate or 0):.3g} n) is not known to stay "
-                            f"at most {float(limit):.3g} from n = {self.start} on")  # fmt: skip
+        if not self.falls(what, factor, fading, limit):
+            left = f"{float(factor):.3g} {fading}"
+            raise NotProved(f"{what}: {left} is not known to stay at most {float(limit):.3g} from n = {self.start} on")
 
     def _layer(self, depth: int, layer: ProgramLayer, known: LayerLaw, error: Decay) -> Decay:
-        own: dict[str, Fraction] = dict(error.factors)
-        terms: list[tuple[str, Fraction, int, Fraction]] = []
+        own = dict.fromkeys(error.factors, ZERO)
+        terms: list[tuple[str, Fraction, Fading]] = []
         weights: dict[str, WeightStep] = {}
         reaches: dict[tuple[str, str], PowerBound] = {}
         for head in layer.heads:
@@ -346,13 +436,14 @@ class Induction:
             for out, form in head.values:
                 own[out] += error.of(form)
                 size = reaches[head.name, out] = _reach(*known.values[head.name, out])
-                terms += [(out, factor * size.factor, add + size.power, rate)
-                          for factor, add, rate in off if factor * size.factor]  # fmt: skip
-        rates = [rate for _, _, _, rate in terms] + ([] if error.rate is None else [error.rate])
-        power = max([power for _, _, power, _ in terms] + ([] if error.rate is None else [error.power]), default=0)
-        attended = Decay(own, power, min(rates, default=None))
-        for out, factor, _, _ in terms:
-            attended.factors[out] += factor
+                terms += [(out, factor * size.factor, fading.grown(size.power))
+                          for factor, fading in off if factor * size.factor]  # fmt: skip
+        before = Decay({name: factor + own[name] for name, factor in error.factors.items()}, error.fading)
+        slowest = Fading.slowest([fading for *_, fading in terms] + ([] if error.fading is None else [error.fading]))
+        attended = Decay(before.slowed(slowest, self.start), slowest)
+        for out, factor, fading in terms:
+            assert slowest is not None
+            attended.factors[out] += factor * fading.over(slowest, self.start)
         final = dict(attended.factors)
         margins: list[PowerBound | None] = []
         for unit, margin in zip(layer.units, known.margins, strict=True):
@@ -362,7 +453,7 @@ class Induction:
             for out, weight in unit.outs:
                 final[out] += abs(Fraction(weight)) * (moved if found is None else ZERO)
         final = {name: round_up(factor, DIGITS) for name, factor in final.items()}
-        after = Decay(final, attended.power, attended.rate if any(final.values()) else None)
+        after = Decay(final, slowest if any(final.values()) else None)
         self.steps.append(LayerStep(error, attended, after, weights, reaches, tuple(margins)))
         return after
 
@@ -370,7 +461,8 @@ class Induction:
         """By how much a clip that gives the number that it gives in the hard model may be off; None of another."""
         found = least_of(margin)
         what = f"the clip of {' and '.join(out for out, _ in unit.outs)} in layer {depth}"
-        if found is None or not self.falls(what, moved, error.power - found.power, error.rate, found.factor):
+        fading = None if error.fading is None or found is None else error.fading.grown(-found.power)
+        if found is None or not self.falls(what, moved, fading, found.factor):
             return None
         return found
 
@@ -385,38 +477,51 @@ class Induction:
             factor += large.factor * k + wide.factor * q + q * k
             power = max([power, *([large.power] if k else []), *([wide.power] if q else [])])
             if q and k:
-                self.hold(f"E of head {head.name}", Fraction(1), error.power, error.rate, Fraction(1))
+                self.hold(f"E of head {head.name}", Fraction(1), error.fading, Fraction(1))
         factor = round_up(factor, DIGITS)
         most, steep = above(self.sharp.most)
-        over, up = factor * most, error.power + power + steep
+        over = factor * most
+        grown = None if error.fading is None else error.fading.grown(power + steep)
         if factor:
-            self.hold(f"eta/tau of head {head.name}", over, up, error.rate, Fraction(1, 2))
-        rate, gaps = self._rate(head, known)
+            self.hold(f"eta/tau of head {head.name}", over, grown, Fraction(1, 2))
+        rate, logarithms, gaps = self._rate(head, known)
         unique = all(row.unique for row in known.rows.values())
         if not unique and head.weighting is not Weighting.AVERAGE:
             raise NotProved(f"head {head.name} may have ties, which softmax does not break")
         rules = tuple(dict.fromkeys(rule for row in known.rows.values() for rule in row.rules))
-        self.heads.append(HeadDecay(head.name, depth, rules, gaps, unique, rate, factor, power))
-        result = [] if rate is None else [(2 * EULER if factor else Fraction(2), 1, rate)]
+        self.heads.append(HeadDecay(head.name, depth, rules, gaps, unique, rate, factor, power, logarithms))
+        leak = 2 * EULER if factor else Fraction(2)
+        result = [] if rate is None else [(leak, Fading(1, rate))]
+        if logarithms is not None:
+            # (n + 1)^-s is at most n^-s for the integer part of s, and for the rest its value at the start
+            whole = floor(logarithms)
+            rest = exp_above((whole - logarithms) * rounded("log", Fraction(self.start + 1), -1))
+            result.append((leak * min(rest, Fraction(1)), Fading(1 - whole, ZERO)))
         if not unique and factor:
-            assert error.rate is not None
-            result.append((over, up, error.rate))
-        return WeightStep(tuple(sizes), PowerBound(factor, power), PowerBound(over, up), rate, tuple(result))
+            assert grown is not None
+            result.append((over, grown))
+        exponent = power + steep + error.power
+        return WeightStep(tuple(sizes), PowerBound(factor, power), PowerBound(over, exponent), rate, tuple(result))
 
-    def _rate(self, head: Head, known: HeadLaw) -> tuple[Fraction | None, tuple[str, ...]]:
-        """At most the gap over the temperature and n, and the functions that are at most the gap."""
-        found: dict[Value, Fraction] = {}
+    def _rate(self, head: Head, known: HeadLaw) -> tuple[Fraction | None, Fraction | None, tuple[str, ...]]:
+        """At most the gap over the temperature and n, over all rows where that is known, and over log(n + 1), over the
+        others; and the functions that are at most the gap."""
+        fast: dict[Value, Fraction] = {}
+        slow: dict[Value, Fraction] = {}
         for place in self.law.world.places:
             for gap in known.rows[place.order].gaps:
                 value = place.least(gap)
-                rate = rate_of(self.sharp.least, value, self.start)
-                if rate is None:
-                    raise NotProved(f"head {head.name}: the gap {value} over the temperature does not grow as n does")
-                found[value] = rate
-        if not found:
-            return None, ()
-        rate = min(found.values())
-        return rate, tuple(str(value) for value, own in found.items() if own == rate)
+                rate, logarithms = self.sharp.rate(value, self.start), self.sharp.logarithms(value, self.start)
+                if rate is not None:
+                    fast[value] = rate
+                elif logarithms is not None:
+                    slow[value] = logarithms
+                else:
+                    raise NotProved(f"head {head.name}: the gap {value} over the temperature does not grow as n or "
+                                    "log(n + 1) does")  # fmt: skip
+        least = [min(found.values(), default=None) for found in (fast, slow)]
+        gaps = (str(value) for value, own in (*fast.items(), *slow.items()) if own in least)
+        return least[0], least[1], tuple(gaps)
 
 
 def _reach(low: OfN, high: OfN) -> PowerBound:
@@ -463,8 +568,8 @@ class DecayClaim:
             if self.exact or known is None:
                 raise NotProved("an output is off by an error that nothing rounds")
             found.output = PowerBound(known.factor / 2, known.power)
-            power = error.power - known.power
-            found.hold("the error of the output against its distance", off, power, error.rate, known.factor / 2)
+            fading = None if error.fading is None else error.fading.grown(-known.power)
+            found.hold("the error of the output against its distance", off, fading, known.factor / 2)
         return found
 
     def argument(self, sharp: InverseTemperature, temperature: str) -> ProgramArgument:

@@ -4,6 +4,9 @@ The functions grow with their arguments, so where an argument is at least a, log
 in as a rational just below: `log(n + 1) >= 693/1000` wherever n >= 1. Where no such number is found, `log(x) <= x - 1`,
 `sqrt(x) <= (x + 1)/2` and `exp(x) >= 0` serve. What is between functions keeps its side: sums, and products, quotients
 and powers of what is positive. Of other expressions no side is known.
+
+In a domain that has `LOG`, L = log(n + 1), functions may depend on it: where `c (n + 1)^q <= x`, `log(x) >= q L +
+log(c)`, and likewise above. Then `1/(3 log(n + 1))` is itself, and not only below a multiple of 1.
 """
 
 from __future__ import annotations
@@ -15,10 +18,11 @@ from math import ceil, floor
 from typing import Literal
 
 from hardsim.lang.arith import Application, Arith, Expression, Negation, Operation, applications
-from hardsim.lang.reals import LARGEST_ARGUMENT, apply, bounds, sign
+from hardsim.lang.reals import LARGEST_ARGUMENT, Function, apply, bounds, sign
 from hardsim.proof.ratios import (
     ARITHMETIC,
     LARGEST_DEGREE,
+    LOG,
     Domain,
     LinearForm,
     NoRatio,
@@ -107,6 +111,10 @@ class _Search:
         """A number on that side of a function's values, from one on that side of its arguments; above log and sqrt a
         function, and 0 below exp, if there is none."""
         everywhere = tree.function == "exp"
+        if LOG in self.domain and tree.function == "log":
+            found = self._logarithm(tree.arg, side)
+            if found is not None:
+                return found
         least = None if everywhere and side == 1 else lower(self.side(tree.arg, -1), self.domain)
         above = self.side(tree.arg, side)
         end = least if side == -1 else upper(above, self.domain)
@@ -118,8 +126,32 @@ class _Search:
         if end is None or not has_value or abs(end) > LARGEST_ARGUMENT:
             where = "above" if side == 1 else "below"
             raise NoRatio(f"no number {where} {Arith(tree)} follows from its growing with its argument")
-        value = bounds(apply(tree.function, end))
-        return Fraction(floor(value[0] * UNIT) if side == -1 else ceil(value[1] * UNIT), UNIT)
+        return rounded(tree.function, end, side)
+
+    def _logarithm(self, arg: Expression, side: Side) -> Value | None:
+        """`q L + log(c)` on that side of the logarithm of an expression, with the largest q (above: the least) at which
+        `c (n + 1)^q` is on that side of it; None if it is not known to be positive, or no such number is found."""
+        argument, grown = self.side(arg, side), Ratio.of(1)
+        if not positive(self.side(arg, -1), self.domain):
+            return None
+        found: Value | None = None
+        for q in range(LARGEST_DEGREE):
+            own = Ratio.of(argument) / grown
+            end = lower(own, self.domain) if side == -1 else upper(own, self.domain)
+            if end is not None and end > 0:
+                found = Ratio.variable(LOG) * q + rounded("log", end, side)
+                if side == 1:
+                    break
+            elif side == -1:
+                break
+            grown = grown * (Ratio.variable("n") + 1)
+        return found
+
+
+def rounded(function: Function, x: Fraction, side: Side) -> Fraction:
+    """A multiple of 1/UNIT below (-1) or above a function's value."""
+    value = bounds(apply(function, x))
+    return Fraction(floor(value[0] * UNIT) if side == -1 else ceil(value[1] * UNIT), UNIT)
 
 
 def _has_function(tree: Expression) -> bool:

@@ -37,7 +37,7 @@ from hardsim.proof.lattice import (
     times_step,
 )
 from hardsim.proof.places import J, Place, Seen, World, every_length, one_position
-from hardsim.proof.ratios import Ratio, Value, simplest
+from hardsim.proof.ratios import NAMES, Ratio, Value, simplest
 from hardsim.proof.result import NotProved
 from hardsim.proof.rows import KEY, Row, ScoreRows, distances
 from hardsim.proof.shares import away, clip, full_mean, hull, linear, read_through, relu, seen_from, share_of, tied_mean
@@ -45,6 +45,8 @@ from hardsim.proof.types import TypedColumns, TypedRows, attended_types, hidden_
 from hardsim.sharpening.measure import HeadFacts, LayerFacts, LengthFacts
 
 ZERO, HALF = Fraction(0), Fraction(1, 2)
+OTHERS = (0,) * (len(NAMES) - 2)
+"""What functions of i and n do not depend on."""
 Spans: TypeAlias = dict[int, NumberSpan]
 """By order of the place."""
 Column: TypeAlias = dict[str, Spans]
@@ -180,7 +182,7 @@ def number(value: Value, i: int, n: int) -> Fraction:
 
 @lru_cache(maxsize=1 << 16)
 def _evaluated(value: Ratio, i: int, n: int) -> Fraction:
-    places = [i, n, 0, 0, 0, 0, 0, 0]
+    places = [i, n, *OTHERS]
     top, bottom = value.top(*places), value.bottom(*places)
     found = top / bottom
     return Fraction(int(found.p), int(found.q))
@@ -195,7 +197,7 @@ def at(values: OfN, n: int) -> list[Fraction]:
 @lru_cache(maxsize=1 << 16)
 def _singular(value: Ratio, n: int) -> bool:
     """Whether a function divides by 0 at a length."""
-    return bool(value.bottom(0, n, 0, 0, 0, 0, 0, 0) == 0)
+    return bool(value.bottom(0, n, *OTHERS) == 0)
 
 
 class _Derivation:

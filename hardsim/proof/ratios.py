@@ -33,8 +33,10 @@ from hardsim.lang.reals import Real
 from hardsim.network.numbers import Rational, plain
 from hardsim.proof.result import NotProved
 
-NAMES = ("i", "n", "j", "w", "a", "b", "c", "d")
-"""The query, the length, another position and the winner; then what a chain of positions is written with."""
+LOG = "log(n + 1)"
+NAMES = ("i", "n", "j", "w", LOG, "a", "b", "c", "d")
+"""The query, the length, another position and the winner; the logarithm, of which functions of lengths are rational
+too; then what a chain of positions is written with."""
 SLACKS = ("a", "b", "c", "d")
 ORIGIN = (0,) * len(NAMES)
 LARGEST_DEGREE = 16
