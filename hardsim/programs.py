@@ -300,7 +300,8 @@ class ProgramChecker(ShareSigns):
         if start is not None:
             assert isinstance(self.temperatures, str)
             hotter, colder = (self.functions.of_length(self.temperatures, side) for side in (1, -1))
-            FromOn(self, facts, start, of(1) / hotter, of(1) / colder).run()
+            slower = self.functions.in_logarithms(self.temperatures)
+            FromOn(self, facts, start, of(1) / hotter, of(1) / colder, None if slower is None else of(1) / slower).run()
 
     def _input(self, claims: Mapping[str, Sequence[int]]) -> dict[str, dict[int, KnownSpan]]:
         hold(claims.keys() == {*self.coordinates}, "facts: input needs spans of all coordinates")

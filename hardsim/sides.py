@@ -2,7 +2,8 @@
 
 Functions grow with their arguments: where x >= a, log x >= log a, which is put in as a rational below it. Where no
 such number is found log x <= x - 1, sqrt x <= (x + 1)/2, and e^x >= 0. Sums keep the side, and so do products,
-quotients and whole powers of what is positive. Of other expressions no side is known.
+quotients and whole powers of what is positive. Of other expressions no side is known. Functions may also be of n and
+log(n + 1): where x >= c (n + 1)^q, log x >= q log(n + 1) + log c.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ from hardsim import polynomials
 from hardsim.enclosures import FUNCTIONS, LARGEST_EXPONENT, PRECISIONS, contexts, ends, short
 from hardsim.exact import Rejected, hold
 from hardsim.expressions import Tree
-from hardsim.polynomials import Number, Polynomial, fit, of, positive
+from hardsim.polynomials import VARIABLE, Number, Polynomial, fit, of, positive
 
 DIGITS = 12
 """Those of the values of functions."""
 MOST_POWER = 24
 """The largest exponent of what has a function."""
+LOGARITHMS = 12
+"""How many powers of n + 1 are held against what log is taken of."""
 
 
 def has_function(tree: Tree) -> bool:
@@ -34,8 +37,12 @@ class MonotoneBounds:
     """Rational functions below (-1) and above (1) an expression; `plain` makes one of what has no functions, and what
     is said holds where positions are `places` (`polynomials.lower`). Raises Rejected where none is found."""
 
-    def __init__(self, plain: Callable[[Tree], Number], places: Sequence[Polynomial]) -> None:
-        self.plain, self.places = plain, places
+    def __init__(
+        self, plain: Callable[[Tree], Number], places: Sequence[Polynomial], logarithm: Number | None = None
+    ) -> None:
+        """`logarithm` stands for log(n + 1), in which functions may be, too: a logarithm is then `q logarithm + log c`,
+        where `c (n + 1)^q` is on a side of its argument."""
+        self.plain, self.places, self.logarithm = plain, places, logarithm
         self.known: dict[Any, Any] = {}
 
     def of(self, tree: Tree, side: int) -> Number:
@@ -90,14 +97,34 @@ class MonotoneBounds:
         end = least if side < 0 else polynomials.upper(above, self.places)
         fine = everywhere or (least is not None and (least > 0 if function == "log" else least >= 0))
         hold(fine, f"{function} is not seen to have a value everywhere")
+        if function == "log" and self.logarithm is not None:
+            return self._in_logarithms(self.of(arg, side), side)
         if end is None and side > 0 and not everywhere:
             return above - 1 if function == "log" else (above + 1) * Fraction(1, 2)
         if end is None and side < 0:
             return 0
         if end is None or (everywhere and abs(end) > LARGEST_EXPONENT):
             raise Rejected(f"no number is seen to be {'above' if side > 0 else 'below'} {function}")
-        digits = PRECISIONS[0]
-        return short(ends(FUNCTIONS[function](end, digits))[side > 0], contexts(DIGITS)[side > 0])
+        return value_of(function, end, side)
+
+    def _in_logarithms(self, arg: Number, side: int) -> Number:
+        """What is on a side of the logarithm of a positive number: of the powers of n + 1 that are below it the
+        largest, of those above it the least."""
+        assert self.logarithm is not None
+        bound = polynomials.lower if side < 0 else polynomials.upper
+        powers: list[Number] = [1]
+        while len(powers) < LOGARITHMS:
+            powers.append(powers[-1] * (VARIABLE[1] + 1))
+        found = [(q, bound(of(arg) / power, self.places)) for q, power in enumerate(powers)]
+        some = [(q, factor) for q, factor in found if factor is not None and factor > 0]
+        hold(some, "no power of n + 1 is seen on a side of what log is taken of")
+        q, factor = some[-1] if side < 0 else some[0]
+        return self.logarithm * q + value_of("log", factor, side)
+
+
+def value_of(function: str, x: Fraction, side: int) -> Fraction:
+    """A rational below (-1) or above (1) a function's value."""
+    return short(ends(FUNCTIONS[function](x, PRECISIONS[0]))[side > 0], contexts(DIGITS)[side > 0])
 
 
 def parted(tree: Tree) -> tuple[Any, ...]:

@@ -18,13 +18,15 @@ reads is off by its value's error, and that distance times the size of the value
 to 1. A relu does not expand; a clip whose hard input is at least as far outside (0, 1) as its input is off gives the
 very same number.
 
-For every n >= N0 errors are A_c n^p e^(-r n), f = 1/tau. Sizes are at most B n^b, gaps such that f g >= r n, margins at
-least M n^-m; if f eta <= 1/2 the distance is at most 2 n e^(1 - r n), without the 1 if eta = 0, plus f eta where
-several keys may be largest, since 2 tanh(x/2) <= x. Each inequality F n^s e^(-r n) <= L is held at N0 >= s/r, from
-where on its left side falls.
+For every n >= N0 errors are A_c n^p e^(-r n), f = 1/tau; r may be 0. Sizes are at most B n^b, gaps such that f g >= r
+n, or f g >= s log(n + 1), margins at least M n^-m; if f eta <= 1/2 the distance is at most 2 n e^(1 - r n), or 2 e n
+(n + 1)^-s, without the e if eta = 0, plus f eta where several keys may be largest, since 2 tanh(x/2) <= x. Sums of
+such terms have the largest p and the least r; if that is 0, the largest p of terms with this r, and others are less
+from N0 on by what they are at N0. Each inequality F n^s e^(-r n) <= L is held at N0 where r N0 >= s, so that its left
+side falls.
 
 Where 1/tau is no rational number, or function of n, it is between two: f g is at least the lower one times g, and f eta
-at most the upper one times eta, and nothing else depends on it.
+at most the upper one times eta, and nothing else depends on it. A function of n and log(n + 1) may be below it, too.
 """
 
 from __future__ import annotations
@@ -34,13 +36,14 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, lcm
+from math import ceil, floor, lcm
 
 from hardsim import polynomials
 from hardsim.exact import DOWN, ONE, UP, Rational, common, effort, exp, hold
 from hardsim.polynomials import Number, RationalFunction, of
 from hardsim.scores import RowFacts, ScoreHead
-from hardsim.spans import LENGTH, Domain, Row, Signs, SiteKind, above, has
+from hardsim.sides import value_of
+from hardsim.spans import LENGTH, LOGARITHM, Domain, Row, Signs, SiteKind, has, lengths_from
 
 NONE, TWO, FOUR, HALF = Decimal(0), Decimal(2), Decimal(4), Fraction(1, 2)
 EULER = Fraction(87, 32)
@@ -312,24 +315,27 @@ class Falling:
 
 @dataclass
 class FromOn:
-    """The errors of every length from `start` on, with 1/tau between `sharp` and `steep`, functions of n."""
+    """The errors of every length from `start` on, with 1/tau between `sharp` and `steep`, functions of n, and at least
+    `slow`, one of n and log(n + 1)."""
 
     signs: Signs
     facts: ProgramFacts
     start: int
     sharp: Number
     steep: Number
+    slow: Number | None = None
     _bounds: dict[Number, tuple[Fraction, int]] = field(default_factory=dict)
 
     @property
     def domain(self) -> Domain:
-        """n from the start on."""
-        return polynomials.ONE, above(self.start, 0), polynomials.ONE, polynomials.ONE
+        """n from the start on, with its logarithm."""
+        return lengths_from(self.start)
 
     def run(self) -> None:
         """Reject unless the answers are those of hard attention."""
         hold(self.start >= 2, "start: lengths from 2 on are proved together")
-        fine = all(self.signs.positive(end, [self.domain]) for end in (self.sharp, self.steep))
+        ends = [end for end in (self.sharp, self.steep, self.slow) if end is not None]
+        fine = all(self.signs.positive(end, [self.domain]) for end in ends)
         hold(fine, "the temperature is not seen to be positive")
         errors = Falling(dict.fromkeys(self.facts.coordinates, Fraction(0)))
         for layer in self.facts.layers:
@@ -349,8 +355,11 @@ class FromOn:
         assert rate is not None
         if rate * self.start < power:
             return False
-        value = UP.multiply(up(factor * self.start**power), exp(-rate * self.start)[1])
-        return value <= down(limit)
+        return UP.multiply(up(factor), self._starts(power, rate)) <= down(limit)
+
+    def _starts(self, power: int, rate: Fraction) -> Decimal:
+        """At least n^power e^(-rate n) at the start."""
+        return UP.multiply(up(Fraction(self.start) ** power), exp(-rate * self.start)[1])
 
     def _hold(self, what: str, factor: Fraction, power: int, rate: Fraction | None, limit: Fraction) -> None:
         hold(self.falls(factor, power, rate, limit), f"{what} is not seen to be small from n = {self.start} on")
@@ -394,11 +403,16 @@ class FromOn:
                 own[out] += errors.of(form)
                 size, power = self._reach(*head.values[out])
                 terms += [(out, factor * size, add + power, rate) for factor, add, rate in off if factor * size]
-        rates = [rate for *_, rate in terms] + ([] if errors.rate is None else [errors.rate])
-        power = max([power for _, _, power, _ in terms] + ([] if errors.rate is None else [errors.power]), default=0)
-        for out, factor, _, _ in terms:
-            own[out] += factor
-        attended = Falling(own, power, min(rates, default=None))
+        paces = [(power, rate) for *_, power, rate in terms]
+        paces += [] if errors.rate is None else [(errors.power, errors.rate)]
+        least = min((rate for _, rate in paces), default=None)
+        power = max((power for power, rate in paces if least or not rate), default=0)
+        if errors.rate is not None:
+            share = self._share(errors.power - power, errors.rate - (least or 0))
+            own = {name: factor * share for name, factor in own.items()}
+        for out, factor, more, rate in terms:
+            own[out] += factor * self._share(more - power, rate - (least or 0))
+        attended = Falling(own, power, least)
         final = dict(own)
         for unit in layer.units:
             moved = attended.of(unit.form)
@@ -408,6 +422,13 @@ class FromOn:
                 final[out] += abs(Fraction(weight)) * moved
         final = {name: rounded(factor) for name, factor in final.items()}
         return Falling(final, power, attended.rate if any(final.values()) else None)
+
+    def _share(self, power: int, rate: Fraction) -> Fraction:
+        """At least n^power e^(-rate n) from the start on."""
+        if power <= 0:
+            return Fraction(1)
+        hold(rate * self.start >= power, f"errors are not seen to fall as others do from n = {self.start} on")
+        return Fraction(self._starts(power, rate))
 
     def _forgotten(self, unit: UnitShape, moved: Fraction, errors: Falling) -> bool:
         """Whether a clip gives the number that it gives in hard attention."""
@@ -433,23 +454,34 @@ class FromOn:
         if factor:
             self._hold(f"eta/tau of head {name}", over, climb, errors.rate, HALF)
         result = list[tuple[Fraction, int, Fraction]]()
-        rates = list[Fraction]()
+        leak = 2 * EULER if factor else Fraction(2)
+        fast, slow = list[Fraction](), list[Fraction]()
         for place in self.facts.places:
             facts = head.rows[place.order]
             single = not isinstance(facts.visible, RationalFunction) and facts.visible == 1
             hold(facts.gaps or facts.equal or single, f"head {name} has rows of which no gap is known")
             for gap in facts.gaps:
                 least = self.signs.least_of(gap, place)
-                found = polynomials.lower(of(of(self.sharp) * least) / LENGTH, self.domain)
-                told = f"the gap of head {name} over the temperature is not seen to grow as n does"
-                hold(found is not None and found > 0, told)
-                rates += [] if found is None else [found]
-        if rates:
-            result.append((2 * EULER if factor else Fraction(2), 1, min(rates)))
+                quick = max(self._grows(sharp, least, LENGTH) for sharp in (self.sharp, self.slow))
+                found = quick or self._grows(self.slow, least, LOGARITHM)
+                hold(found, f"the gap of head {name} over the temperature is not seen to grow as n or log(n + 1) does")
+                (fast if quick else slow).append(found)
+        if fast:
+            result.append((leak, 1, min(fast)))
+        if slow:
+            # (n + 1)^-s <= n^-w (N0 + 1)^(w - s) for the integer part w of s
+            part = min(slow) % 1
+            rest = exp(-part * value_of("log", Fraction(self.start + 1), -1))[1]
+            result.append((leak * min(Fraction(rest), Fraction(1)), 1 - floor(min(slow)), Fraction(0)))
         if factor and not all(facts.maxima == 1 for facts in head.rows.values()):
             assert errors.rate is not None
             result.append((over, climb, errors.rate))
         return result
+
+    def _grows(self, sharp: Number | None, gap: Number, unit: Number) -> Fraction:
+        """At most 1/tau times a gap over n or log(n + 1), from the start on; 0 if that is not seen to be positive."""
+        found = None if sharp is None else polynomials.lower(of(of(sharp) * gap) / unit, self.domain)
+        return max(Fraction(0), found or Fraction(0))
 
     def _size(self, low: Mapping[int, Number], high: Mapping[int, Number]) -> tuple[Fraction, int]:
         """S and s such that values are at most S n^s in size."""

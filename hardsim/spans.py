@@ -23,9 +23,9 @@ from hardsim import polynomials
 from hardsim.exact import Costs, Rational, Rejected, hold
 from hardsim.expressions import Tree, expression
 from hardsim.polynomials import NAMES, VARIABLE, Number, Polynomial, RationalFunction, fit
-from hardsim.sides import MonotoneBounds
+from hardsim.sides import MonotoneBounds, value_of
 
-INDEX, LENGTH, KEY, _ = VARIABLE
+INDEX, LENGTH, KEY, LOGARITHM = VARIABLE
 MASKS = ("none", "future", "past", "strict-future", "strict-past")
 MOST_POWER = 24
 """The largest exponent of an expression."""
@@ -50,6 +50,12 @@ Row = Mapping[str, Rational]
 def _domain(i: Any = 1, n: Any = 1, j: Any = 1) -> Domain:
     one = polynomials.ONE
     return tuple(part if isinstance(part, Polynomial) else one.times(_constant(part)) for part in (i, n, j, 1))
+
+
+def lengths_from(start: int) -> Domain:
+    """Lengths from one on, with their logarithms: of these only that they are at least that of the first is used."""
+    least = Polynomial({polynomials.CONSTANT: value_of("log", Fraction(start + 1), -1)})
+    return polynomials.ONE, above(start, 0), polynomials.ONE, least.plus(NAMES[1])
 
 
 def _constant(value: int) -> Polynomial:
@@ -464,6 +470,17 @@ class Functions:
         what, domain = expression(text, "n", functions=True), _domain(n=above(2, 0))
         hold(not what.truth, "the temperature is a truth, not a number")
         return MonotoneBounds(lambda tree: self._number(tree, {"n": LENGTH}, domain), domain).of(what.tree, side)
+
+    def in_logarithms(self, text: str) -> Number | None:
+        """A function of n and of the fourth variable, which stands for log(n + 1), above such a temperature, and
+        positive; None if none is found."""
+        what, domain = expression(text, "n", functions=True), lengths_from(2)
+        sides = MonotoneBounds(lambda tree: self._number(tree, {"n": LENGTH}, domain), domain, LOGARITHM)
+        try:
+            found = sides.of(what.tree, 1)
+        except Rejected:
+            return None
+        return found if self.signs.positive(found, [domain]) else None
 
     def _number(self, tree: Tree, names: Mapping[str, Number], domain: Domain | None) -> Number:
         self.signs.spend(STEP)

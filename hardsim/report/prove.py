@@ -46,6 +46,13 @@ PROGRAM_METHOD = (
     "below `N0` were looked at one by one, at the same temperature.",
 )
 """What is written of every argument, formulas between backquotes."""
+TIES_METHOD = "Weights of a head are off by `eta/tau` more where several positions may have its largest score."
+"""What is written of arguments with such heads that have errors before them."""
+POWERS_METHOD = (
+    "Where `gap/tau >= s L`, `L = log(n + 1)`, weights are off by at most `2 e n (n + 1)^-s`, so that errors fall as "
+    "powers of `n`: `E(n) = A n^p` with `p < 0`. Of powers each inequality holds ever after where it holds at `N0`."
+)
+"""What is written of arguments in which an error falls as a power, too."""
 HEAD_COLUMNS = columns(
     "<head", "layer", "largest\nerror", "least\nmargin", "at n", "at i", "should\nread",
     "~local types in the worst case",
@@ -225,23 +232,32 @@ def print_argument(screen: Screen, proof: Proof, tables: bool) -> None:
 def print_program_argument(screen: Screen, argument: ProgramArgument) -> None:
     """The argument for every length of a program: heads with the same gap together."""
     screen.raw()
-    for text in PROGRAM_METHOD:
+    tied = any(head.factor and not head.unique for head in argument.heads)
+    slow = any(head.logarithms is not None for head in argument.heads)
+    for text in (*PROGRAM_METHOD, *([TIES_METHOD] if tied else []), *([POWERS_METHOD] if slow else [])):
         screen.line(*prose(f"  {text}"))
     sizes = f"`N0 = {argument.start}`; sizes are at most `{argument.size}`"
     screen.line(*prose(f"  `tau = {argument.temperature}`; {sizes}"))
     if argument.inverse:
-        below, above = argument.inverse
-        screen.line(*prose(f"  `1/tau >= {below}`, which bounds `gap/tau`; `1/tau <= {above}`, `eta/tau`"))
+        below, above, *logarithmic = argument.inverse
+        lowers = " and ".join(f"`1/tau >= {one}`" for one in (below, *logarithmic))
+        screen.line(
+            *prose(f"  {lowers}, which bound{'' if logarithmic else 's'} `gap/tau`; `1/tau <= {above}`, `eta/tau`")
+        )
     groups: dict[tuple[object, ...], list[HeadDecay]] = {}
     for head in argument.heads:
-        groups.setdefault((head.layer, head.rules, head.gap, head.rate, head.factor, head.power), []).append(head)
+        groups.setdefault(
+            (head.layer, head.rules, head.gap, head.rate, head.logarithms, head.factor, head.power), []
+        ).append(head)
     for layer in argument.layers:
         for head, *others in (heads for heads in groups.values() if heads[0].layer == layer.layer):
             names = ", ".join(one.name for one in (head, *others))
             screen.line(f"  layer {layer.layer}, {'heads' if others else 'head'} {names}: {'; '.join(head.rules)}")
-            if head.rate is not None:
-                over = multiple_of_n(head.rate)
-                screen.line(*prose(f"    `gap >= {' and '.join(head.gap)}`, so `gap/tau >= {over}`"))
+            over = [] if head.rate is None else [multiple_of(head.rate, "n")]
+            over += [] if head.logarithms is None else [multiple_of(head.logarithms, "L")]
+            if over:
+                found = f"`gap/tau >= {over[0]}`" if len(over) == 1 else f"`gap/tau >= {over[0]}` or `>= {over[1]}`"
+                screen.line(*prose(f"    `gap >= {' and '.join(head.gap)}`, so {found}"))
             if head.factor:
                 eta = f"eta <= {decaying(head.factor, head.power)} E(n)"
                 screen.line(*prose(f"    `{eta}` of layer {layer.layer - 1}"))
@@ -252,15 +268,15 @@ def print_program_argument(screen: Screen, argument: ProgramArgument) -> None:
         screen.line(f"  {check.what}: ", (left, MATHS), f" (at n = {argument.start}: {at_most(check.value)})")
 
 
-def multiple_of_n(rate: Fraction) -> str:
-    """`rate n` as text."""
-    return "n" if rate == 1 else f"{rate} n" if rate.denominator == 1 else f"({rate}) n"
+def multiple_of(factor: Fraction, unit: str) -> str:
+    """A multiple of n, or of another unit, as text."""
+    return unit if factor == 1 else f"{factor} {unit}" if factor.denominator == 1 else f"({factor}) {unit}"
 
 
 def decaying(factor: Fraction, power: int, rate: Fraction | None = None) -> str:
     """`factor n^power e^(-rate n)` as text."""
-    rest = [f"n^{power}" if power > 1 else "n"] * (power > 0)
-    rest += [] if rate is None else [f"e^(-{multiple_of_n(rate)})"]
+    rest = [f"n^{power}" if power != 1 else "n"] * (power != 0)
+    rest += [f"e^(-{multiple_of(rate, 'n')})"] if rate else []
     alone = factor == 1 and bool(rest)
     return " ".join([*([] if alone else [str(factor) if factor.denominator == 1 else f"({factor})"]), *rest])
 
