@@ -18,10 +18,11 @@ from hardsim.network.numbers import Rational
 from hardsim.proof.arrays import next_to
 from hardsim.proof.heads import number_error, number_errors_apart, wrong_sign
 from hardsim.proof.monotone import colder, hotter
-from hardsim.proof.ratios import NoRatio, Ratio, chain
+from hardsim.proof.ratios import LOG, NAMES, NoRatio, Ratio, chain
 from hardsim.proof.result import NotProved
 from hardsim.proof.sites import Classes
 from tests.mistakes import raised
+from tests.networks import number
 from tests.reals import context, mp_value
 from tests.subjects import agree, compiled, general_proof, known, proof_of
 
@@ -57,6 +58,28 @@ def test_a_hotter_temperature_is_nowhere_colder(text: str, i: int, more: int) ->
         assert text == "exp(-n)/8"  # it comes near 0
         return
     assert 0 < mp_value(at(found, i, i + more)) <= true
+
+
+LENGTHS = chain(("n",), [1]) | {LOG: Ratio.variable("b") + Fraction(1098, 1000)}
+"""From 2 on, with their logarithms."""
+IN_LOGARITHMS = ["1/(3*log(n+1))", "1/(n*log(2*n))", "1/log(n^3+n)", "log(n/2+9)/n^2", "1/(n+log(5*n^2-1))",
+                 "1/log(n+3/2)^2", "(2-1/n)/log(n+1)", "1/log(3)", "1/(log(n+1)*sqrt(n))"]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", IN_LOGARITHMS)
+def test_functions_of_the_logarithm_are_above_too(text: str) -> None:
+    tau = parse_arith(text)
+    found = Ratio.of(hotter(tau, no_sign, LENGTHS))
+    for n in (*range(2, 60), 1000, 10**6):
+        here = found.at({"n": n})
+        parts = [sum(number(Fraction(int(c.p), int(c.q))) * context.log(n + 1) ** int(powers[NAMES.index(LOG)])
+                     for powers, c in part.to_dict().items()) for part in (here.top, here.bottom)]  # fmt: skip
+        assert parts[0] / parts[1] >= mp_value(tau.real(n=n)) * (1 - context.mpf(10) ** -50)
+
+
+def test_a_logarithm_of_the_next_length_is_itself() -> None:
+    assert str(hotter(parse_arith("1/(3*log(n+1))"), no_sign, LENGTHS)) == "(1/3)/(log(n + 1))"
+    assert str(hotter(parse_arith("1/log(4*n^2+8*n+4)"), no_sign, LENGTHS)) == "(1/2)/(log(n + 1) + 693/1000)"
 
 
 def test_above_log_and_sqrt_are_lines() -> None:
