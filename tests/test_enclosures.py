@@ -464,10 +464,10 @@ def test_each_end_of_one_over_the_temperature_counts_where_it_is_worse() -> None
     signs._signs, signs._multiples = {}, {}
     at = AtLength(signs, ProgramFacts((), (), (), (), (), False), 4, lambda i: (Fraction(1), Fraction(1)))
     low, high, gap, eta = Fraction(5), Fraction(6), Fraction(2), Fraction(1, 100)
-    found = at._row(4, True, (low, high), gap, Decimal("0.01"))
+    found = at._row(4, None, (low, high), gap, Decimal("0.01"))
     true = 2 * MP.exp(true_of(-(gap - 2 * eta) * low)) + 2 * MP.tanh(true_of(eta * high / 2))
     assert abs(true_of(Fraction(found)) - true) < MP.mpf(10) ** -25
-    assert all(found > at._row(4, True, (end, end), gap, Decimal("0.01")) for end in (low, high))
+    assert all(found > at._row(4, None, (end, end), gap, Decimal("0.01")) for end in (low, high))
 
 
 def test_what_every_word_was_run_for_has_no_certificate_at_such_a_temperature_either() -> None:

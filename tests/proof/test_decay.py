@@ -68,7 +68,10 @@ def test_every_shipped_program_is_proved_for_every_length(name: str) -> None:
 def two_tied_layers() -> Program:
     """A mean over the tied a and b decides which of the two letters the next head reads from, which ties again: a
     letter at odd positions more often than not. Its gap is 1/(4n), and its scores are off."""
-    one, letters = Affine.constant(1), [Letter("a", ("a",)), Letter("b", ("b",)), Letter("ab", ("a", "b"))]
+    one, letters = (
+        Affine.constant(1),
+        [Letter("a", frozenset("a")), Letter("b", frozenset("b")), Letter("ab", frozenset("ab"))],
+    )
     encodings = {"odd": "[i mod 2 = 1]", "y": "1/(4*n)-1/2", "out": "-1/(4*n)"}
     share = Head("share", Mask.NONE, Weighting.AVERAGE, (("y", Affine.coordinate("a")),),
                  ((one, Affine.coordinate("ab")),))  # fmt: skip
