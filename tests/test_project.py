@@ -56,7 +56,7 @@ CHECKER = {
     "spans": {"exact", "expressions", "polynomials", "sides"},
     "shares": {"exact", "polynomials", "spans"},
     "scores": {"exact", "polynomials", "shares", "spans"},
-    "softness": {"exact", "polynomials", "spans", "scores"},
+    "softness": {"exact", "polynomials", "spans", "scores", "sides"},
     "programs": {"exact", "expressions", "polynomials", "sections", "shares", "spans", "scores", "softness"},
     "verify": {"exact", "sections", "checker", "lengths", "programs"},
 }
