@@ -29,7 +29,7 @@ from hardsim.proof.lattice import (
     scaled,
     times,
 )
-from hardsim.proof.ratios import LARGEST_DEGREE, Ratio, Value, simplest
+from hardsim.proof.ratios import LARGEST_DEGREE, Ratio, Value, lower, simplest
 from hardsim.proof.result import NotProved
 
 INDEX, J, N = (Ratio.variable(name) for name in "ijn")
@@ -55,13 +55,20 @@ class Place:
         return self.order == MIDDLE
 
     def least(self, value: Value) -> Value:
-        """A function of n that is at most one of i and n here."""
+        """A function of n that is at most one of i and n here: it at one end, if it rises or falls; of one that is
+        positive and does neither, as 1/((i+1)(n-i+1)), a multiple of a power of 1/n."""
         if not self.several or not isinstance(value, Ratio) or "i" not in value.names:
             return value
         rise = (value.at({"i": INDEX + 1}) - value).simplest
         for sign, end in ((1, Ratio.of(2)), (-1, N - 1)):
             if nonnegative(times(rise, sign), self.domains):
                 return value.at({"i": end}).simplest
+        scale = Ratio.of(1)
+        for _ in range(LARGEST_DEGREE if positive(value, self.domains) else 0):
+            found = min((lower(value * scale, domain) or Fraction(0) for domain in self.domains), default=Fraction(0))
+            if found > 0:
+                return (Ratio.of(found) / scale).simplest
+            scale = scale * N
         return floor_of(value, self.domains)
 
     def evaluate(self, function: PositionFunction) -> NumberSpan:

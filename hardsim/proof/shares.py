@@ -343,16 +343,17 @@ def away(span: NumberSpan, value: Rational, domains: Domains) -> tuple[Value, ..
 
 def splits(offset: Value, step: Value) -> Iterable[tuple[Value, Value]]:
     """Ways to write an offset as a multiple of a step plus a rest: the rests, and steps that divide the given one. A
-    finer step makes multiples of all but one term of the offset, or of its limit for long words."""
+    finer step makes multiples of all but one term of the offset, or of its limit, in steps, for long words."""
     rest = offset if step == 0 else remainder(offset, step)
     yield rest, step
     yield from finer_steps(rest, step)
-    if isinstance(offset, Ratio):
-        limit = _limit(offset)
+    if step != 0:
+        limit = _limit(Ratio.of(offset) / step)
         if limit:
-            finer = common_step([step, abs(limit)])
+            part = times(step, limit)
+            finer = common_step([step, content(part)])
             if finer is not None:
-                yield plus(offset, -limit), finer
+                yield plus(offset, _minus(part)), finer
 
 
 def _away_from_share(share: Share, value: Rational, domains: Domains) -> tuple[Value, ...]:

@@ -328,6 +328,13 @@ class Evaluator(NetworkBuilder):
         below = (self.inverse, self.begin_inverse.scaled(-HALF))
         return Selection(mask, (*self._equalities(terms, pairs, name), below), "1/(2*n^2)")
 
+    def unmatched(
+        self, mask: Mask, terms: Sequence[Pair], pairs: Sequence[tuple[ScaledInteger, ScaledInteger]], name: str
+    ) -> Boolean:
+        """Whether no j has a Boolean score of 1 and equal integers u(i) and v(j)."""
+        score = self.equality_score("leftmost", terms, pairs, name) if pairs else self.boolean_score("leftmost", terms)
+        return self.read(mask, *score, [], name).missing()
+
     def matches(
         self, mask: Mask, terms: Sequence[Pair], pairs: Sequence[tuple[ScaledInteger, ScaledInteger]], name: str
     ) -> ScaledInteger:

@@ -258,7 +258,7 @@ class _Compiler(Evaluator):
         match value:
             case Boolean():
                 return {"": Measure(ZERO, self.rounded(value, name).form)}
-            case Average(over, _, _, whole, bits):
+            case Average(over=over, whole=whole, bits=bits):
                 return {"": Measure(whole, bits, mean=None if over.score else over.mask)}
             case ScaledInteger(form, _, bits):
                 return {"": Measure(form, Affine.of([(one, c * k) for c, bit in bits for one, k in bit.terms]))}
@@ -353,16 +353,15 @@ class _Compiler(Evaluator):
             raise self.planner.refused_mean(mean, refused)
         for number, (comparison, pair) in enumerate(left, 1):
             self._watch_sides(comparison, pair, name, f"{name}: {number}")
-        over = self.selection(mask, self.boolean_terms(cases, name), [pair for _, pair in left], name)
-        other = folded(mean.default, self.tuples)
-        default = other.value if isinstance(other, ast.RationalConstant) else self._default(other, name)
-        return self.selected_average(over, term, default, name)
-
-    def _default(self, node: ast.Expression, name: str) -> ScaledInteger | Fraction:
-        """The default of a mean, an integer; as a rational number if it is a constant."""
-        value = self.of(ScaledInteger, node, f"{name}: default")
-        low, high = value.interval.low, value.interval.high
-        return Fraction(low[1]) if low == high and not low[0] else value
+        terms, pairs = self.boolean_terms(cases, name), [pair for _, pair in left]
+        over, default, other = self.selection(mask, terms, pairs, name), Fraction(0), self.constant(0)
+        node = folded(mean.default, self.tuples)
+        if isinstance(node, ast.RationalConstant):
+            default = node.value
+        else:
+            value = self.of(ScaledInteger, node, f"{name}: default")
+            other = self.gated(self.unmatched(mask, terms, pairs, name), value, f"{name}: default")
+        return self.selected_average(over, term, default, other, name)
 
     def _count(self, count: ast.MatchCount, name: str) -> ScaledInteger:
         mask = MASKS[count.mask]

@@ -172,27 +172,21 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Average:
-    """A mean m of an integer, `term`, over a selection, or its `default`: `m/n` is `whole + bits/n` at positions 1..n;
-    without a score `(whole + bits/n) (c + 1)/c`, for the c positions that the mask allows. |m| is at most `size` n."""
+    """A mean m of an integer, `term`, over a selection. Where nothing is selected m is `default + other`; elsewhere
+    `other` is 0. `m/n` is `whole + bits/n` at positions 1..n; over a selection without a score it is
+    `(whole + bits/n) (c + 1)/c`, for the c positions that the mask allows."""
 
     over: Selection
     term: ScaledInteger
-    default: Fraction | ScaledInteger
+    default: Fraction
+    other: ScaledInteger
     whole: Affine
     bits: Affine
 
     @property
     def size(self) -> int:
-        """The bound of |m|/n, of the default too."""
-        other = self.default
-        return max(
-            self.term.interval.size, other.interval.size if isinstance(other, ScaledInteger) else ceil(abs(other))
-        )
-
-    @property
-    def step(self) -> int:
-        """The denominator of a constant default."""
-        return self.default.denominator if isinstance(self.default, Fraction) else 1
+        """B with |m| <= B n."""
+        return max(self.term.interval.size, ceil(abs(self.default)) + self.other.interval.size)
 
 
 Value: TypeAlias = Boolean | ScaledInteger | Symbols | Average
@@ -642,33 +636,29 @@ class NetworkBuilder(Builder):
 
     def average(self, mask: Mask, value: ScaledInteger, name: str) -> Average:
         """The mean over all that a mask allows."""
-        return Average(Selection(mask), value, Fraction(0), *self.mean(value, name, mask))
+        means = self.mean(value, name, mask)
+        return Average(Selection(mask), value, Fraction(0), self.constant(0), *means)
 
     def selected_average(
-        self, over: Selection, value: ScaledInteger, default: Fraction | ScaledInteger, name: str
+        self,
+        over: Selection,
+        value: ScaledInteger,
+        default: Fraction,
+        other: ScaledInteger,
+        name: str,
+        whole: bool = False,
     ) -> Average:
-        """The mean over the positions with the largest score. A value of bits alone is not divided by n."""
-        if _counts_alone(value, default):
-            return Average(over, value, default, ZERO, self._selected_mean(over, value, default, name, whole=False))
-        return Average(over, value, default, self._selected_mean(over, value, default, name, whole=True), ZERO)
+        """The mean over the positions with the largest score. What is made of bits alone is not divided by n, unless it
+        is asked for as a `whole`.
 
-    def _selected_mean(
-        self, over: Selection, value: ScaledInteger, default: Fraction | ScaledInteger, name: str, whole: bool
-    ) -> Affine:
-        """The form of m/n (`whole`), or that of m where value and default are bits and a constant.
-
-        BOS is attended alone where nothing is selected, so a constant default is its value there. Another one is added
-        where the flag of BOS is 1, when the mean of the values, which are 0 at BOS, is 0.
+        BOS is attended alone where nothing is selected: a constant default is its value there.
         """
-        form = self.settled(value, name) if whole else _bits(value)
-        if isinstance(default, Fraction):
-            form = form + (self.begin_inverse if whole else self.begin).scaled(default)
+        whole = whole or bool(value.form.terms or other.form.terms)
+        form, begin = (self.settled(value, name), self.begin_inverse) if whole else (_bits(value), self.begin)
+        form = form + begin.scaled(default)
         mean = self.attend(name, over.mask, over.score, over.gap, form, shares=True) if form.terms else ZERO
-        if isinstance(default, Fraction):
-            return mean
-        flag = self.attend(f"{name}: none", over.mask, over.score, over.gap, self.begin, shares=True)
-        other = self.gated(Boolean(flag - self.begin, raw=True), default, f"{name}: default")
-        return mean + self.settled(other, f"{name}: default")
+        mean = mean + (self.settled(other, f"{name}: default") if whole else _bits(other))
+        return Average(over, value, default, other, *((mean, ZERO) if whole else (ZERO, mean)))
 
     def boolean_selection(self, mask: Mask, terms: Sequence[Pair]) -> Selection:
         """The j at which a Boolean score is 1 (0 elsewhere): BOS has 1/2, so the gap is 1/2."""
@@ -685,21 +675,25 @@ class NetworkBuilder(Builder):
         read as that of integers (`at_least_zero`), and nothing limits the size of x. n + 1, which counts BOS too, is
         what can be seen from the weights.
         """
-        if not left.over.score and (isinstance(right, Fraction) or right.over == left.over):
+        one = isinstance(right, Fraction) or right.over == left.over
+        if one and not left.over.score:
             return self._uniform_at_least(left, right, strict, name)
-        left = self._scored(left, f"{name}: left")
-        whole = bool(left.whole.terms)
-        if isinstance(right, Average):
-            right = self._scored(right, f"{name}: right")
-            whole = whole or bool(right.whole.terms)
-            difference = self._form(left, whole, f"{name}: left") - self._form(right, whole, f"{name}: right")
-            size, count = left.size + right.size, "(n+1)" if left.over == right.over else "(n+1)^2"
-            step = lcm(left.step, right.step)
-        else:
+        if isinstance(right, Fraction):
+            whole, count, factor = _divided(left), "(n+1)", right.denominator
             unit = self.inverse if whole else CONSTANT
-            difference = self._form(left, whole, name).scaled(right.denominator) - unit.scaled(right.numerator)
-            size, count = right.denominator * left.size + abs(right.numerator), "(n+1)"
-            step = left.step
+            difference = (left.whole + left.bits).scaled(factor) - unit.scaled(right.numerator)
+            size, step = factor * left.size + abs(right.numerator), (left.default * factor).denominator
+        elif one:
+            # one mean of the difference, since what lies in two layers counts as two selections in a proof
+            term, other = left.term + right.term.scaled(-1), left.other + right.other.scaled(-1)
+            mean = self.selected_average(left.over, term, left.default - right.default, other, f"{name}: difference")
+            whole, count, difference = _divided(mean), "(n+1)", mean.whole + mean.bits
+            size, step = mean.size, mean.default.denominator
+        else:
+            whole = _divided(left) or _divided(right)
+            sides = [self._scored(mean, whole, f"{name}: {at}") for mean, at in ((left, "left"), (right, "right"))]
+            count, difference = "(n+1)^2", sides[0] - sides[1]
+            size, step = left.size + right.size, lcm(left.default.denominator, right.default.denominator)
         half = f"1/({2 * step}*{'n*' if whole else ''}{count})"
         first, shift = self.encoding("[i = 1]"), self.encoding(half).scaled(-1 if strict else 1)
         # at BOS the query is made positive, so that the head reads 1 there, which is taken away again
@@ -707,18 +701,14 @@ class NetworkBuilder(Builder):
         out = self.attend(name, Mask.NONE, [(query, first - self.begin)], half, first)
         return Boolean(out - self.begin, raw=True)
 
-    def _scored(self, mean: Average, name: str) -> Average:
-        """A mean over a selection with a score: all positions that a mask allows have the score 1."""
-        if mean.over.score:
-            return mean
-        over = self.boolean_selection(mean.over.mask, [(self.real, self.real)])
-        return self.selected_average(over, mean.term, mean.default, name)
-
-    def _form(self, mean: Average, whole: bool, name: str) -> Affine:
-        """The form of m/n (`whole`), or of m."""
-        if whole and not mean.whole.terms:
-            return self._selected_mean(mean.over, mean.term, mean.default, name, whole=True)
-        return mean.whole if whole else mean.bits
+    def _scored(self, mean: Average, whole: bool, name: str) -> Affine:
+        """The form of m/n (`whole`), or of m, over a selection with a score: where there is none, all positions that
+        the mask allows have the score 1."""
+        over = mean.over
+        if not over.score:
+            over = self.boolean_selection(over.mask, [(self.real, self.real)])
+        found = self.selected_average(over, mean.term, mean.default, mean.other, name, whole)
+        return found.whole + found.bits
 
     def _uniform_at_least(self, left: Average, right: Average | Fraction, strict: bool, name: str) -> Boolean:
         """`left >= right`, or `>`, for means over all positions that one mask allows, or a constant p/q.
@@ -770,9 +760,9 @@ def _bits(value: ScaledInteger) -> Affine:
     return Affine.of([(name, count * factor) for count, bit in value.bits for name, factor in bit.terms])
 
 
-def _counts_alone(value: ScaledInteger, default: Fraction | ScaledInteger) -> bool:
-    """Whether a mean is one of bits, with a constant default."""
-    return isinstance(default, Fraction) and not value.form.terms
+def _divided(mean: Average) -> bool:
+    """Whether a mean is made of more than bits, and so divided by n."""
+    return bool(mean.term.form.terms or mean.other.form.terms)
 
 
 def _total(values: Iterable[Boolean]) -> Affine:

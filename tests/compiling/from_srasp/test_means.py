@@ -63,7 +63,7 @@ SELECTED = [
     "1",
     "0",
 ]
-VALUES = ["Q_b(j)", "s(j)", "3 * s(j) - Q_a(j) + 1", "Q_a(j) ? 2 : -1", "s(j) + pos(j)"]
+VALUES = ["Q_b(j)", "0", "s(j)", "3 * s(j) - Q_a(j) + 1", "Q_a(j) ? 2 : -1", "s(j) + pos(j)"]
 DEFAULTS = ["0", "1/3", "pos(i)", "Q_a(i)", "-s(i)"]
 OTHERS = ["1/2", "0", "-2/3", "2"]
 OPERATORS = [">=", ">", "<", "<=", "=", "!="]
@@ -78,7 +78,7 @@ x(i) := Q_a(i) & s(i) >= 0
 def selected(mask: str, number: int, score: str, part: Random) -> str:
     """A program with two means by scores and one without, compared with each other and with constants."""
     masks = ["1", "j<i", "j<=i", "j>i", "j>=i"]
-    text = f"{PARTS}m(i) := mean_j[{mask}, {score}] {VALUES[number % 5]} : {part.choice(DEFAULTS)}\n"
+    text = f"{PARTS}m(i) := mean_j[{mask}, {score}] {VALUES[number % 6]} : {part.choice(DEFAULTS)}\n"
     text += f"l(i) := mean_j[{mask}, {score}] {part.choice(VALUES)} : {part.choice(DEFAULTS)}\n"
     text += f"k(i) := mean_j[{part.choice(masks)}, {part.choice(SELECTED)}] {part.choice(VALUES)} : 1/2\n"
     text += f"u(i) := mean_j[{part.choice(['1', 'j<=i', 'j>=i'])}] {part.choice(VALUES)}\n"
@@ -102,7 +102,7 @@ def test_means_of_what_a_score_selects(mask: str, number: int, score: str) -> No
 @pytest.mark.parametrize("seed", range(200))
 def test_random_means_of_what_scores_select(seed: int) -> None:
     part = Random(seed)
-    text = selected(part.choice(["1", "j<i", "j<=i", "j>i", "j>=i"]), part.randrange(5), part.choice(SELECTED), part)
+    text = selected(part.choice(["1", "j<i", "j<=i", "j>i", "j>=i"]), part.randrange(6), part.choice(SELECTED), part)
     program = parse_program(text)
     assert agree(program, words_to(program, 6)).compared == 126
 
