@@ -18,7 +18,9 @@ from hardsim.lang.arith import parse_arith
 from hardsim.lang.srasp.parse import parse_program
 from hardsim.network.numbers import Mask
 from hardsim.program.model import Affine, Encoding, Head, Letter, Program, ProgramLayer, Weighting
+from hardsim.proof.places import every_length
 from hardsim.proof.program import ProgramLaw, law_of, number
+from hardsim.proof.ratios import Ratio
 from hardsim.proof.result import NotProved
 from hardsim.sharpening.measure import LengthFacts, measure
 from tests.mistakes import raised
@@ -82,6 +84,51 @@ def test_the_facts_of_shipped_programs_contain_those_of_words(name: str) -> None
         if name.endswith(".srasp"):
             assert law.facts(n).distance == HALF
             assert all(most == 1 for head in law.facts(n).heads.values() for most in head.most)
+
+
+MEANS = [
+    ("!Q_b(j)", "Q_a(j)", "0", "m(i) >= 1/3"),
+    ("Q_b(j)", "pos(j)", "0", "m(i) >= 2"),
+    ("Q_a(j)", "pos(j)", "pos(i)", "m(i) != 3/2"),
+    ("s(j) = s(i)", "Q_b(j)", "1/2", "m(i) > 1/3"),
+    ("Q_b(j)", "s(j)", "0", "m(i) > l(i)"),
+    ("Q_b(j)", "pos(j)", "-1", "m(i) <= k(i)"),
+    ("Q_b(j)", "Q_a(j)", "2/3", "m(i) = h(i)"),
+    ("in(j) = in(i)", "s(j)", "s(i)", "u(i) < m(i)"),
+]
+
+
+@pytest.mark.sweep(every=2)
+@pytest.mark.parametrize("mask", ["1", "j<=i", "j>i"])
+@pytest.mark.parametrize(("score", "value", "default", "compared"), MEANS)
+def test_means_of_what_a_score_selects_have_facts(
+    mask: str, score: str, value: str, default: str, compared: str
+) -> None:
+    """By their shares: of one mean, of a difference under one score, and of two denominators."""
+    program = parse_program(
+        f"alphabet: a b\ns(i) := psum_j[j<=i] Q_a(j)\nm(i) := mean_j[{mask}, {score}] {value} : {default}\n"
+        f"l(i) := mean_j[{mask}, {score}] Q_a(j) : 1/2\nk(i) := mean_j[j>=i, Q_a(j)] pos(j) : 1\n"
+        f"h(i) := mean_j[j<i, Q_a(j)] Q_a(j) : 0\nu(i) := mean_j[1] s(j)\nY(i) := {compared}\n"
+    )
+    model = compile_program(program).model
+    law, exact = law_of(model), ExactModel(model)
+    for n in range(1, 6):
+        words = list(some_words(program.alphabet, n))
+        contain(law.facts(n), measure(model, words, exact.run(words)))
+        assert law.facts(n).distance == HALF
+
+
+def test_a_function_that_neither_rises_nor_falls_has_a_bound_in_n() -> None:
+    """1/((i+1)(n-i+1)) is at least 4/(n+2)^2; what is not positive somewhere is bounded by a number alone."""
+    place = next(place for place in every_length(True).places if place.several)
+    index, n = Ratio.of(place.i), Ratio.of(place.n)
+    value = (Ratio.of(1) / ((index + 1) * (n - index + 1))).simplest
+    bound = place.least(value)
+    for length in range(3, 30):
+        least = min(number(value, i, length) for i in range(2, length))
+        assert 0 < number(bound, 0, length) <= least
+        assert number(bound, 0, length) >= least / 8
+    assert place.least((value - Fraction(1, 100)).simplest) == Fraction(-1, 100)
 
 
 def test_the_facts_of_random_models_contain_those_of_all_words() -> None:
