@@ -17,6 +17,7 @@ from hardsim.checking.exported import document_of, hold_exported, is_exported
 from hardsim.checking.foreign import Foreign, judging
 from hardsim.checking.functions import PythonReference
 from hardsim.checking.labels import budget_of, relabelled
+from hardsim.checking.program_reference import ProgramReference
 from hardsim.checking.result import Answer, Opened, Word
 from hardsim.checking.specification import SPEC, Specification, named_files, read_specification
 from hardsim.checking.subject import At, ModelOptions, Subject, counting_of, digest, own_predicates
@@ -429,7 +430,7 @@ def _read_spec(data: bytes, place: str, name: str, alone: bool) -> Input:
     return replace(found, name=name, sha256=sha256, alphabet=foreign.alphabet, text=text, title=title)
 
 
-Meant: TypeAlias = "Semantics | Specification | Another | PythonReference"
+Meant: TypeAlias = "Semantics | Specification | Another | ProgramReference | PythonReference"
 """What says what is wanted of networks."""
 
 
@@ -454,6 +455,8 @@ def meant_by(given: Input, at: At | None = None) -> Meant:
     """
     if given.specification is None and given.foreign is not None:
         return Another(given.name, given.sha256, given.foreign)
+    if isinstance(given.oracle, Runs) and not given.oracle.program.is_acceptor:
+        return ProgramReference(given.name, given.sha256, given.oracle.program)
     return given.specification or Semantics.of(given, at)
 
 
@@ -872,6 +875,8 @@ class Semantics:
         network = foreign.network
         readout = network.readout
         if len(network.outputs) != 1 or readout.decide != "above":
+            if isinstance(self.oracle, Runs):
+                return ProgramReference(self.name, self.sha256, self.oracle.program).deciding(foreign)
             what = "is a number" if len(network.outputs) == 1 else f"has {len(network.outputs)} outputs"
             told = f"{foreign.name} {what}, and {self.name} says only which words are accepted"
             hint = "What is missing is which output says so (`output NAME:`) and how (`decide:`, `at:`). A .spec file "

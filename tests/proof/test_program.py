@@ -128,7 +128,7 @@ def test_a_function_that_neither_rises_nor_falls_has_a_bound_in_n() -> None:
         least = min(number(value, i, length) for i in range(2, length))
         assert 0 < number(bound, 0, length) <= least
         assert number(bound, 0, length) >= least / 8
-    assert place.least((value - Fraction(1, 100)).simplest) == Fraction(-1, 100)
+    assert place.least((Ratio.of(value) - Fraction(1, 100)).simplest) == Fraction(-1, 100)
 
 
 def test_the_facts_of_random_models_contain_those_of_all_words() -> None:

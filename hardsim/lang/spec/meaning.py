@@ -109,6 +109,8 @@ class Question:
         line = self.layout.header("assume")
         if line is None:
             return None, None
+        if self.program is not None and line.text in self.program.vectors:
+            return self._vector(scope, line, self.program, (Sort.BOOL,)), None
         if not line.text.startswith("/"):
             return Holds(self._file(scope, formula_in(scope, line.body))), None
         automaton = self._automaton(_region(self.layout, line))
@@ -133,14 +135,18 @@ class Question:
         """What a line says of its output: a vector of the program, or a formula or a term."""
         program, numbers = self.program, self.decide == "value"
         if program is not None and line.text in program.vectors:
-            if line.text in scope.symbols:
-                told = f"{line.text} is a vector of the program, and a symbol of the alphabet"
-                raise self.layout.error(line.body, told, "", f"the symbol is written '{line.text}'; rename the vector")
-            self._hold_sort(line, program, line.text, (Sort.INT, Sort.RATIONAL) if numbers else (Sort.BOOL,))
-            return Vector(program, line.text)
+            return self._vector(scope, line, program, (Sort.INT, Sort.RATIONAL) if numbers else (Sort.BOOL,))
         if numbers:
             return Value(self._file(scope, term_in(scope, line.body)))
         return Holds(self._file(scope, formula_in(scope, line.body)))
+
+    def _vector(self, scope: Scope, line: FileLine, program: SraspProgram, sorts: Sequence[Sort]) -> Vector:
+        """The vector of the program that a line names."""
+        if line.text in scope.symbols:
+            told = f"{line.text} is a vector of the program, and a symbol of the alphabet"
+            raise self.layout.error(line.body, told, "", f"the symbol is written '{line.text}'; rename the vector")
+        self._hold_sort(line, program, line.text, sorts)
+        return Vector(program, line.text)
 
     def _own(self, line: FileLine, program: SraspProgram) -> Column:
         """The output of a program, where no line says of which outputs its vectors are."""
@@ -151,8 +157,15 @@ class Question:
             raise self.layout.error(line.body, told, "", hint)
         winners = (Sort.SYMBOL, Sort.INT) + (Sort.BOOL,) * ({"True", "False"} <= {*self.outputs})
         sorts = {"above": (Sort.BOOL,), "argmax": winners, "value": (Sort.INT, Sort.RATIONAL)}
-        self._hold_sort(line, program, program.output, sorts[self.decide])
-        return Vector(program, program.output)
+        means = [one.name for one in program.statements if one.sort is Sort.RATIONAL]
+        name = program.output
+        if self.decide == "value" and program.vectors[name].sort is not Sort.INT and means:
+            if len(means) > 1:
+                told = f"the program has the means {listed(means)}, and the network says one number"
+                raise self.layout.error(line.body, told, "", f"say which one: {VALUE} NAME: {means[0]}")
+            name = means[0]
+        self._hold_sort(line, program, name, sorts[self.decide])
+        return Vector(program, name)
 
     def _hold_sort(self, line: FileLine, program: SraspProgram, name: str, sorts: Sequence[Sort]) -> None:
         sort = program.vectors[name].sort
@@ -177,9 +190,8 @@ def remarks(layout: SpecLayout, program: SraspProgram | None, alphabet: Alphabet
         if line is whole or line.text.startswith("/"):
             tokens = regex_tokens(layout, _region(layout, line), alphabet, notation_of(layout))
             notes += mistakable(layout, tokens, alphabet)
-        else:
-            formula_in(scope, line.body)
-    for line in layout.outputs:
+    formulas = [*([assumed] if assumed is not None and not assumed.text.startswith("/") else []), *layout.outputs]
+    for line in formulas:
         if program is None or line.text not in program.vectors:
             formula_in(scope, line.body)
     return (*notes, *scope.notes)

@@ -1,0 +1,59 @@
+"""An S-RASP program as the reference for external networks whose outputs are symbols, integers, truths or numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+from hardsim.checking.foreign import Foreign
+from hardsim.checking.specification import Specification
+from hardsim.checking.subject import Subject
+from hardsim.errors import InputError, SourceError
+from hardsim.lang.ast import Sort, SraspProgram
+from hardsim.lang.spec.layout import read_spec
+
+_ALONE = "program: it.srasp"
+"""The specification that says no more than that there is a program."""
+
+
+@dataclass(frozen=True)
+class ProgramReference:
+    """What a program says of each position, for a network that says as much: which output wins an argmax, or what a
+    number is. It is the specification `program:` without other lines."""
+
+    name: str
+    sha256: str
+    program: SraspProgram
+
+    @property
+    def alphabet(self) -> tuple[str, ...]:
+        """What its words are made of."""
+        return self.program.alphabet
+
+    def deciding(self, foreign: Foreign) -> Foreign:
+        """An external network, judged by the program.
+
+        Raises:
+            InputError: if the network has other symbols, or its outputs are not what the program says.
+        """
+        layout = read_spec(_ALONE, self.name)
+        try:
+            found = Specification(self.name, self.sha256, layout, "", self.program).deciding(foreign)
+        except SourceError as error:
+            hint = error.hint or f"Expected: {error.expected}. A .spec file says which output is which."
+            raise InputError(f"{foreign.name} does not fit {self.name}: {error.message}", hint) from None
+        longest = foreign.network.longest
+        words = (example.word for example in self.program.examples)
+        examples = tuple((word, None) for word in words if longest is None or len(word) <= longest)
+        return replace(found, examples=examples)
+
+    def judging(self, subject: Subject) -> NoReturn:
+        """Refuse a network that was compiled here: its reference says which words are accepted.
+
+        Raises:
+            InputError: always.
+        """
+        made = "integers" if self.program.vectors[self.program.output].sort is Sort.INT else "words"
+        told = f"{self.name} maps words to {made}, so it does not say which words are accepted"
+        hint = "Name a formula (.ltl), a program that accepts (.srasp, .cr) or a regular expression (.re)."
+        raise InputError(told, hint)
