@@ -100,29 +100,43 @@ def run_length(word: str) -> str:
     return re.sub("[23]", "", repeated)
 
 
+def by_rank(word: str) -> str:
+    """Each symbol at the place that it has after sorting, the first of those for equal ones; the other places keep
+    their symbols."""
+    return "".join(sorted(word)[k] if k == sorted(word).index(sorted(word)[k]) else word[k] for k in range(len(word)))
+
+
 ACCEPTORS: Mapping[str, Acceptor] = {
     "ab_plus": regex("(ab)+"),
+    "detect_pattern_ab": lambda word: word.endswith("ab"),
     "dyck1": dyck("()"),
     "dyck1_depth2": regex("(l(lr)*r)+"),
     "dyck2": dyck("()", "[]"),
     "dyck3": dyck("()", "[]", "{}"),
     "flipflop": flip_flop,
+    "frac_prevs": lambda word: word.count("l") >= len(word.replace("l", "")),
     "marked_reversal": marked_reversal,
+    "pair_balance": lambda word: word.count("(") == word.count(")"),
     "parity": regex("0*10*(10*10*)*"),
+    "shuffle_dyck2": lambda word: all(dyck(pair)("".join(re.findall(f"[{pair}]", word))) for pair in ("()", "{}")),
     "unmarked_reversal": unmarked_reversal,
 }
 
 TRANSDUCTIONS: Mapping[str, Transduction] = {
     "copy_first_half": lambda word: word[: len(word) // 2],
+    "hist": lambda word: "".join(str(word.count(symbol)) for symbol in word),
     "increment": increment,
     "induction_head": hops(1),
     "induction_head_2hop": hops(2),
     "majority_rules": majority_rules,
+    "make_count": lambda word: str(word.count("a")) * len(word),
     "map_duplicate": between_marks(lambda block: block * 2),
     "map_reverse": between_marks(lambda block: block[::-1]),
     "marked_square": marked_square,
     "reverse": lambda word: word[::-1],
     "rotate_right": lambda word: word[-1] + word[:-1],
     "run_length": run_length,
+    "shift_by_one": lambda word: word[0] + word[:-1],
     "sort": lambda word: "".join(sorted(word)),
+    "sort_unique": by_rank,
 }

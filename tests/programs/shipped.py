@@ -78,6 +78,12 @@ def _member(name: str, n: int, draw: random.Random) -> list[str]:
             return [*half, *reversed(half)]
         case "flipflop":
             return _flip_flop(n // 2, draw)
+        case "detect_pattern_ab":
+            return [*half, "a", "b"]
+        case "frac_prevs":
+            return draw.sample(["l"] * (n - n // 2) + draw.choices("eho", k=n // 2), k=n)
+        case "shuffle_dyck2":
+            return _shuffled(balanced(n // 4, "(", n, draw), balanced(n // 2 - n // 4, "{", n, draw), draw)
         case "dyck1_depth2":
             return balanced(n // 2, ["l"], 2, draw)
         case _:
@@ -98,6 +104,13 @@ def _flip_flop(commands: int, draw: random.Random) -> list[str]:
         memory = bit if command == "w" else memory
         word += [command, memory if command == "r" else bit]
     return word
+
+
+def _shuffled(one: list[str], other: list[str], draw: random.Random) -> list[str]:
+    """Both words, each in its own order."""
+    rest = [one[::-1], other[::-1]]
+    order = draw.sample([0] * len(one) + [1] * len(other), k=len(one) + len(other))
+    return [rest[side].pop() for side in order]
 
 
 def balanced(pairs: int, openers: Sequence[str], deepest: int, draw: random.Random) -> list[str]:

@@ -118,13 +118,14 @@ def nodes(node: object) -> Iterator[object]:
 
 
 def bounded(program: ast.SraspProgram) -> set[str]:
-    """The vectors that must stay in [-n, n]: prefix sums, and the integers that are compared inside scores.
+    """The vectors that must stay in [-n, n]: prefix sums, and the integers that are compared inside scores. (The counts
+    shown here compare integers of few values, which have no limit.)
 
     Positions do so by themselves, and the shipped programs compare nothing but vectors there.
     """
     names = {statement.name for statement in program.statements if isinstance(statement.right, ast.PrefixSum)}
     for statement in program.statements:
-        if isinstance(statement.right, ast.Attention):
+        if isinstance(statement.right, ast.Attention | ast.MatchMean):
             for node in nodes(statement.right.score):
                 if isinstance(node, ast.Compare) and node.left.sort is ast.Sort.INT:
                     for side in (node.left, node.right):
@@ -170,10 +171,11 @@ def test_every_construct_of_the_language_is_shown_somewhere() -> None:
 def judged_by_function(name: str) -> Subject:
     """A program whose semantics is the independent function."""
     subject, _ = compile_srasp(program_of(name), name, "")
+    integers = subject.program.integers
 
     def answer(word: Word) -> Answer:
         wanted = expected(name, word)
-        return wanted if isinstance(wanted, bool) else tuple(wanted)
+        return wanted if isinstance(wanted, bool) else tuple(map(int, wanted) if integers else wanted)
 
     return replace(subject, oracle=answer)
 
