@@ -41,6 +41,8 @@ def _lines(program: ast.SraspProgram) -> Iterator[str]:
         yield f"pad: {program.pad}"
     if program.output != program.statements[-1].name:
         yield f"output: {program.output}"
+    if program.assume:
+        yield f"assume: {program.assume}"
     for example in program.examples:
         word = written_word(example.word, program.alphabet)
         if isinstance(example, ast.MapExample):

@@ -123,6 +123,7 @@ PROGRAM = [
     rule(VECTOR, word(vocabulary.PROGRAM_VECTORS)),
     rule(INDEX, word(vocabulary.INDICES)),
     *spelled(PROGRAMS),
+    rule(NUMBER, r"(?<!\w)[0-9]+[^\S\n]*/[^\S\n]*[0-9]+(?!\w)"),
     *ATOMS,
     rule(NAME, rf"{vocabulary.VECTOR_NAME.pattern}|{WORD.pattern}"),
 ]

@@ -455,7 +455,7 @@ def meant_by(given: Input, at: At | None = None) -> Meant:
     """
     if given.specification is None and given.foreign is not None:
         return Another(given.name, given.sha256, given.foreign)
-    if isinstance(given.oracle, Runs) and not given.oracle.program.is_acceptor:
+    if isinstance(given.oracle, Runs) and (given.oracle.program.assume or not given.oracle.program.is_acceptor):
         return ProgramReference(given.name, given.sha256, given.oracle.program)
     return given.specification or Semantics.of(given, at)
 

@@ -48,12 +48,16 @@ class ProgramReference:
         return replace(found, examples=examples)
 
     def judging(self, subject: Subject) -> NoReturn:
-        """Refuse a network that was compiled here: its reference says which words are accepted.
+        """Refuse a network that was compiled here: its reference says of every word whether it is accepted.
 
         Raises:
             InputError: always.
         """
         made = "integers" if self.program.vectors[self.program.output].sort is Sort.INT else "words"
         told = f"{self.name} maps words to {made}, so it does not say which words are accepted"
+        if self.program.is_acceptor:
+            told = (
+                f"{self.name} says nothing where {self.program.assume} is false, so not of all words what is accepted"
+            )
         hint = "Name a formula (.ltl), a program that accepts (.srasp, .cr) or a regular expression (.re)."
         raise InputError(told, hint)

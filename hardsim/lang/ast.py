@@ -604,7 +604,8 @@ class SraspProgram:
     acceptor: a word is accepted iff it is true at position n), a symbol vector (a transduction) or an integer vector
     (words are mapped to lists of integers, one a position). `pad` is the padded
     length as an expression in `len`, the length before padding; None leaves words as they are. `alphabet` is that of
-    the input, without the blank. `origin` is the header's `source:` line."""
+    the input, without the blank. `origin` is the header's `source:` line. Where the Boolean vector `assume` is false
+    ("": nowhere) the output is unspecified, as it is in RASP where a selector selects nothing."""
 
     alphabet: tuple[str, ...]
     statements: tuple[Statement, ...]
@@ -614,6 +615,7 @@ class SraspProgram:
     examples: tuple[ProgramExample, ...] = ()
     origin: str = ""
     title: str = ""
+    assume: str = ""
     notes: tuple[str, ...] = field(default=(), compare=False)
     source: Source = field(default=Source("<text>", ""), compare=False, repr=False)
 

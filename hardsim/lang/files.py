@@ -232,7 +232,7 @@ class ProgramLayout(Layout):
     """The parts of a program; a declaration is a bare line such as `Q_a(i)`. Raises SourceError for a line that is none
     of them, unknown or repeated keys, malformed and reserved names, and a name that is defined twice."""
 
-    keys = ("alphabet", "source", "output", "pad", "accept", "reject", "map")
+    keys = ("alphabet", "source", "output", "assume", "pad", "accept", "reject", "map")
     hints: ClassVar = {
         **{key: f"{key}: belongs to formulas (.ltl files)" for key in ("props", "one-of", "at-most-one")},
         "at": "at: belongs to formulas (.ltl files): a program accepts if its output is true at the last position",

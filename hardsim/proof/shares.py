@@ -347,7 +347,7 @@ def splits(offset: Value, step: Value) -> Iterable[tuple[Value, Value]]:
     rest = offset if step == 0 else remainder(offset, step)
     yield rest, step
     yield from finer_steps(rest, step)
-    if step != 0:
+    if step != 0 and offset != 0:
         limit = _limit(Ratio.of(offset) / step)
         if limit:
             part = times(step, limit)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -17,6 +18,8 @@ import pytest
 import hardsim
 from hardsim.checking.result import Verdict
 from hardsim.errors import InputError
+from hardsim.lang.srasp.interpreter import ProgramOracle
+from hardsim.lang.srasp.parse import parse_program
 from hardsim.reading.folder import network_of
 from hardsim.reading.tensors import Stored, read_folder
 from hardsim.reading.tracr import CONFIG, from_tracr
@@ -28,6 +31,18 @@ LARGE = "shuffle_dyck2"
 QUICK = [pytest.param(path, marks=pytest.mark.slow if path.name == LARGE else ()) for path in FOLDERS]
 needs_shared = pytest.mark.skipif(not FOLDERS, reason="Tracr's models lie beside the project")
 WRONG = "length_12"
+FORMULAS = Path(__file__).parents[2] / "formulas"
+PROGRAMS = {
+    "detect_pattern_ab": ("detect_pattern_ab", "found(i) = 1", "found(i) = 0"),
+    "frac_prevs": ("frac_prevs", "Q_l(j)", "Q_h(j)"),
+    "hist_8": ("hist", "in(j) = in(i)", "in(j) != in(i)"),
+    "make_count": ("make_count", "Q_a(j)", "Q_b(j)"),
+    "pair_balance": ("pair_balance", "j <= i", "j >= i"),
+    "shift_by_one": ("shift_by_one", "pos(i) - 1", "pos(i) - 2"),
+    "shuffle_dyck2": ("shuffle_dyck2", "bad(i) = 0", "bad(i) >= 0"),
+    "sort_unique": ("sort_unique", "value(j) < value(i)", "value(j) > value(i)"),
+}
+"""The shipped program that a model is, and a change of it: what is replaced, and by what."""
 FLOAT32 = 1e-5
 """More than the error of Tracr's own run."""
 
@@ -73,6 +88,36 @@ def test_the_program_is_its_specification(folder: Path, engine: str) -> None:
         assert len(found.mismatch.word) == 10
     else:
         assert found.verdict is Verdict.CERTIFIED
+
+
+@needs_shared
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_shipped_program_is_its_specification(name: str, tmp_path: Path) -> None:
+    """On all cases of Tracr, where the program is specified; and a changed program is told apart."""
+    program, right, wrong = PROGRAMS[name]
+    text = (FORMULAS / f"{program}.srasp").read_text(encoding="utf-8")
+    assert right in text
+    model, words = hardsim.load(SHARED / name), [tuple(map(str, case["input"])) for case in cases_of(SHARED / name)]
+    words = words[::8] if name == LARGE else words
+    found = model.check(against=FORMULAS / f"{program}.srasp", words=words)
+    oracle = ProgramOracle(parse_program(text))
+    vector = oracle.program.assume
+    judged = {word for word in words if not vector or any(oracle.run(word)[vector])}
+    assert (found.verdict, found.words) == (Verdict.CERTIFIED, len(judged))
+    kept = [line for line in text.splitlines() if not line.startswith(("accept:", "reject:", "map:"))]
+    (tmp_path / "changed.srasp").write_text("\n".join(kept).replace(right, wrong), encoding="utf-8")
+    assert model.check(against=tmp_path / "changed.srasp", words=words).verdict is Verdict.REFUTED
+
+
+@needs_shared
+def test_a_program_that_leaves_a_place_open_is_not_judged_there(tmp_path: Path) -> None:
+    text = (FORMULAS / "shift_by_one.srasp").read_text(encoding="utf-8")
+    (tmp_path / "everywhere.srasp").write_text(re.sub("(assume: )?later.*\n", "", text), encoding="utf-8")
+    model = hardsim.load(SHARED / "shift_by_one")
+    found = model.check(against=tmp_path / "everywhere.srasp", words=["abb"])
+    assert found.verdict is Verdict.REFUTED
+    assert found.mismatch is not None
+    assert (found.mismatch.oracle, found.mismatch.soft) == (("a", "a", "b"), ("b", "a", "b"))
 
 
 @needs_shared

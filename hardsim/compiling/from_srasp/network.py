@@ -196,7 +196,8 @@ POSITION: Final = "i/n"
 SQUARE: Final = "(i/n)^2"
 
 MAX_JOINED: Final = 16
-"""Cases that a conjunction joins, each of which costs two hidden units."""
+"""Cases that a conjunction joins, each of which costs two hidden units; and the largest sum of multiples of bits whose
+sign a hidden unit says."""
 
 CONSTANT: Final = Affine.constant(1)
 ZERO: Final = Affine()
@@ -489,15 +490,18 @@ class NetworkBuilder(Builder):
     def gated(self, test: Boolean, value: ScaledInteger, name: str) -> ScaledInteger:
         """v where the test holds and 0 elsewhere.
 
-        A constant c is the Boolean c times. Else, for |v| <= B n, `relu(v/n - 2B (1 - P)) - relu(-v/n - 2B (1 - P))`:
-        for P = 0 both are at most relu(B - 2B) = 0. A number of known sign needs one of the two.
+        A constant c is the Boolean c times, and few bits b are as many conjunctions with it. Else, for |v| <= B n,
+        `relu(v/n - 2B (1 - P)) - relu(-v/n - 2B (1 - P))`: for P = 0 both are at most relu(B - 2B) = 0. A number of
+        known sign needs one of the two.
         """
         bounds = value.interval.hull(Interval.constant(0))
         test = self.rounded(test, name)
         if test in (self.true, self.false):
             return value if test == self.true else self.constant(0)
-        if not value.form.terms and all(bit == self.real for _, bit in value.bits):
-            return ScaledInteger(ZERO, bounds, tuple((count, test.form) for count, _ in value.bits))
+        if _few_bits(value) or (not value.form.terms and all(bit == self.real for _, bit in value.bits)):
+            both = (self.conjunction([test, Boolean(bit)], name) for _, bit in value.bits)
+            forms = [self.rounded(one, name).form for one in both]
+            return ScaledInteger(ZERO, bounds, tuple((c, form) for (c, _), form in zip(value.bits, forms, strict=True)))
         form = self.settled(value, name)
         shut = (CONSTANT - test.form).scaled(2 * value.interval.size)
         parts = [(sign, form.scaled(sign) - shut) for sign in value.interval.signs]
@@ -535,6 +539,8 @@ class NetworkBuilder(Builder):
     def at_least_zero(self, value: ScaledInteger, name: str) -> Boolean:
         """`u >= 0`: query u/n + 1/(2n), keys [j = 1] - [j = 0], value [j = 1].
 
+        What is made of bits alone needs no head: u + 1 >= 1 is one threshold (0 at BOS, where u is 0).
+
         The query is at least 1/(2n) in size, and its sign says whether position 1 or BOS wins; the others score 0.
         At BOS the query is 1/(2n), so the head reads 1 there, which is taken away again.
         """
@@ -542,6 +548,8 @@ class NetworkBuilder(Builder):
             return self.true
         if (value.interval + Interval.constant(1)).negative:
             return self.false
+        if _few_bits(value):
+            return Boolean(self.thresholds(name, [(1, _bits(value) + self.real)]))
         first = self.encoding("[i = 1]")
         query = self.settled(value, name) + self.inverse.scaled(Fraction(1, 2))
         out = self.attend(name, Mask.NONE, [(query, first - self.begin)], "1/(2*n)", first)
@@ -758,6 +766,11 @@ class NetworkBuilder(Builder):
 def _bits(value: ScaledInteger) -> Affine:
     """The form of an integer that is made of bits, v itself."""
     return Affine.of([(name, count * factor) for count, bit in value.bits for name, factor in bit.terms])
+
+
+def _few_bits(value: ScaledInteger) -> bool:
+    """Whether an integer is made of bits alone, and of few of them."""
+    return not value.form.terms and sum(abs(count) for count, _ in value.bits) <= MAX_JOINED
 
 
 def _divided(mean: Average) -> bool:

@@ -106,7 +106,9 @@ class Question:
 
     def _assume(self, scope: Scope) -> tuple[Column | None, Automaton | None]:
         """What is judged at all, and the words of which something is."""
-        line = self.layout.header("assume")
+        line, own = self.layout.header("assume"), self.program
+        if line is None and own is not None and own.assume and not (self.layout.outputs or self.layout.values):
+            return Vector(own, own.assume), None
         if line is None:
             return None, None
         if self.program is not None and line.text in self.program.vectors:

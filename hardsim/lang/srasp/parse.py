@@ -57,8 +57,8 @@ def parse_program(text: str | bytes, name: str = "<text>") -> ast.SraspProgram:
         hint = "as in Y(i) := rightmost_j[j<i, 1] Q_a(j) : 0"
         raise layout.error(layout.end, "a program without statements", "NAME(i) := ...", hint)
     scope, statements = _statements(layout)
-    output = _output(layout, statements)
-    needed = {output.name}
+    output, assume = _output(layout, statements), _assume(layout, statements)
+    needed = {output.name, assume}
     for statement in reversed(statements):
         if statement.name in needed:
             needed |= {node.name for node in ast.walk(statement.right) if isinstance(node, ast.Ref)}
@@ -74,6 +74,7 @@ def parse_program(text: str | bytes, name: str = "<text>") -> ast.SraspProgram:
         examples=tuple(_examples(layout, scope.alphabet, output)),
         origin=layout.value("source"),
         title=layout.title,
+        assume=assume,
         notes=(*lone, *(f"the output {output.name} does not need the vector {name}" for name in unused)),
         source=layout.source,
     )
@@ -160,24 +161,43 @@ def _pad(layout: ProgramLayout) -> Arith | None:
     return Arith(read_tree(layout.source, line.body.start, line.text, ("len",), "number"), layout.source)
 
 
+def _named(layout: ProgramLayout, line: FileLine, statements: Sequence[ast.Statement]) -> ast.Statement:
+    """The vector that a header line names. Raises SourceError for an unknown one."""
+    vectors = {statement.name: statement for statement in statements}
+    name = _CALLED.sub("", line.text)
+    if name not in vectors:
+        place = line.body if name else Span(line.body.start, line.body.start + 1)
+        message = f"unknown vector {brief(name)}" if name else f"{line.name}: names no vector"
+        raise layout.error(place, message, f"a vector of the program ({listed(vectors)})", did_you_mean(name, vectors))
+    return vectors[name]
+
+
+def _assume(layout: ProgramLayout, statements: Sequence[ast.Statement]) -> str:
+    """The vector that says where the output is specified; empty if none does. Raises SourceError for an unknown one and
+    one that is not Boolean."""
+    line = layout.header("assume")
+    if line is None:
+        return ""
+    found = _named(layout, line, statements)
+    if found.sort is not Sort.BOOL:
+        message = f"{found.name} is {_WITH_ARTICLE[found.sort]} vector, and assume: says where the output is specified"
+        hint = "a statement of its own compares it, as in known(i) := ... > 0"
+        raise layout.error(line.body, message, "a Boolean vector", hint)
+    return found.name
+
+
 def _output(layout: ProgramLayout, statements: Sequence[ast.Statement]) -> ast.Statement:
     """The output vector: that of the header, else the last. Raises SourceError for an unknown vector and a mean."""
     line = layout.header("output")
-    vectors = {statement.name: statement for statement in statements}
-    name, place = statements[-1].name, statements[-1].span
+    output, place = statements[-1], statements[-1].span
     if line is not None:
-        name = _CALLED.sub("", line.text)
-        place = line.body if name else Span(line.body.start, line.body.start + 1)
-    if name not in vectors:
-        hint = did_you_mean(name, vectors)
-        message = f"unknown vector {brief(name)}" if name else "output: names no vector"
-        raise layout.error(place, message, f"a vector of the program ({listed(vectors)})", hint)
-    if vectors[name].sort is Sort.RATIONAL:
-        message = f"the output {name} is a mean"
+        output, place = _named(layout, line, statements), line.body
+    if output.sort is Sort.RATIONAL:
+        message = f"the output {output.name} is a mean"
         expected = "a Boolean vector (accepts words), or one of symbols or integers (maps words)"
         hint = "compare it, as in Y(i) := ... >= 1/2, or name another vector: output: NAME"
         raise layout.error(place, message, expected, hint)
-    return vectors[name]
+    return output
 
 
 def _examples(layout: ProgramLayout, alphabet: tuple[str, ...], output: ast.Statement) -> Iterator[ast.ProgramExample]:

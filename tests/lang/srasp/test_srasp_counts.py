@@ -143,6 +143,24 @@ def test_a_mean_with_a_score() -> None:
             assert ParallelProgram(program).values([word], name) == [tuple(column)]
 
 
+def test_where_the_output_is_specified() -> None:
+    text = "alphabet: a b\nassume: {}\nlater(i) := pos(i) > 1\nm(i) := mean_j[1] Q_a(j)\nY(i) := Q_a(i)\n"
+    program = parse_program(text.format("later"))
+    assert (program.assume, program.output, program.notes) == (
+        "later",
+        "Y",
+        ("the output Y does not need the vector m",),
+    )
+    for name, message in (
+        ("m(i)", "m is a rational number vector, and assume: says where the output is specified"),
+        ("latr", "unknown vector 'latr'"),
+        ("", "assume: names no vector"),
+    ):
+        error = raised(SourceError, parse_program, text.format(name))
+        assert error.message == message
+        assert error.source.line_of(error.span.start)[0] == 2
+
+
 def test_a_mean_is_no_output() -> None:
     error = raised(SourceError, parse_program, "alphabet: a b\nm(i) := mean_j[j<=i] Q_a(j)\n")
     assert error.message == "the output m is a mean"

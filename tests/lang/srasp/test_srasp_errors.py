@@ -374,7 +374,7 @@ def test_limits(right: str, column: int, message: str) -> None:
         ("Q_a(j)\nP:=Q_a", None, "each symbol is declared on a line of its own; a vector is defined by NAME(i) := ..."),
         (
             "at: last\nP := Q_a",
-            "alphabet: source: output: pad: accept: reject: map:",
+            "alphabet: source: output: assume: pad: accept: reject: map:",
             "at: belongs to formulas (.ltl files): a program accepts if its output is true at the last position",
         ),
         ("outptu: P\nP := Q_a", None, "did you mean output:?"),
