@@ -197,24 +197,35 @@ class ShareSigns(Signs):
             apart += [max(factor, -factor) * one for one in own.apart]
         return KnownZero(base, sign if apart else 0, tuple(apart))
 
-    def _isolated(self, span: KnownSpan, base: Number, sign: int, domains: Sequence[Domain]) -> Iterator[KnownZero]:
+    def _isolated(
+        self, span: KnownSpan, base: Number, sign: int, domains: Sequence[Domain], apart: Sequence[Number] = ()
+    ) -> Iterator[KnownZero]:
         """What makes of a span an isolated zero with a sign: what is claimed; that it is one number; that it is on one
-        side of a base, which is in its share or on its lattice; or how far it is on that side."""
+        side of a base, and on a lattice through that; or how far it is on that side. Steps are tried for which it is
+        apart from the base by some functions."""
         yield from span.isolated
         if span.exact:
             yield KnownZero(span.offset, 0, ())
         height = span.low - base if sign == 1 else base - span.high
         if sign and self.nonnegative(height, domains):
-            for share in (share_of(span, True), share_of(span, False)):
-                if share is not None and self.multiple(share.offset - base, share.step):
-                    yield KnownZero(base, sign, (of(share.step) / share.most,))
+            yield from (KnownZero(base, sign, (least,)) for least in self._off(span, base, apart))
             yield KnownZero(base, sign, (height,))
+
+    def _off(self, span: KnownSpan, base: Number, apart: Sequence[Number]) -> Iterator[Number]:
+        """Functions that numbers of a span are at least off a base where they are not that, by their lattices."""
+        for share in (share_of(span, True), share_of(span, False)):
+            if share is not None:
+                most = share.most
+                unit = self._unit([share.step, share.offset - base], [one * most for one in apart])
+                if unit is not None and unit != 0:
+                    yield of(unit) / most
 
     def isolates(self, parts: Parts, bias: Number, outer: KnownZero, sight: VisibleKeys, over: Number = 1) -> bool:
         """Whether sums of multiples of numbers of spans, at all keys that are seen, are among the isolated zeros that
         are claimed; with `over` if every z is divided by that."""
-        span = self.total(parts, bias, sight.domains, [limit * over for limit in outer.apart])
-        found = self._isolated(span, outer.base, outer.sign, sight.domains)
+        apart = [limit * over for limit in outer.apart]
+        span = self.total(parts, bias, sight.domains, apart)
+        found = self._isolated(span, outer.base, outer.sign, sight.domains, apart)
         return any(self._fits(own, outer, sight, over) for own in found)
 
     def _fits(self, own: KnownZero, outer: KnownZero, sight: VisibleKeys, over: Number) -> bool:
@@ -268,7 +279,11 @@ class ShareSigns(Signs):
             margin = self.margin(span, True, domain) if clip else -HALF
             if isinstance(margin, RationalFunction) or margin < 0:
                 return False
-        return all(self._shapes(span, zero, clip, domain) for zero in outer.isolated)
+        known = replace(outer, isolated=())
+        return all(
+            self._shapes(span, zero, clip, domain) or self.isolates(((1, known),), 0, zero, here)
+            for zero in outer.isolated
+        )
 
     def _shapes(self, span: KnownSpan, outer: KnownZero, clip: bool, domain: Domain) -> bool:
         """Whether max(x, 0), or min(max(x, 0), 1), is an isolated zero, as x is. Both rise with x: beyond x = b + a
@@ -283,7 +298,11 @@ class ShareSigns(Signs):
                     apart += [rise, base] if own.sign == -1 else [rise, 1 - base] if clip else [rise]
                 if self._fits(KnownZero(base, own.sign, tuple(apart)), outer, here, 1):
                     return True
-        return False
+        # max(x, 0) is on a lattice through 0 that has x; the clip is 1 less such a number, too
+        goal = 0 if outer.sign == 1 else 1
+        some = self._off(span, goal, outer.apart) if outer.sign == 1 or clip else ()
+        tops = (1,) if clip else ()
+        return any(self._fits(KnownZero(goal, outer.sign, (least, *tops)), outer, here, 1) for least in some)
 
     def _shaped(self, value: Number, clip: bool, domain: Domain) -> Number | None:
         """max(x, 0), or min(max(x, 0), 1), of a function, where it is known which of these it is."""
@@ -314,10 +333,7 @@ class ShareSigns(Signs):
 
     def from_zero(self, span: KnownSpan, domain: Domain) -> tuple[Number, ...]:
         """Positive functions, of which the least is at most the size of every number of a span that is not 0."""
-        tries = list[tuple[Number, ...]]()
-        for share in (share_of(span, False), share_of(span, True)):
-            if share is not None and self.multiple(share.offset, share.step):
-                tries.append((of(share.step) / share.most,))
+        tries: list[tuple[Number, ...]] = [(least,) for least in self._off(span, 0, ())]
         tries += [zero.apart for zero in span.isolated if zero.base == 0]
         fine = (some for some in tries if some and all(self.positive(one, [domain]) for one in some))
         return next(fine, ())

@@ -28,10 +28,10 @@ from hardsim.program.model import Program, ProgramLayer
 from hardsim.programs import PROGRAM_CLAIM, PROGRAM_VERSION, ProgramChecker
 from hardsim.proof.lattice import DenominatorName, NumberSpan, Share, plus, positive, times
 from hardsim.proof.places import Place, Seen
-from hardsim.proof.program import Law, LayerLaw
+from hardsim.proof.program import Law, LayerLaw, ProgramLaw
 from hardsim.proof.ratios import Ratio, Value
 from hardsim.proof.rows import Difference, Row, distances
-from hardsim.proof.shares import shown_away
+from hardsim.proof.shares import shown_apart, shown_away
 from hardsim.sections import FORMAT
 from hardsim.verify import digests, rejection
 from hardsim.version import __version__
@@ -63,7 +63,6 @@ def program_certificate(result: ProofResult) -> dict[str, Any]:
             temperature = in_python(str(subject.schedule))
         any_tau = constant(Fraction(1)) if argument is None else parse_arith(argument.temperature or "1")
         model = program_json(assemble(subject.program, any_tau), subject.program, predicates_of(subject))
-        facts = _Facts(subject.program, model)
         document: dict[str, Any] = {
             "format": FORMAT,
             "schema_version": PROGRAM_VERSION,
@@ -78,12 +77,10 @@ def program_certificate(result: ProofResult) -> dict[str, Any]:
                 "words": _words(subject, result),
             },
             "model": model,
-            "facts": {
-                "one": facts.world(subject.law.one) if 1 in lengths else None,
-                "more": facts.world(subject.law.more) if start is not None or max(lengths) > 1 else None,
-            },
+            "facts": program_facts(
+                subject.program, model, subject.law, 1 in lengths, start is not None or max(lengths) > 1
+            ),
         }
-        document["facts"] |= {"functions": facts.texts, "counts": facts.counts, "spans": facts.spans}
         reason = rejection(lambda: ProgramChecker(document))
     except Rejected as error:
         reason = str(error)
@@ -186,6 +183,13 @@ def _encoding(function: PositionFunction, users: Mapping[str, UserPredicate]) ->
 # ---- what is claimed of it ----
 
 
+def program_facts(program: Program, model: Mapping[str, Any], law: ProgramLaw, one: bool, more: bool) -> dict[str, Any]:
+    """What the prover found of a network that is written as JSON: of words of length 1, of longer ones, or of both."""
+    facts = _Facts(program, model)
+    worlds = {"one": facts.world(law.one) if one else None, "more": facts.world(law.more) if more else None}
+    return {"functions": facts.texts, "counts": facts.counts, "spans": facts.spans, **worlds}
+
+
 class _Facts:
     """What the prover found, with functions and spans by number."""
 
@@ -284,8 +288,8 @@ class _Facts:
     def _row(self, row: Row) -> dict[str, Any]:
         if row.product is not None:
             query, keys = row.product.query, row.product.keys
-            if row.product.away:
-                query = shown_away(query, 0, row.place.domains) or query
+            away = shown_away(query, 0, row.place.domains) if row.product.away else None
+            query = shown_apart(query) if away is None else away
             assert keys.step is not None
             return {"product": [self._span(query), self._function(keys.offset), self._function(keys.step)]}
         return {

@@ -424,3 +424,9 @@ def apart_from_zero(span: NumberSpan, domains: Domains) -> tuple[Value, ...]:
         least = _over(share.step, share.product)
         return (least,) if positive(least, domains) else ()
     return next((zero.apart for zero in isolated_of(span, domains) if zero.base == 0 and zero.apart), ())
+
+
+def shown_apart(span: NumberSpan) -> NumberSpan:
+    """A span that has all numbers of another one, with the share by which `apart_from_zero` bounds them."""
+    share = _through(share_of(span))
+    return span if share is None or share.step == 0 else replace(span, share=share)
