@@ -287,7 +287,7 @@ class ProgramChecker(ShareSigns):
     def _world(self, longer: bool, claims: Any, lengths: Sequence[int], start: int | None) -> None:
         hold(claims is not None, "facts: nothing is claimed of some lengths")
         self.sites, self.longer = SiteKinds(self.model["bos"], longer), longer
-        self.alike, self._bounds = set(), {}
+        self.alike, self.constant, self._bounds = set(), set[str](), {}
         self.columns = self._input(claims["input"])
         hold(len(claims["layers"]) == len(self.layers), "facts: claims are needed for each layer")
         layers = tuple(self._layer(*layer, claim) for layer, claim in zip(self.layers, claims["layers"], strict=True))
@@ -316,6 +316,14 @@ class ProgramChecker(ShareSigns):
                 for value in some:
                     fine = self.sums_to([(1, added)], value, found[name][place.order], place.domain)
                     hold(fine, f"facts: the input of '{name}' is not seen to be what is claimed {place}")
+        for name, column in found.items():
+            first, *rest = column.values()
+            if (
+                first.exact
+                and not has(first.offset, 0)
+                and all(one.exact and one.offset == first.offset for one in rest)
+            ):
+                self.constant.add(name)
         return found
 
     def _layer(
@@ -344,6 +352,7 @@ class ProgramChecker(ShareSigns):
             own.append(UnitShape(clip, form, outs, margins, {order: span.high for order, span in before.items()}))
             for out, weight in outs.items():
                 parts.setdefault(out, []).append((weight, after))
+        self.constant = self._still_constant(heads, units)
         self._written(claims["final"], parts, biases, "final")
         return LayerShape(tuple(found), tuple(own))
 
@@ -458,13 +467,13 @@ class ProgramChecker(ShareSigns):
 
     def _asks_alike(self, head: ScoreHead) -> bool:
         """Whether all positions see all keys, with the same query."""
-        if head.mask != "none":
-            return False
-        for query, _ in head.pairs:
-            values = [self._fixed(query, place) for place in self.sites.places]
-            if any(value is None or has(value, 0) or value != values[0] for value in values):
-                return False
-        return True
+        return head.mask == "none" and all(name in self.constant for query, _ in head.pairs for name in query)
+
+    def _still_constant(self, heads: Sequence[ScoreHead], units: Sequence[Any]) -> set[str]:
+        """The coordinates that are the same at all positions of a word after a layer, too: all that is added is."""
+        varying = {out for head in heads if not self._asks_alike(head) for out in head.values}
+        attended = self.constant - varying
+        return attended - {out for _, _, form, outs in units if not form.keys() <= attended for out in outs}
 
     def _tied(
         self,
