@@ -35,6 +35,7 @@ from hardsim.checking.campaign import (
 )
 from hardsim.checking.engines import HardRunner, SoftEngine, allowed_error, batches
 from hardsim.checking.execution import Crew, Job, LocalCrew, Shard
+from hardsim.checking.general_rate import GeneralRate, general_rate
 from hardsim.checking.interrupts import held, to_the_report
 from hardsim.checking.obstacles import hard_undecided
 from hardsim.checking.result import (
@@ -322,6 +323,9 @@ class BoundResult(Record):
     """Fitted power laws."""
     asymptotics: str
     """The growth that the theorem asks for."""
+    general: GeneralRate | None
+    """The theorem's temperature for general heads in closed form, beside what is proved of every length; null of what
+    was compiled for a regime, and where the report is partial."""
     ties: tuple[Tie, ...]
     """One for each head that has ties."""
     verdict: Annotated[Verdict, one_of("CERTIFIED", "OBSERVED", "REFUTED", "UNDECIDED")]
@@ -572,6 +576,7 @@ class _Report:
         self.found: list[LengthFound] = []
         self.prepared: Preparation | None = None
         self.done = self.total = 0
+        self.general: GeneralRate | None = None
 
     def run(self) -> None:
         def planned(total: int) -> None:
@@ -594,6 +599,8 @@ class _Report:
                 with held():
                     self.found.append(found)
                 self._told(found.row.n, found.row.words)
+        if self.target.budget is None:
+            self.general = general_rate(self.subject)
 
     def _told(self, n: int, words: int) -> None:
         """A word counts half when it is measured, and half when it is reported on."""
@@ -623,6 +630,7 @@ class _Report:
             lengths=lengths,
             growth=growths(lengths),
             asymptotics=target.asymptotics,
+            general=self.general,
             ties=ties,
             verdict=verdict,
             reach=reach + tied(ties),

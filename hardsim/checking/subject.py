@@ -239,10 +239,20 @@ class Subject(Target):
     def argument(self) -> ProgramArgument:
         """The argument for every length, at the temperature that was given or else at one that is found for it; or why
         there is none."""
+        claim, tau = self.decay_claim, self.schedule
+        if isinstance(claim, str):
+            return ProgramArgument(None, reason=claim)
+        if tau is not None and not isinstance(tau, Arith):
+            return ProgramArgument(str(tau), reason=f"its temperature is a {tau}, which says nothing of longer words")
+        return argue(claim, tau)
+
+    @cached_property
+    def decay_claim(self) -> DecayClaim | str:
+        """What is to be proved for every length; or why it cannot be."""
         if not self.structural and self.kind == "srasp":
-            return ProgramArgument(None, reason="its integers may leave their range on some words")
+            return "its integers may leave their range on some words"
         if isinstance(self.law, str):
-            return ProgramArgument(None, reason=self.law)
+            return self.law
 
         def lengths(end: int) -> list[int]:
             found: set[int] = set()
@@ -251,10 +261,7 @@ class Subject(Target):
                     found.add(self.positions(n) - self.program.bos)
             return sorted(n for n in found if n < end)
 
-        tau = self.schedule
-        if tau is not None and not isinstance(tau, Arith):
-            return ProgramArgument(str(tau), reason=f"its temperature is a {tau}, which says nothing of longer words")
-        return argue(DecayClaim(self.program, self.law, self.exact, lengths), tau)
+        return DecayClaim(self.program, self.law, self.exact, lengths)
 
     @cached_property
     def temperature(self) -> Schedule | None:

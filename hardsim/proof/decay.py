@@ -34,7 +34,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import floor
 
-from hardsim.lang.arith import Arith
+from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.reals import RealNumber
 from hardsim.network.numbers import ONE as CONSTANT
 from hardsim.program.model import Affine, Head, Program, ProgramLayer, Unit, Weighting
@@ -576,7 +576,7 @@ class DecayClaim:
         """The argument at one temperature, or why there is none."""
         reason = ""
         try:
-            size = _most((*self.law.more.size, *(one for layer in self.law.more.layers for one in layer.size)))
+            size = largest_size(self.law)
         except NotProved as failure:
             return ProgramArgument(temperature, reason=f"a coordinate is not bounded: {failure.reason}")
         shown = f"{size.factor} n^{size.power}" if size.power else str(size.factor)
@@ -602,21 +602,38 @@ def argue(claim: DecayClaim, tau: Arith | None = None) -> ProgramArgument:
     if tau is not None:
         return _given(claim, tau)
     try:
-        power = _steepest(claim.law)
+        gap = least_gap(claim.law)
     except NotProved as failure:
         return ProgramArgument(None, reason=failure.reason)
-    if power is None:
+    if gap is None:
         return claim.argument(InverseTemperature.known(1), "1")
+    return _searched(claim, 1 - gap.power, "")[1]
+
+
+def argue_with_logarithm(claim: DecayClaim) -> tuple[Fraction | None, ProgramArgument]:
+    """The argument at `1/(C n^k log(n + 1))`, the theorem's rate, with this C; none if no row has a gap."""
+    try:
+        gap = least_gap(claim.law)
+    except NotProved as failure:
+        return None, ProgramArgument(None, reason=failure.reason)
+    if gap is None:
+        return None, ProgramArgument(None, reason="no row has two different scores")
+    return _searched(claim, -gap.power, "log(n+1)")
+
+
+def _searched(claim: DecayClaim, power: int, more: str) -> tuple[Fraction | None, ProgramArgument]:
+    """The argument at `1/(C n^power)`, with one more factor below, and the least C at which it goes through."""
     found = ProgramArgument(None, reason="no temperature was tried")
-    raised = f"n^{power + 1}" if power else "n"
     for constant in GRID:
-        sharp = InverseTemperature.known(_power(power + 1) * constant)
-        text = f"1/({constant}*{raised})" if constant != 1 else f"1/{raised}"
+        factors = [str(constant)] * (constant != 1) + ["n" if power == 1 else f"n^{power}"] * (power > 0)
+        text = "*".join([*factors, *([more] if more else [])])
+        tau = parse_arith(f"1/({text})" if "*" in text else f"1/{text or 1}")
+        sharp = InverseTemperature.of(tau)
         if all(claim.holds(sharp, n) for n in claim.lengths(4)):
-            found = claim.argument(sharp, text)
+            found = claim.argument(sharp, str(tau))
             if found.proved:
-                return found
-    return found
+                return constant, found
+    return None, found
 
 
 def _given(claim: DecayClaim, tau: Arith) -> ProgramArgument:
@@ -635,15 +652,30 @@ def _given(claim: DecayClaim, tau: Arith) -> ProgramArgument:
         return ProgramArgument(str(tau), reason=failure.reason)
 
 
-def _steepest(law: ProgramLaw) -> int | None:
-    """The least k such that every gap is at least a constant times n^-k; None if there is no gap."""
-    powers: list[int] = []
+def least_gap(law: ProgramLaw) -> PowerBound | None:
+    """M and -k such that every gap is at least M n^-k for n >= 2, with the least k; None if there is no gap.
+
+    Raises:
+        NotProved: if a gap is not known to be positive.
+    """
+    found: list[tuple[Fraction, int]] = []
     for layer in law.more.layers:
         for name, head in layer.heads.items():
             for place in law.more.world.places:
                 for gap in head.rows[place.order].gaps:
-                    found = below(place.least(gap))
-                    if found is None:
+                    own = below(place.least(gap))
+                    if own is None:
                         raise NotProved(f"head {name}: the gap {gap} is not known to be positive at every length")
-                    powers.append(found[1])
-    return max(powers, default=None)
+                    found.append(own)
+    if not found:
+        return None
+    return PowerBound(min(factor for factor, _ in found), -max(power for _, power in found))
+
+
+def largest_size(law: ProgramLaw) -> PowerBound:
+    """B and b such that every coordinate between layers is at most B n^b for n >= 2.
+
+    Raises:
+        NotProved: if none is known.
+    """
+    return _most((*law.more.size, *(one for layer in law.more.layers for one in layer.size)))

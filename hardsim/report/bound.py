@@ -9,6 +9,8 @@ from itertools import groupby
 
 from hardsim.checking.bound import BoundHead, BoundLength, BoundResult
 from hardsim.checking.critical import LARGEST, WIDTH, Bracket, CriticalResult, beta_text
+from hardsim.checking.general_rate import RATE as THEOREM
+from hardsim.checking.general_rate import GeneralRate
 from hardsim.checking.result import Verdict, Word, printed_lengths
 from hardsim.lang.words import written_word
 from hardsim.proof.result import HeadProof
@@ -39,6 +41,19 @@ HEAD_COLUMNS = columns(
 GAP_COLUMNS = columns(
     "<input", "<holds", "words\ntried", "to n", "least\nscore gap", "declared\ngap",
 )  # fmt: skip
+ANY = "any"
+"""The temperature of what has no row with two different scores."""
+RATE_COLUMNS = columns(
+    "<input", "<gap(n)\nat least", "a", "<proved, of this rate:\ngap(n)/(a log(n + 1))",
+    "<proved besides:\n1/(C n^(k+1))",
+)  # fmt: skip
+RATE = (
+    "Every length: gap(n) follows from the weights; n >= 2 is the length with its padding. For general heads, ties "
+    f"included, the theorem gives a temperature of the rate {THEOREM}, and names no constant. Proved for every length "
+    "are two temperatures: one of that rate, with the least a of a grid, and one at which errors fall exponentially, "
+    "where gap(n) falls as n^-k."
+)
+"""What is written above the rates."""
 SUMMARY_COLUMNS = columns(
     "<input", "<verdict", "n", "least\nscore gap", "largest\nerror", "right\nup to", "wrong\nat",
 )  # fmt: skip
@@ -62,8 +77,20 @@ def print_bound(
         rests_on = next((length.assumption for length in reversed(result.lengths) if length.assumption), "")
         print_facts(screen, result, rests_on, alphabet)
         grid = f"{result.grid}, each tried until one is wrong"
-        screen.facts([("theorem", result.asymptotics), ("grid", grid)])
+        screen.facts([("theorem", result.asymptotics), *rate_facts(result.general), ("grid", grid)])
     screen.raw()
+
+
+def rate_facts(rate: GeneralRate | None) -> list[tuple[str, str | None]]:
+    """The theorem's temperature for general heads in closed form, and what is proved, of a model or a program."""
+    if rate is None:
+        return []
+    proved = [] if rate.proved is None else [rate.proved if rate.gap is not None else "any temperature"]
+    if rate.logarithmic is not None:
+        proved.append(f"{rate.logarithmic} = gap(n)/({rate.constant} log(n + 1)), of the theorem's rate {rate.rate}")
+    told = "; ".join(proved) if proved else f"nothing: {rate.reason}"
+    of_gap = None if rate.gap is None else f"gap(n) >= {rate.gap} from n = 2 on"
+    return [("gap", of_gap), ("proved", f"every length: {told}")]
 
 
 def print_bound_verdict(screen: Screen, result: BoundResult, alphabet: Sequence[str]) -> None:
@@ -107,6 +134,34 @@ def print_gaps(screen: Screen, results: Sequence[BoundResult]) -> None:
     """Print the short report: one row per result, if there is any."""
     if results:
         screen.table(GAP_COLUMNS, [gap_row(result) for result in results])
+        screen.raw()
+        _print_rates(screen, results)
+
+
+def _print_rates(screen: Screen, results: Sequence[BoundResult]) -> None:
+    """The theorem's temperature for general heads, and what is proved, of those that have no regime."""
+    rated = [(result, result.general) for result in results if result.general is not None]
+    if not rated:
+        return
+    screen.line(RATE)
+    known = [(result, rate) for result, rate in rated if rate.proved is not None or rate.gap is not None]
+    if known:
+        screen.raw()
+        screen.table(RATE_COLUMNS, [rate_row(result, rate) for result, rate in known])
+    for result, rate in rated:
+        if rate.reason is not None:
+            missing = "nothing is proved" if rate.proved is None and rate.logarithmic is None else "one is not proved"
+            screen.line(f"{named(result.input, result.regime)}: {missing}: {rate.reason}")
+    screen.raw()
+
+
+def rate_row(result: BoundResult, rate: GeneralRate) -> list[str]:
+    """The temperatures of one result that are proved for every length."""
+    name = named(result.input, result.regime)
+    if rate.gap is None:
+        return [name, "no gap", NOTHING, ANY, ANY]
+    constant = NOTHING if rate.constant is None else str(rate.constant)
+    return [name, rate.gap, constant, rate.logarithmic or NOTHING, rate.proved or NOTHING]
 
 
 def gaps_counted(results: Sequence[BoundResult]) -> str:

@@ -16,10 +16,12 @@ from xml.etree import ElementTree
 import matplotlib
 import pytest
 
+from hardsim.lang.arith import parse_arith
 from hardsim.report.plot import PANELS, draw, points_of
 from tests.attention_models import HEAD, critical, majority, some_a, with_head, write
 from tests.cli.conftest import interrupt, process, written
 from tests.documents import exact
+from tests.subjects import known
 
 SOME_A = "// some a\nalphabet: a b\nY(i) := leftmost_j[1, Q_a(j)] 1 : 0\n"
 
@@ -181,7 +183,8 @@ def test_gaps_of_everything_that_is_shipped(
     monkeypatch.setattr("hardsim.cli.bound.formulas_directory", lambda: shipped)
     lines = hardsim("bound", "--gap", "--max-n", "3").exits(0).out.splitlines()
     # Each name stands above its row, being long.
-    rows = {Path(name).name: row for name, row in pairwise(lines) if name.startswith(str(shipped))}
+    below = lines.index(next(line for line in lines if line.startswith("Every length:")))
+    rows = {Path(name).name: row for name, row in pairwise(lines[:below]) if name.startswith(str(shipped))}
     assert list(rows) == ["since.ltl", "some.ahat.json", "some.srasp"]
     # 3 + 9 + 27 and 2 + 4 + 8 words; the gap 1/(2n) of a rightmost head, at n = 3, and 1.
     assert rows["since.ltl"].split() == ["yes", "39", "3", "0.167", "0.167"]
@@ -192,6 +195,45 @@ def test_gaps_of_everything_that_is_shipped(
     document = hardsim("bound", "--gap", "--max-n", "3", "--json", "-").json
     for result in document["results"]:
         assert all((length["right"], length["error"], length["bits"]) == (None, 0, 0) for length in result["lengths"])
+
+
+@pytest.mark.parametrize(("name", "gap", "constant", "logarithmic", "proved"), [
+    ("majority_ties.ahat.json", "1", "3", "1/(3*log(n+1))", "1/(5/4*n)"),
+    ("ties.ahat.json", "1", "7/4", "1/(7/4*log(n+1))", "1/n"),
+    ("dyck1_uniform.ahat.json", None, None, None, "1"),
+    ("same_ends.ahat.json", "1/(2*n)", "3", "1/(6*n*log(n+1))", "1/(3*n^2)"),
+    pytest.param("sort.srasp", "1/(4*n^3)", "2", "1/(8*n^3*log(n+1))", "1/(6*n^4)", marks=pytest.mark.slow),
+])  # fmt: skip
+def test_the_theorems_temperature_for_general_heads(
+    hardsim: Any, name: str, gap: str | None, constant: str | None, logarithmic: str | None, proved: str
+) -> None:
+    """gap(n)/(a log(n + 1)) is what is proved at the theorem's rate; both are proved by `prove`, too."""
+    outcome = hardsim("bound", name, "--gap", "--max-n", "2", "--json", "-").exits(0)
+    rate = outcome.result["general"]
+    assert (rate["gap"], rate["logarithmic"]) == (gap, logarithmic)
+    assert (rate["constant"] and exact(rate["constant"])) == (constant and Fraction(constant))
+    assert (rate["proved"], rate["reason"], rate["rate"]) == (proved, None, "tau(n) = Omega(gap(n)/log n)")
+    if gap is not None:
+        for n in (2, 7):
+            product = parse_arith(f"({gap})/({constant})").evaluate(n=n)
+            assert parse_arith(known(logarithmic).replace("log(n+1)", "1")).evaluate(n=n) == product
+        for tau in (known(logarithmic), proved):
+            hardsim("prove", name, "--all-n", "--tau", tau, "--max-n", "1").exits(0)
+        told = hardsim("bound", name, "--gap", "--max-n", "2").exits(0).out
+        row = next(line for line in told.splitlines() if line.startswith(name) and known(logarithmic) in line)
+        assert row.split()[1:] == [gap, constant, logarithmic, *([proved] if proved in row else [])]
+        assert "of the rate tau(n) = Omega(gap(n)/log n), and names no constant" in " ".join(told.split())
+
+
+def test_what_is_not_proved_is_said_with_the_gaps(hardsim: Any, since: Path) -> None:
+    outcome = hardsim("bound", "tieless_until_7.ahat.json", since, "--gap", "--max-n", "2").exits(0)
+    told = " ".join(outcome.out.split())
+    assert "tieless_until_7.ahat.json: nothing is proved: the output accept may be exactly the threshold" in told
+    document = hardsim("bound", since, "--gap", "--max-n", "2", "--json", "-").exits(0)
+    assert document.result["general"] is None
+    full = " ".join(hardsim("bound", "majority_ties.ahat.json", "--max-n", "2").exits(0).out.split())
+    assert "gap(n) >= 1 from n = 2 on" in full
+    assert "every length: 1/(5/4*n); 1/(3*log(n+1)) = gap(n)/(3 log(n + 1)), of the theorem's rate" in full
 
 
 def test_gaps_of_what_cannot_be_read_hold_nowhere(hardsim: Any, tmp_path: Path, model: Path) -> None:

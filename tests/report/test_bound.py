@@ -45,8 +45,8 @@ def length(n: int, gap: Fraction | None = HALF) -> BoundLength:
 RESULT = BoundResult(
     input="dir/model.ahat.json", sha256="0" * 64, kind="ahat", regime=None, schedule="1", grid="a grid",
     model=ModelFacts(2, 1, 5, 7, "1"), seed=0, lengths=(length(1, None), length(2), length(3, Fraction(1, 3))),
-    growth=(Growth("gap", -1.25, 2.0, 2, 3),), asymptotics="O(n)", ties=(Tie("wide", 2, ("a", "a"), 1, 2),),
-    verdict=Verdict.CERTIFIED, reach="all",
+    growth=(Growth("gap", -1.25, 2.0, 2, 3),), asymptotics="O(n)", general=None,
+    ties=(Tie("wide", 2, ("a", "a"), 1, 2),), verdict=Verdict.CERTIFIED, reach="all",
 )  # fmt: skip
 VIOLATION = Violation("the declared gap of head x", 2, ("a", "b"), TINY, HALF)
 FORMULA = replace(RESULT, input="dir/f.ltl", kind="ltl", regime="position", ties=())

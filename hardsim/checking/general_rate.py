@@ -1,0 +1,81 @@
+"""The theorem's temperature for general heads, those with ties included, in closed form: `gap(n)/(a log(n + 1))`.
+
+The theorem says that there is such a constant a where gaps fall, and sizes grow, no faster than powers of n
+(docs/theory.md). Its rate is Omega(gap/log n). What is said of a model is more: a gap that is a function of n, derived
+from the weights, and the least a of a grid at which the error recursion proves every length.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from hardsim.checking.subject import Subject
+from hardsim.proof.decay import PowerBound, argue, argue_with_logarithm, largest_size, least_gap
+from hardsim.proof.result import NotProved
+from hardsim.records import Exact, Record
+
+RATE = "tau(n) = Omega(gap(n)/log n)"
+"""With gap(n) the least gap of a row, and sizes and 1/gap(n) at most powers of n."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class GeneralRate(Record):
+    """What the theorem for general heads, ties included, asks of the temperature, and what is proved of every length; n
+    is the length with its padding."""
+
+    rate: str
+    """The theorem's rate: it holds for some constant, which the theorem does not name."""
+    gap: str | None
+    """A function of n >= 2, at most the score gap of every row of every word; null: no row has two different scores, or
+    none is known."""
+    size: str | None
+    """A function of n, at least every activation between layers; null: none is known."""
+    constant: Exact | None
+    """The least a of the grid such that every length is proved at the temperature gap(n)/(a log(n + 1)); null: none is
+    found, or no row has two different scores."""
+    logarithmic: str | None
+    """That temperature, of the theorem's rate."""
+    proved: str | None
+    """Every length is proved at this temperature, 1/(C n^(k+1)) if gap(n) falls as n^-k; null: it is not."""
+    reason: str | None
+    """Why one of the two, or both, is not proved."""
+
+
+def general_rate(subject: Subject) -> GeneralRate | None:
+    """That of a hard-attention model or a program; None of what has a regime, whose rates are known.
+
+    A temperature of the subject's own is not asked: what is proved at it `prove` says."""
+    if subject.sharpness is not None:
+        return None
+    claim = subject.decay_claim
+    if isinstance(claim, str):
+        return GeneralRate(RATE, None, None, None, None, None, claim)
+    try:
+        gap, size = least_gap(claim.law), largest_size(claim.law)
+    except NotProved as failure:
+        return GeneralRate(RATE, None, None, None, None, None, failure.reason)
+    found = argue(claim)
+    if gap is None:
+        return GeneralRate(RATE, None, function_text(size), None, None, found.temperature if found.proved else None,
+                           found.reason)  # fmt: skip
+    factor, logarithmic = argue_with_logarithm(claim)
+    return GeneralRate(
+        rate=RATE,
+        gap=function_text(gap),
+        size=function_text(size),
+        constant=None if factor is None else factor * gap.factor,
+        logarithmic=None if factor is None else logarithmic.temperature,
+        proved=found.temperature if found.proved else None,
+        reason=found.reason or logarithmic.reason,
+    )
+
+
+def function_text(bound: PowerBound) -> str:
+    """`factor n^power` as an expression."""
+    factor, power = Fraction(bound.factor), bound.power
+    raised = "n" if abs(power) == 1 else f"n^{abs(power)}"
+    if power >= 0 or not factor:
+        return str(factor) if not power or not factor else raised if factor == 1 else f"{factor}*{raised}"
+    below = raised if factor.denominator == 1 else f"({factor.denominator}*{raised})"
+    return f"{factor.numerator}/{below}"
