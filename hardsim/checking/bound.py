@@ -40,7 +40,6 @@ from hardsim.checking.interrupts import held, to_the_report
 from hardsim.checking.obstacles import hard_undecided
 from hardsim.checking.result import (
     MPMATH,
-    NOTHING_DECIDED,
     Answer,
     Assumption,
     FirstFailure,
@@ -662,7 +661,7 @@ class _Report:
         if not lengths or unsettled:
             told = unsettled
             if unsettled == NO_ANSWER and undecided is not None:
-                told = f"{NOTHING_DECIDED}: {undecided.summary}"
+                told = undecided.summary
             return Verdict.UNDECIDED, told if lengths else "no word was tried"
         words = sum(length.words for length in lengths)
         what = "every declared gap" if self.wanted.gap else "every declared gap and every error bound"

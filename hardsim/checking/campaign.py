@@ -1016,7 +1016,7 @@ def judge(
         told = f"no word was judged: the reference leaves {plural(left, 'word')} open" if left else "no word was tried"
         return Verdict.UNDECIDED, told
     if mismatch is not None:
-        return Verdict.UNDECIDED, NO_ANSWER if undecided is None else f"{NOTHING_DECIDED}: {undecided.summary}"
+        return Verdict.UNDECIDED, NO_ANSWER if undecided is None else undecided.summary
     stuck = sum(length.undecided for length in lengths)
     if stuck:
         total = sum(length.words for length in lengths)

@@ -46,6 +46,13 @@ class Obstacles:
         ties = (f"head {tie.head} ties from length {tie.n} on, as on `{word_summary(tie.word)}`" for tie in self.ties)
         return "; ".join(filter(None, [proof, *ties]))
 
+    @property
+    def advice(self) -> str:
+        """What to do next. Where a word lies on the threshold, shorter lengths and other temperatures do not help."""
+        if self.undecided is not None and self.undecided.threshold is not None:
+            return "move the threshold, or add an offset to the output, so that no word lies on it"
+        return "leave out --all-n, and name the longest length with --max-n"
+
 
 def obstacles(subject: Subject) -> Obstacles:
     """Search short words of a hard-attention model for what keeps softmax from it. The search ends at the first length

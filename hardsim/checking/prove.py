@@ -23,7 +23,6 @@ from hardsim.checking.obstacles import Obstacles, hard_undecided, merged_ties, o
 from hardsim.checking.options import Request, hold_one_regime
 from hardsim.checking.parting import parting_of, shown_words
 from hardsim.checking.result import (
-    NOTHING_DECIDED,
     FirstUndecided,
     Length,
     Mismatch,
@@ -482,10 +481,7 @@ def prove_every_length(subject: Subject, max_n: int, min_n: int = 1) -> ProofRes
             return ProofResult(subject, min_n, max_n, Verdict.REFUTED, reach, tried, mismatch, argument=argument)
         found = _searched(subject)
         searched = f"; {tried:,} short words were tried and none refutes it" if tried else ""
-        reach = (
-            f"not proved for every length: {found.reason(argument.reason)}{searched}. "
-            "Next: leave out --all-n, and name the longest length with --max-n"
-        )
+        reach = f"not proved for every length: {found.reason(argument.reason)}{searched}. Next: {found.advice}"
         return ProofResult(
             subject, min_n, max_n, Verdict.UNDECIDED, reach, tried, argument=argument,
             hard_undecided=found.undecided, ties=found.ties,
@@ -634,7 +630,7 @@ def known_by_words(subject: Subject, n: int) -> KnownLength | tuple[LengthProof,
 def _undecided(subject: Subject, word: Word) -> str:
     """Why a word that hard attention does not decide keeps a length from being proved."""
     found = hard_undecided(subject, word)
-    return NO_ANSWER if found is None else f"{NOTHING_DECIDED}: {found.summary}"
+    return NO_ANSWER if found is None else found.summary
 
 
 def settled_length(subject: Subject, known: KnownLength, near: Fraction | None = None) -> LengthProof:

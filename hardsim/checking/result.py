@@ -565,8 +565,9 @@ class HardUndecided(Record):
         value = values_text([self.value])
         is_at = f"exactly the threshold {value}" if self.threshold is not None else f"{value}, which means nothing"
         few = ", ".join(self.heads[:MOST_VALUES]) + ", ..." * (len(self.heads) > MOST_VALUES)
-        who = f"it comes from head{'s' * (len(self.heads) > 1)} {few}, and " if few else ""
-        return f"hard attention's output {where} is {is_at}: {who}no temperature decides it"
+        who = f" (read by head{'s' * (len(self.heads) > 1)} {few})" if few else ""
+        told = f"{is_at}, so softmax has no answer to agree with"
+        return f"hard attention itself decides nothing {where}: its output{who} is {told}"
 
 
 FirstUndecided: TypeAlias = Annotated[

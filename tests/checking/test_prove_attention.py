@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import hardsim
 from hardsim.checking.engines import HardRunner
-from hardsim.checking.prove import ProofResult, prove_attention
+from hardsim.checking.prove import ProofResult, prove_attention, prove_every_length
 from hardsim.checking.result import Answer, Verdict, Word
 from hardsim.checking.subject import Subject
 from hardsim.errors import InputError
@@ -146,9 +146,15 @@ def test_a_threshold_on_an_output_is_undecided(tmp_path: Path) -> None:
     assert (proof.verdict, proof.proved_to, len(proof.lengths)) == (Verdict.UNDECIDED, 1, 2)
     assert (known(proof.mismatch).word, known(proof.mismatch).refutes) == (("a", "b"), False)
     assert proof.reach == (
-        "proved to length 1; not at length 2: hard attention itself decides nothing on a word: hard attention's output "
-        "on `ab` is exactly the threshold 1/2: it comes from head some a, and no temperature decides it"
+        "proved to length 1; not at length 2: hard attention itself decides nothing on `ab`: its output (read by head "
+        "some a) is exactly the threshold 1/2, so softmax has no answer to agree with"
     )
+
+
+def test_a_word_on_the_threshold_is_the_reason_why_there_is_no_proof_for_every_length(tmp_path: Path) -> None:
+    reach = prove_every_length(subject_of(tmp_path, majority()), 4).reach
+    assert "on `ab`: its output (read by head some a) is exactly the threshold 1/2" in reach
+    assert reach.endswith("Next: move the threshold, or add an offset to the output, so that no word lies on it")
 
 
 def near(directory: Path) -> Subject:
