@@ -1,0 +1,369 @@
+"""Joint values of coordinates at a position, for the checker of certificates of programs, and what follows of scores.
+
+A relation says what a number is at a place: rows of some choices and a value, one of which applies whatever the word
+is. Choices are of the symbol of the position, of the key that a head with a unique largest score reads, and of a
+number that has few values (a span says which). Two numbers that depend on one choice take values of rows that agree
+on it; choices of different things may combine in every way, even where no word has them. So a relation has every value
+that occurs, and perhaps others.
+
+A score is worked out for each kind of query and of key, a kind being joint values of the forms in the score: it is a
+function of i, j and n. Where the order of all these functions is seen, a row has its largest score at the visible keys
+of the highest kind that the word has. A score that is below one of a key that is always visible, whatever its kind, is
+never the largest; of every other, the gap is at least its distance from the next lower one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor
+from typing import Any
+
+from hardsim.exact import Rational, hold
+from hardsim.polynomials import Number, RationalFunction
+from hardsim.spans import KEY, KnownSpan, Row, Signs, SiteKind, SiteKinds, VisibleKeys, has, moved
+
+MOST_ROWS = 1024
+"""The most rows of a relation, and the most kinds."""
+MOST_VALUES = 8
+"""The most values of a number that is a choice of its own."""
+MOST_PAIRS = 8192
+"""The most pairs of a query kind and a key kind in a row of scores."""
+
+Choices = Mapping[Any, int]
+"""The number that was chosen, by what it is a choice of."""
+Relation = tuple[tuple[Choices, Number], ...]
+Columns = Mapping[str, Mapping[int, KnownSpan]]
+Read = Mapping[int, KnownSpan]
+"""A span at each kind of position."""
+Vector = tuple[Number, ...]
+
+
+def always(value: Number) -> Relation:
+    """A number that depends on no choice."""
+    return (({}, value),)
+
+
+def few(span: KnownSpan, source: Any) -> Relation | None:
+    """A number of which its span alone is known: a choice of its own, if it has few values."""
+    if span.exact:
+        return always(span.offset)
+    step, offset, ends = span.step, span.offset, (span.low, span.high)
+    if step is None or any(isinstance(part, RationalFunction) for part in (step, offset, *ends)):
+        return None
+    low, high, first, size = (Fraction(part) for part in (*ends, offset, step))  # type: ignore[arg-type]
+    hold(size > 0, "a step of a lattice is positive")
+    start, end = ceil((low - first) / size), floor((high - first) / size)
+    if not 0 <= end - start < MOST_VALUES:
+        return None
+    return tuple(({source: k}, first + (start + k) * size) for k in range(end - start + 1))
+
+
+class Kinds:
+    """The relations of all coordinates at each kind of position, from layer to layer."""
+
+    def __init__(self, signs: Signs, sites: SiteKinds) -> None:
+        self.signs, self.sites = signs, sites
+        self.known: dict[str, dict[int, Relation | None]] = {}
+        self.layer = 0
+
+    def input(
+        self,
+        embedding: Mapping[str, Sequence[Rational]],
+        encodings: Mapping[str, Mapping[int, KnownSpan]],
+        spans: Columns,
+    ) -> None:
+        """The input of coordinates: what the embedding has at each symbol and, last, at the beginning of the sequence;
+        spans of the encodings; and those of the sums."""
+        columns = [*zip(*embedding.values(), strict=True)] if embedding else []
+        symbols = list(dict.fromkeys(columns[: len(columns) - self.sites.bos]))
+        for name, own in spans.items():
+            self.known[name] = {}
+            for place in self.sites.places:
+                order, added = place.order, encodings.get(name, {}).get(place.order)
+                parts: list[tuple[Fraction, Relation | None]] = []
+                if added is not None:
+                    parts.append((Fraction(1), few(added, ("encoding", name))))
+                if name in embedding:
+                    number = [*embedding].index(name)
+                    values = [columns[-1][number]] if not order else [row[number] for row in symbols]
+                    self.signs.spend(len(values))
+                    rows = tuple(({"symbol": k}, value) for k, value in enumerate(values))
+                    parts.append((Fraction(1), always(values[0]) if not order else rows))
+                self._write(name, order, parts, 0, own[order], "input")
+
+    def heads(
+        self,
+        heads: Iterable[tuple[str, str, Mapping[str, Row]]],
+        picks: Mapping[str, Mapping[int, tuple[int, ...] | None]],
+        reads: Mapping[str, Mapping[str, Read]],
+        spans: Columns,
+    ) -> None:
+        """What heads add: they are given by name, mask and values. `picks` are the places that have the only largest
+        score (None where there may be several such keys), `reads` and `spans` what is known of what they read, and of
+        coordinates after that."""
+        self.layer += 1
+        parts: dict[str, dict[int, list[tuple[Fraction, Relation | None]]]] = {}
+        for name, mask, values in heads:
+            for place in self.sites.places:
+                order, orders = place.order, picks[name].get(place.order)
+                found = {} if orders is None else self._picked(name, values, place, mask, orders)
+                for out in values:
+                    span = reads[name][out][order]
+                    own = always(span.offset) if span.exact else found.get(out)
+                    own = own if own is not None else few(span, ("read", self.layer, name, out))
+                    parts.setdefault(out, {}).setdefault(order, []).append((Fraction(1), own))
+        self._add(parts, {}, spans, "attended")
+
+    def _picked(
+        self, name: str, values: Mapping[str, Row], query: SiteKind, mask: str, orders: tuple[int, ...]
+    ) -> dict[str, Relation]:
+        """What a head reads at its one largest key, of the values whose kinds are numbers at every key."""
+        keys = [key for key in self.sites.places if self.sites.sees(query, key, mask) is not None]
+        keys = [key for key in keys if not orders or key.order in orders]
+        outs = {out: form for out, form in values.items() if all(self._plain(form, key.order) for key in keys)}
+        vectors: dict[Vector, None] = {}
+        for key in keys:
+            found = self.joint([*outs.values()], key.order)
+            if found is None:
+                return {}
+            vectors |= dict.fromkeys(found)
+        if len(vectors) > MOST_ROWS:
+            return {}
+        source = ("key", self.layer, name)
+        return {
+            out: self._short(tuple(({source: k}, vector[number]) for k, vector in enumerate(vectors)))
+            for number, out in enumerate(outs)
+        }
+
+    def _plain(self, form: Row, order: int) -> bool:
+        own = self.sum([(factor, self.known[name][order]) for name, factor in form.items()], 0)
+        return own is not None and not any(isinstance(value, RationalFunction) for _, value in own)
+
+    def units(
+        self,
+        units: Sequence[tuple[bool, Rational, Row, Row]],
+        given: Sequence[Read],
+        biases: Row,
+        spans: Columns,
+    ) -> None:
+        """What hidden units add: each is a clip or not, a bias, a form and the weights of its outputs; `given` and
+        `spans` are what is known of their outputs, and of coordinates after that."""
+        parts: dict[str, dict[int, list[tuple[Fraction, Relation | None]]]] = {}
+        for number, ((clip, bias, form, outs), read) in enumerate(zip(units, given, strict=True)):
+            for place in self.sites.places:
+                order = place.order
+                before = self.sum([(factor, self.known[name][order]) for name, factor in form.items()], bias)
+                after = None if before is None else self._active(before, clip, place)
+                after = after if after is not None else few(read[order], ("unit", self.layer, number))
+                for out, weight in outs.items():
+                    parts.setdefault(out, {}).setdefault(order, []).append((Fraction(weight), after))
+        self._add(parts, biases, spans, "left")
+
+    def _active(self, before: Relation, clip: bool, place: SiteKind) -> Relation | None:
+        rows: list[tuple[Choices, Number]] = []
+        for choices, value in before:
+            if self.signs.nonnegative(-1 * value, [place.domain]):
+                rows.append((choices, 0))
+            elif clip and self.signs.nonnegative(value - 1, [place.domain]):
+                rows.append((choices, 1))
+            elif self.signs.nonnegative(value, [place.domain]) and (
+                not clip or self.signs.nonnegative(1 - value, [place.domain])
+            ):
+                rows.append((choices, value))
+            else:
+                return None
+        return self._short(tuple(rows))
+
+    # ---- relations ----
+
+    def _add(
+        self,
+        parts: Mapping[str, Mapping[int, Sequence[tuple[Fraction, Relation | None]]]],
+        biases: Row,
+        spans: Columns,
+        stage: str,
+    ) -> None:
+        for out in dict.fromkeys((*parts, *biases)):
+            for order, before in [*self.known[out].items()]:
+                some = [(Fraction(1), before), *parts.get(out, {}).get(order, [])]
+                self._write(out, order, some, biases.get(out, 0), spans[out][order], stage)
+
+    def _write(
+        self,
+        name: str,
+        order: int,
+        parts: Sequence[tuple[Fraction, Relation | None]],
+        bias: Rational,
+        span: KnownSpan,
+        stage: str,
+    ) -> None:
+        """A coordinate is a sum, or else a number of which its span is known."""
+        found = always(span.offset) if span.exact else self.sum(parts, bias)
+        self.known[name][order] = found if found is not None else few(span, (stage, self.layer, name))
+
+    def sum(self, parts: Iterable[tuple[Rational, Relation | None]], bias: Number) -> Relation | None:
+        """A linear combination; None if it is not known, or has too many rows."""
+        rows: list[tuple[Choices, Number]] = [({}, bias)]
+        for factor, relation in parts:
+            if relation is None:
+                return None
+            rows = [(both, value + factor * more) for both, value, more in self._joined(rows, relation)]
+            if len(rows) > MOST_ROWS:
+                return None
+        return self._short(tuple(rows))
+
+    def _joined(self, rows: Sequence[tuple[Choices, Any]], relation: Relation) -> Iterator[tuple[Choices, Any, Number]]:
+        """The rows of both that agree on all choices, until there are too many."""
+        found = 0
+        for choices, value in rows:
+            for others, more in relation:
+                self.signs.spend(2 + len(others))
+                if all(choices.get(source, k) == k for source, k in others.items()):
+                    yield {**choices, **others}, value, more
+                    found += 1
+                    if found > MOST_ROWS:
+                        return
+
+    def _short(self, relation: Relation) -> Relation:
+        """One row, where all have one value; and no rows twice."""
+        values = {value for _, value in relation}
+        self.signs.spend(len(relation))
+        return always(relation[0][1]) if len(values) == 1 else relation
+
+    def joint(self, forms: Sequence[Row], order: int) -> list[Vector] | None:
+        """The joint values of forms at a place; None where one is not known, or there are too many."""
+        rows: list[tuple[Choices, Vector]] = [({}, ())]
+        for form in forms:
+            own = self.sum([(factor, self.known[name][order]) for name, factor in form.items()], 0)
+            if own is None:
+                return None
+            rows = [(both, (*vector, value)) for both, vector, value in self._joined(rows, own)]
+            if len(rows) > MOST_ROWS:
+                return None
+        return list(dict.fromkeys(vector for _, vector in rows))
+
+
+@dataclass(frozen=True)
+class KindScore:
+    """A score of keys of some places: between two functions of i and n, and equal or, where it depends on j, no two
+    equal and neighbours at least `rise` apart."""
+
+    low: Number
+    high: Number
+    rise: Number | None
+    orders: frozenset[int]
+
+
+@dataclass(frozen=True)
+class KindRow:
+    """What is known of the rows of a head at a place."""
+
+    gaps: tuple[Number, ...]
+    unique: bool
+    equal: bool
+    winners: tuple[int, ...]
+    """The places of the keys that always have the largest score, and alone have it."""
+    begins: bool
+    """Whether the beginning of the sequence has it, perhaps with others."""
+
+
+class KindRows:
+    """Works out the rows of one head for queries at one place; Rejected if their order is not seen."""
+
+    def __init__(self, kinds: Kinds, head: str, mask: str, pairs: Sequence[tuple[Row, Row]], query: SiteKind) -> None:
+        self.kinds, self.signs, self.head, self.query = kinds, kinds.signs, head, query
+        self.sights: dict[int, VisibleKeys] = {}
+        for key in kinds.sites.places:
+            sight = kinds.sites.sees(query, key, mask)
+            if sight is not None:
+                self.sights[key.order] = sight
+        self.queries = self._known(kinds.joint([left for left, _ in pairs], query.order))
+        self.keys = {
+            order: [
+                tuple(moved(value, i=KEY) for value in vector) if order == 2 else vector
+                for vector in self._known(kinds.joint([right for _, right in pairs], order))
+            ]
+            for order in self.sights
+        }
+        self.need(len(self.queries) * sum(map(len, self.keys.values())) <= MOST_PAIRS, "has too many kinds of keys")
+
+    def need(self, condition: bool, what: str) -> None:
+        """Reject unless a condition holds."""
+        hold(condition, f"head {self.head} {what} {self.query}")
+
+    def _known(self, found: list[Vector] | None) -> list[Vector]:
+        self.need(found is not None, "has a score of what has no kinds, or too many,")
+        return found or []
+
+    def row(self) -> KindRow:
+        """What is known of the rows here."""
+        every = [self._of(query) for query in self.queries]
+        gaps = dict.fromkeys(gap for row in every for gap in row.gaps)
+        self.need(all(self.signs.positive(gap, [self.query.domain]) for gap in gaps), "has a gap that may be 0")
+        winners = {row.winners for row in every}
+        return KindRow(
+            tuple(gaps),
+            all(row.unique for row in every),
+            all(row.equal for row in every),
+            winners.pop() if len(winners) == 1 else (),
+            all(row.begins for row in every),
+        )
+
+    def _of(self, query: Vector) -> KindRow:
+        """For one kind of query."""
+        scores = self._scores(query)
+        below = [self._below(score, scores) for score in scores]
+        certain = max((min(b for b, s in zip(below, scores, strict=True) if order in s.orders) for order in self.sights
+                       if order != 2), default=0)  # fmt: skip
+        ranked = dict(zip(below, scores, strict=True))
+        self.need(len(ranked) == len(scores), "has scores of which the order is not seen")
+        gaps, unique, highest = list[Number](), True, len(scores) - 1
+        for number in range(certain, len(scores)):
+            score = ranked[number]
+            if number:
+                gaps.append(score.low - ranked[number - 1].high)
+            if score.rise is not None:
+                gaps.append(score.rise)
+            unique = unique and len(score.orders) == 1 and (score.rise is not None or 2 not in score.orders)
+        lower = frozenset().union(*(ranked[number].orders for number in range(highest)))
+        top = ranked[highest].orders
+        fixed = 2 not in top and not top & lower
+        begins = 0 in top and 0 not in lower
+        equal = len(scores) == 1 and ranked[0].rise is None
+        return KindRow(tuple(gaps), unique, equal, tuple(sorted(top)) if fixed else (), begins)
+
+    def _scores(self, query: Vector) -> list[KindScore]:
+        flat: dict[Number, frozenset[int]] = {}
+        rising: dict[tuple[Number, int], KindScore] = {}
+        for order, keys in self.keys.items():
+            for key in keys:
+                self.signs.spend(20 * (1 + len(key)))
+                score: Number = sum((own * other for own, other in zip(query, key, strict=True)), 0)
+                if has(score, 2):
+                    rising[score, order] = self._rising(score, order)
+                else:
+                    flat[score] = flat.get(score, frozenset()) | {order}
+        return [*(KindScore(score, score, None, orders) for score, orders in flat.items()), *rising.values()]
+
+    def _rising(self, score: Number, order: int) -> KindScore:
+        sight = self.sights[order]
+        rise = moved(score, j=KEY + 1) - score
+        sign = 1 if self.signs.positive(rise, sight.domains) else -1
+        self.need(self.signs.positive(sign * rise, sight.domains), "has scores of one kind in no order that is seen")
+        low, high = self.signs.floor(score, sight), -1 * self.signs.floor(-1 * score, sight)
+        return KindScore(low, high, self.signs.floor(sign * rise, sight), frozenset([order]))
+
+    def _below(self, score: KindScore, scores: Sequence[KindScore]) -> int:
+        """How many scores are below one; all others must be above it."""
+        found = 0
+        for other in scores:
+            if other is score:
+                continue
+            if self.signs.positive(score.low - other.high, [self.query.domain]):
+                found += 1
+            else:
+                fine = self.signs.positive(other.low - score.high, [self.query.domain])
+                self.need(fine, "has scores of which the order is not seen")
+        return found
