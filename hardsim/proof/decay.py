@@ -486,7 +486,7 @@ class Induction:
             self.hold(f"eta/tau of head {head.name}", over, grown, Fraction(1, 2))
         rate, logarithms, gaps = self._rate(head, known)
         unique = all(row.unique for row in known.rows.values())
-        if not unique and head.weighting is not Weighting.AVERAGE:
+        if head.weighting is not Weighting.AVERAGE and not all(row.one_value(head) for row in known.rows.values()):
             raise NotProved(f"head {head.name} may have ties, which softmax does not break")
         rules = tuple(dict.fromkeys(rule for row in known.rows.values() for rule in row.rules))
         self.heads.append(HeadDecay(head.name, depth, rules, gaps, unique, rate, factor, power, logarithms))

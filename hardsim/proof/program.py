@@ -41,7 +41,16 @@ from hardsim.proof.ratios import NAMES, Ratio, Value, simplest
 from hardsim.proof.result import NotProved
 from hardsim.proof.rows import KEY, Row, ScoreRows, distances
 from hardsim.proof.shares import away, clip, full_mean, hull, linear, read_through, relu, seen_from, share_of, tied_mean
-from hardsim.proof.types import TypedColumns, TypedRows, attended_types, hidden_types, input_types, with_types
+from hardsim.proof.types import (
+    TypedColumns,
+    TypedRows,
+    agreed,
+    attended_types,
+    hidden_types,
+    input_types,
+    read_by,
+    with_types,
+)
 from hardsim.sharpening.measure import HeadFacts, LayerFacts, LengthFacts
 
 ZERO, HALF = Fraction(0), Fraction(1, 2)
@@ -138,9 +147,10 @@ class ProgramLaw:
     more: Law
 
     def may_tie(self, head: Head) -> bool:
-        """Whether several positions may have the largest score of a row."""
+        """Whether several positions may have the largest score of a row, and carry different values."""
         layers = [layer for law in (self.one, self.more) for layer in law.layers if head.name in layer.heads]
-        return any(not row.unique for layer in layers for row in layer.heads[head.name].rows.values())
+        rows = [row for layer in layers for row in layer.heads[head.name].rows.values()]
+        return not all(row.one_value(head) for row in rows)
 
     def facts(self, n: int) -> LengthFacts:
         """Those of one length."""
@@ -300,7 +310,11 @@ class _Derivation:
                     values[head.name, out] = low, self._most([(value, False)])
                     read = reads[head.name, out] = {
                         place.order: self._read(
-                            head, place, value, None if rows is None else rows[place.order], counted.get(head.name)
+                            head,
+                            place,
+                            value,
+                            read_by(rows[place.order], out) if rows else None,
+                            counted.get(head.name),
                         )
                         for place in self.world.places
                     }
@@ -319,10 +333,9 @@ class _Derivation:
         found: dict[int, Row] = {}
         for place in self.world.places:
             try:
-                found[place.order] = with_types(
-                    partial(ScoreRows, self.world, head, place, columns),
-                    partial(TypedRows, self.world, head, place, types),
-                )
+                typed = partial(TypedRows, self.world, head, place, types)
+                row = with_types(partial(ScoreRows, self.world, head, place, columns), typed)
+                found[place.order] = agreed(row, typed)
             except NotProved as failure:
                 raise NotProved(f"at {place.name} {failure.reason}") from None
         return found

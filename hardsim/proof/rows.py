@@ -188,6 +188,12 @@ class Row:
     """The orders of the places of the maxima, where these are always the same few single positions (R2)."""
     product: ProductRule | None = None
     """The rule by which the gap follows from one product; then there are no groups (R3)."""
+    agreed: tuple[str, ...] = ()
+    """Coordinates to which the head adds one value, whichever of the positions with the largest score it reads."""
+
+    def one_value(self, head: Head) -> bool:
+        """Whether the head reads the same from each of the positions that share the largest score."""
+        return self.unique or {out for out, _ in head.values} <= {*self.agreed}
 
 
 class ScoreRows:

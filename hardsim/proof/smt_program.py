@@ -572,7 +572,7 @@ class ErrorQueries:
             wrong += [f"(and (< 0.0 {part}) (< {found.eta.power}.0 {size.power}.0))"
                       for part, size in ((k, large), (q, wide))]  # fmt: skip
         wrong.append(f"(< {number(found.eta.factor)} {total(parts)})")
-        tied = not all(row.unique for row in law.heads[head.name].rows.values())
+        tied = not all(row.one_value(head) for row in law.heads[head.name].rows.values())
         wrong += ["true"] if tied and head.weighting is not Weighting.AVERAGE else []
         claim = f"its scores are off by at most {found.eta.factor} n^{found.eta.power} times the error before"
         yield from self.constant(f"head {head.name}", "error", claim, wrong)

@@ -252,7 +252,7 @@ def attended_types(
             order = place.order
             row = rows.get(head.name, {}).get(order)
             source = ("read", str(number), head.name)
-            picked = {} if row is None or not row.unique else _picked(before, head, place, row, source)
+            picked = {} if row is None else _picked(before, head, place, row, source)
             for out in added:
                 span = reads[head.name, out][order]
                 own = TypeTable.constant(span.offset) if span.exact else picked.get(out)
@@ -281,8 +281,8 @@ def _written(
 
 
 def _picked(columns: TypedColumns, head: Head, query: Place, row: Row, source: Source) -> dict[str, TypeTable]:
-    """What a head with a unique maximum reads, by coordinate: of those of its values that have types everywhere and are
-    numbers, the joint value of one visible key."""
+    """What a head reads from one key, by coordinate: of those of its values that have types everywhere and are numbers,
+    the joint value of one visible key. It reads one key if its maximum is unique, or all maxima have one value."""
     world = columns.world
     keys = [key for key in world.places if world.sees(query, key, head.mask) is not None]
     if row.winner is not None:
@@ -292,7 +292,7 @@ def _picked(columns: TypedColumns, head: Head, query: Place, row: Row, source: S
         tables = [columns.form(form, key.order) for key in keys]
         return all(one is not None and not any(isinstance(v, Ratio) for v in one.values) for one in tables)
 
-    outs = [(out, form) for out, form in head.values if numbers(form)]
+    outs = [(out, form) for out, form in head.values if (row.unique or out in row.agreed) and numbers(form)]
     found: dict[tuple[Value, ...], None] = {}
     for key in keys:
         joint = columns.joint([form for _, form in outs], key.order)
@@ -477,24 +477,23 @@ class TypedRows:
         fixed = not any(self.seen[order][0].several or self._elsewhere(order, levels) for order in orders)
         return tuple(orders) if fixed else ()
 
-    def agreed(self) -> bool:
-        """Whether all positions that can share the largest score of a row have the same values, so that the leftmost
-        of them, the rightmost and the mean read the same."""
+    def agrees(self, value: Affine) -> bool:
+        """Whether all positions that can share the largest score of a row have one value of a form, so that the
+        leftmost of them, the rightmost and the mean read the same."""
         forms = [form for _, form in self.head.score]
-        values = [form for _, form in self.head.values]
-        keys = {order: self._keys([*forms, *values], order) for order in self.seen}
-        for query in self.queries:
-            levels = self.levels(query)
+        try:
+            keys = {order: self._keys([*forms, value], order) for order in self.seen}
+            every = [(query, self.levels(query)) for query in self.queries]
+        except NotProved:
+            return False
+        for query, levels in every:
             for level in levels[self.surest(levels) :]:
                 if self.single(level):
                     continue
                 carried = {
-                    key[len(forms) :]
-                    for order in level.orders
-                    for key in keys[order]
-                    if scored(query, key[: len(forms)]) == level.low
+                    key[-1] for order in level.orders for key in keys[order] if scored(query, key[:-1]) == level.low
                 }
-                if len(carried) > 1 or any(_varies(value) for some in carried for value in some):
+                if len(carried) > 1 or any(isinstance(one, Ratio) and "j" in one.names for one in carried):
                     return False
         return True
 
@@ -509,11 +508,6 @@ def scored(query: Sequence[Value], key: Sequence[Value]) -> Value:
 
 def _at_key(value: Value) -> Value:
     return simplest(value.at({"i": J})) if isinstance(value, Ratio) else value
-
-
-def _varies(value: Value) -> bool:
-    """Whether a function is another one at each key."""
-    return isinstance(value, Ratio) and "j" in value.names
 
 
 def with_types(rows: Callable[[], ScoreRows], typed: Callable[[], TypedRows]) -> Row:
@@ -551,3 +545,21 @@ def _better(known: Row, found: Row) -> Row:
     more = (found.unique, found.equal, found.first and not known.first, found.winner is not None, bool(found.winners))
     wider = all(any(positive(plus(gap, times(other, -1)), domains) for other in known.gaps) for gap in found.gaps)
     return found if any(more) or (wider and bool(known.gaps)) else known
+
+
+def agreed(row: Row, typed: Callable[[], TypedRows]) -> Row:
+    """A row, with the coordinates to which the head adds one value, whichever of the positions with the largest score
+    it reads: none where its scores have no types."""
+    if row.unique:
+        return row
+    try:
+        rows = typed()
+    except NotProved:
+        return row
+    return replace(row, agreed=tuple(out for out, value in rows.head.values if rows.agrees(value)))
+
+
+def read_by(row: Row | None, out: str) -> Row | None:
+    """What is known of the rows of a head as it adds to a coordinate: it reads one of the positions with the largest
+    score if all of them have one value."""
+    return row if row is None or out not in row.agreed else replace(row, unique=True, equal=False)

@@ -150,9 +150,9 @@ def claimed(score: RandomScore) -> Iterator[tuple[int, dict[int, Row], dict[int,
 
 def typed_rows(head: Head, law: Law) -> tuple[dict[int, Row], dict[int, bool]]:
     """What types alone say of the head of layer 2."""
-    places = law.world.places
+    places, ((_, value),) = law.world.places, head.values
     typed = {place.order: TypedRows(law.world, head, place, law.layers[1].types) for place in places}
-    return {order: rows.row() for order, rows in typed.items()}, {o: rows.agreed() for o, rows in typed.items()}
+    return {order: rows.row() for order, rows in typed.items()}, {o: rows.agrees(value) for o, rows in typed.items()}
 
 
 def sweep(seed: int, count: int) -> int:
@@ -357,3 +357,39 @@ def test_counts_whose_score_depends_on_i_are_proved(mask: str) -> None:
     for n in range(1, 4):
         words = list(product(LETTERS, repeat=n))
         contain(law.facts(n), measure(model, words, ExactModel(model).run(words)))
+
+
+# ---- one value at all maxima ----
+
+
+def sided(score: dict[str, int], value: dict[str, int]) -> Program:
+    """A leftmost head over letters, with a score of the key alone."""
+    program = of_letters([({"1": 1}, score)], bos=False)
+    ((head,),) = (layer.heads for layer in program.layers)
+    changed = replace(head, weighting=Weighting.LEFTMOST, values=(("out", Affine.of(value)),))
+    return replace(program, layers=(ProgramLayer((changed,)),))
+
+
+def test_a_leftmost_head_whose_maxima_have_one_value_is_an_average_head() -> None:
+    """The score says which letter is read, if a, b and c have different ones; if b and c share one, b and c must be
+    read alike."""
+    for score, value, one in (
+        ({"a": 1, "b": 2}, {"a": 1}, True),
+        ({"a": 1}, {"a": 1}, True),
+        ({"a": 1}, {"b": 1}, False),
+        ({"a": 1}, {"b": 1, "c": 1}, True),
+        ({}, {"a": 1}, False),
+        ({}, {"1": 1}, True),
+    ):
+        program = sided(score, value)
+        law, (head,) = law_of(program), program.layers[0].heads
+        assert law.may_tie(head) is not one
+        averaged = replace(program, layers=(ProgramLayer((replace(head, weighting=Weighting.AVERAGE),)),))
+        for n in range(1, 4):
+            words = list(product(LETTERS, repeat=n))
+            outputs = [ExactModel(model).run(words).columns["out"] for model in (program, averaged)]
+            same = all(outputs[0].at(k, i) == outputs[1].at(k, i) for k in range(len(words)) for i in range(n))
+            assert same or not one
+            contain(law_of(averaged).facts(n), measure(averaged, words, ExactModel(averaged).run(words)))
+        distance = law_of(averaged).facts(3).distance
+        assert distance == (HALF if one else distance)
