@@ -391,5 +391,4 @@ def test_a_leftmost_head_whose_maxima_have_one_value_is_an_average_head() -> Non
             same = all(outputs[0].at(k, i) == outputs[1].at(k, i) for k in range(len(words)) for i in range(n))
             assert same or not one
             contain(law_of(averaged).facts(n), measure(averaged, words, ExactModel(averaged).run(words)))
-        distance = law_of(averaged).facts(3).distance
-        assert distance == (HALF if one else distance)
+        assert (law_of(averaged).facts(3).distance == HALF) is one
