@@ -22,6 +22,7 @@ from typing import Any
 
 from hardsim.exact import Rational, hold
 from hardsim.polynomials import Number, RationalFunction
+from hardsim.scores import ScoreHead
 from hardsim.spans import KEY, KnownSpan, Row, Signs, SiteKind, SiteKinds, VisibleKeys, has, moved
 
 MOST_ROWS = 1024
@@ -38,6 +39,9 @@ Columns = Mapping[str, Mapping[int, KnownSpan]]
 Read = Mapping[int, KnownSpan]
 """A span at each kind of position."""
 Vector = tuple[Number, ...]
+Picks = tuple[tuple[int, ...], frozenset[str]]
+"""Of a head at a place: the places of the keys that it may read (none: all that it sees), and the coordinates to which
+it adds what one of them has."""
 
 
 def always(value: Number) -> Relation:
@@ -95,34 +99,34 @@ class Kinds:
 
     def heads(
         self,
-        heads: Iterable[tuple[str, str, Mapping[str, Row]]],
-        picks: Mapping[str, Mapping[int, tuple[int, ...] | None]],
+        heads: Iterable[ScoreHead],
+        picks: Mapping[str, Mapping[int, Picks]],
         reads: Mapping[str, Mapping[str, Read]],
         spans: Columns,
     ) -> None:
-        """What heads add: they are given by name, mask and values. `picks` are the places that have the only largest
-        score (None where there may be several such keys), `reads` and `spans` what is known of what they read, and of
+        """What heads add: `picks` says where they read one key, `reads` what is known of what they read, and `spans` of
         coordinates after that."""
         self.layer += 1
         parts: dict[str, dict[int, list[tuple[Fraction, Relation | None]]]] = {}
-        for name, mask, values in heads:
+        for head in heads:
             for place in self.sites.places:
-                order, orders = place.order, picks[name].get(place.order)
-                found = {} if orders is None else self._picked(name, values, place, mask, orders)
-                for out in values:
-                    span = reads[name][out][order]
+                order = place.order
+                picked = picks[head.name].get(order)
+                found = {} if picked is None else self._picked(head, place, picked)
+                for out in head.values:
+                    span = reads[head.name][out][order]
                     own = always(span.offset) if span.exact else found.get(out)
-                    own = own if own is not None else few(span, ("read", self.layer, name, out))
+                    own = own if own is not None else few(span, ("read", self.layer, head.name, out))
                     parts.setdefault(out, {}).setdefault(order, []).append((Fraction(1), own))
         self._add(parts, {}, spans, "attended")
 
-    def _picked(
-        self, name: str, values: Mapping[str, Row], query: SiteKind, mask: str, orders: tuple[int, ...]
-    ) -> dict[str, Relation]:
-        """What a head reads at its one largest key, of the values whose kinds are numbers at every key."""
-        keys = [key for key in self.sites.places if self.sites.sees(query, key, mask) is not None]
+    def _picked(self, head: ScoreHead, query: SiteKind, picks: Picks) -> dict[str, Relation]:
+        """What a head reads at one key, of the values whose kinds are numbers at every key."""
+        orders, some = picks
+        keys = [key for key in self.sites.places if self.sites.sees(query, key, head.mask) is not None]
         keys = [key for key in keys if not orders or key.order in orders]
-        outs = {out: form for out, form in values.items() if all(self._plain(form, key.order) for key in keys)}
+        outs = {out: form for out, form in head.values.items() if out in some}
+        outs = {out: form for out, form in outs.items() if all(self._plain(form, key.order) for key in keys)}
         vectors: dict[Vector, None] = {}
         for key in keys:
             found = self.joint([*outs.values()], key.order)
@@ -131,7 +135,7 @@ class Kinds:
             vectors |= dict.fromkeys(found)
         if len(vectors) > MOST_ROWS:
             return {}
-        source = ("key", self.layer, name)
+        source = ("key", self.layer, head.name)
         return {
             out: self._short(tuple(({source: k}, vector[number]) for k, vector in enumerate(vectors)))
             for number, out in enumerate(outs)
@@ -258,7 +262,8 @@ class KindScore:
 
 @dataclass(frozen=True)
 class KindRow:
-    """What is known of the rows of a head at a place."""
+    """What is known of the rows of a head at a place: functions of which the least is at most the gap, whether the
+    largest score is unique, and whether all are equal."""
 
     gaps: tuple[Number, ...]
     unique: bool
@@ -270,100 +275,135 @@ class KindRow:
 
 
 class KindRows:
-    """Works out the rows of one head for queries at one place; Rejected if their order is not seen."""
+    """The rows of one head for queries at one place."""
 
-    def __init__(self, kinds: Kinds, head: str, mask: str, pairs: Sequence[tuple[Row, Row]], query: SiteKind) -> None:
-        self.kinds, self.signs, self.head, self.query = kinds, kinds.signs, head, query
+    def __init__(self, kinds: Kinds, mask: str, pairs: Sequence[tuple[Row, Row]], query: SiteKind) -> None:
+        self.kinds, self.signs, self.query = kinds, kinds.signs, query
+        self.forms = [right for _, right in pairs]
         self.sights: dict[int, VisibleKeys] = {}
         for key in kinds.sites.places:
             sight = kinds.sites.sees(query, key, mask)
             if sight is not None:
                 self.sights[key.order] = sight
-        self.queries = self._known(kinds.joint([left for left, _ in pairs], query.order))
-        self.keys = {
-            order: [
-                tuple(moved(value, i=KEY) for value in vector) if order == 2 else vector
-                for vector in self._known(kinds.joint([right for _, right in pairs], order))
-            ]
-            for order in self.sights
-        }
-        self.need(len(self.queries) * sum(map(len, self.keys.values())) <= MOST_PAIRS, "has too many kinds of keys")
+        self.queries = kinds.joint([left for left, _ in pairs], query.order) or []
+        self.keys = self._keys(self.forms)
 
-    def need(self, condition: bool, what: str) -> None:
-        """Reject unless a condition holds."""
-        hold(condition, f"head {self.head} {what} {self.query}")
+    def _keys(self, forms: Sequence[Row]) -> dict[int, list[Vector]]:
+        """The kinds of keys by place; none if they are not known, or are too many."""
+        found: dict[int, list[Vector]] = {}
+        for order in self.sights:
+            some = self.kinds.joint(forms, order)
+            if some is None:
+                return {}
+            found[order] = [tuple(moved(value, i=KEY) for value in key) if order == 2 else key for key in some]
+        return found if len(self.queries) * sum(map(len, found.values())) <= MOST_PAIRS else {}
 
-    def _known(self, found: list[Vector] | None) -> list[Vector]:
-        self.need(found is not None, "has a score of what has no kinds, or too many,")
-        return found or []
-
-    def row(self) -> KindRow:
-        """What is known of the rows here."""
-        every = [self._of(query) for query in self.queries]
-        gaps = dict.fromkeys(gap for row in every for gap in row.gaps)
-        self.need(all(self.signs.positive(gap, [self.query.domain]) for gap in gaps), "has a gap that may be 0")
-        winners = {row.winners for row in every}
+    def row(self) -> KindRow | None:
+        """What is known of the rows here; None if their order is not seen."""
+        every = [self._ranked(query) for query in self.queries] if self.keys else []
+        rows = [self._of(ranks) for ranks in every if ranks is not None]
+        gaps = dict.fromkeys(gap for row in rows for gap in row.gaps)
+        if not rows or len(rows) < len(every) or not all(self.signs.positive(gap, [self.query.domain]) for gap in gaps):
+            return None
+        winners = {row.winners for row in rows}
         return KindRow(
             tuple(gaps),
-            all(row.unique for row in every),
-            all(row.equal for row in every),
+            all(row.unique for row in rows),
+            all(row.equal for row in rows),
             winners.pop() if len(winners) == 1 else (),
-            all(row.begins for row in every),
+            all(row.begins for row in rows),
         )
 
-    def _of(self, query: Vector) -> KindRow:
-        """For one kind of query."""
+    def agrees(self, value: Row) -> bool:
+        """Whether all keys that may share the largest score have one value of a form."""
+        keys = self._keys([*self.forms, value]) if self.keys else {}
+        for query in self.queries if keys else ():
+            ranks = self._ranked(query)
+            if ranks is None:
+                return False
+            for score in ranks[self._certain(ranks) :]:
+                if self._alone(score):
+                    continue
+                found = {
+                    key[-1] for order in score.orders for key in keys[order] if self._score(query, key) == score.low
+                }
+                if len(found) != 1 or any(has(one, 2) for one in found):
+                    return False
+        return bool(keys) and bool(self.queries)
+
+    def _ranked(self, query: Vector) -> list[KindScore] | None:
+        """The scores of one kind of query, the lowest first; None if their order is not seen."""
         scores = self._scores(query)
+        if scores is None:
+            return None
         below = [self._below(score, scores) for score in scores]
-        certain = max((min(b for b, s in zip(below, scores, strict=True) if order in s.orders) for order in self.sights
-                       if order != 2), default=0)  # fmt: skip
         ranked = dict(zip(below, scores, strict=True))
-        self.need(len(ranked) == len(scores), "has scores of which the order is not seen")
-        gaps, unique, highest = list[Number](), True, len(scores) - 1
-        for number in range(certain, len(scores)):
+        known = None not in ranked and len(ranked) == len(scores)
+        return [ranked[number] for number in range(len(scores))] if known else None
+
+    def _certain(self, ranked: Sequence[KindScore]) -> int:
+        """The number of a score that the largest is never below: that of the lowest kind of a key that is seen."""
+        return max(
+            (next(n for n, score in enumerate(ranked) if order in score.orders) for order in self.sights if order != 2),
+            default=0,
+        )
+
+    def _alone(self, score: KindScore) -> bool:
+        return len(score.orders) == 1 and (score.rise is not None or 2 not in score.orders)
+
+    def _of(self, ranked: Sequence[KindScore]) -> KindRow:
+        """For one kind of query."""
+        gaps, unique = list[Number](), True
+        for number in range(self._certain(ranked), len(ranked)):
             score = ranked[number]
             if number:
                 gaps.append(score.low - ranked[number - 1].high)
             if score.rise is not None:
                 gaps.append(score.rise)
-            unique = unique and len(score.orders) == 1 and (score.rise is not None or 2 not in score.orders)
-        lower = frozenset().union(*(ranked[number].orders for number in range(highest)))
-        top = ranked[highest].orders
-        fixed = 2 not in top and not top & lower
-        begins = 0 in top and 0 not in lower
-        equal = len(scores) == 1 and ranked[0].rise is None
-        return KindRow(tuple(gaps), unique, equal, tuple(sorted(top)) if fixed else (), begins)
+            unique = unique and self._alone(score)
+        *others, top = ranked
+        lower = frozenset().union(*(score.orders for score in others))
+        fixed = 2 not in top.orders and not top.orders & lower
+        begins = 0 in top.orders and 0 not in lower
+        equal = not others and top.rise is None
+        return KindRow(tuple(gaps), unique, equal, tuple(sorted(top.orders)) if fixed else (), begins)
 
-    def _scores(self, query: Vector) -> list[KindScore]:
+    def _score(self, query: Vector, key: Vector) -> Number:
+        self.signs.spend(20 * (1 + len(query)))
+        return sum((own * other for own, other in zip(query, key, strict=False)), 0)
+
+    def _scores(self, query: Vector) -> list[KindScore] | None:
         flat: dict[Number, frozenset[int]] = {}
-        rising: dict[tuple[Number, int], KindScore] = {}
+        rising: dict[tuple[Number, int], KindScore | None] = {}
         for order, keys in self.keys.items():
             for key in keys:
-                self.signs.spend(20 * (1 + len(key)))
-                score: Number = sum((own * other for own, other in zip(query, key, strict=True)), 0)
+                score = self._score(query, key)
                 if has(score, 2):
                     rising[score, order] = self._rising(score, order)
                 else:
                     flat[score] = flat.get(score, frozenset()) | {order}
-        return [*(KindScore(score, score, None, orders) for score, orders in flat.items()), *rising.values()]
+        if None in rising.values():
+            return None
+        some = [KindScore(score, score, None, orders) for score, orders in flat.items()]
+        return [*some, *(one for one in rising.values() if one is not None)]
 
-    def _rising(self, score: Number, order: int) -> KindScore:
+    def _rising(self, score: Number, order: int) -> KindScore | None:
         sight = self.sights[order]
         rise = moved(score, j=KEY + 1) - score
         sign = 1 if self.signs.positive(rise, sight.domains) else -1
-        self.need(self.signs.positive(sign * rise, sight.domains), "has scores of one kind in no order that is seen")
+        if not self.signs.positive(sign * rise, sight.domains):
+            return None
         low, high = self.signs.floor(score, sight), -1 * self.signs.floor(-1 * score, sight)
         return KindScore(low, high, self.signs.floor(sign * rise, sight), frozenset([order]))
 
-    def _below(self, score: KindScore, scores: Sequence[KindScore]) -> int:
-        """How many scores are below one; all others must be above it."""
+    def _below(self, score: KindScore, scores: Sequence[KindScore]) -> int | None:
+        """How many scores are below one, if all others are seen to be above it."""
         found = 0
         for other in scores:
             if other is score:
                 continue
             if self.signs.positive(score.low - other.high, [self.query.domain]):
                 found += 1
-            else:
-                fine = self.signs.positive(other.low - score.high, [self.query.domain])
-                self.need(fine, "has scores of which the order is not seen")
+            elif not self.signs.positive(other.low - score.high, [self.query.domain]):
+                return None
         return found

@@ -11,6 +11,7 @@ checked that each claim follows from the ones before; from what is known then, t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import chain
@@ -18,6 +19,7 @@ from typing import Any
 
 from hardsim.exact import MINUTE, Costs, Rational, Rejected, bits, effort, exact, hold
 from hardsim.expressions import expression, inverse_of
+from hardsim.kinds import KindRows, Kinds, Picks
 from hardsim.polynomials import Number, RationalFunction, charged, of
 from hardsim.scores import RowFacts, RowReader, ScoreHead, as_key
 from hardsim.sections import FORMAT, ROW, Form, integer, keys, many, named, one_of, rational, row, size, text, truth
@@ -64,11 +66,13 @@ RULE = maybe(row(one_of("lattice", "look-up"), integer, integer))
 GROUPS = keys(groups=many(many(integer, 1), 1), inner=many(RULE), pairs=many(row(integer, integer, integer, integer,
               maybe(integer))))  # fmt: skip
 PRODUCT = keys(product=row(integer, integer, integer))
+KINDS = keys(kinds=truth)
 
 
 def row_claim(data: Any, place: str) -> None:
-    """What is claimed of a row: how its keys are grouped, or that its score is one product."""
-    (PRODUCT if type(data) is dict and "product" in data else GROUPS)(data, place)
+    """What is claimed of a row: how its keys are grouped, that its score is one product, or that its kinds tell."""
+    names = data if type(data) is dict else {}
+    (PRODUCT if "product" in names else KINDS if "kinds" in names else GROUPS)(data, place)
 
 
 HEAD_CLAIM = keys(reads=named(INDICES), rows=many(row_claim))
@@ -288,7 +292,10 @@ class ProgramChecker(ShareSigns):
         hold(claims is not None, "facts: nothing is claimed of some lengths")
         self.sites, self.longer = SiteKinds(self.model["bos"], longer), longer
         self.alike, self.constant, self._bounds = set(), set[str](), {}
+        self.picks = dict[str, dict[int, Picks]]()
         self.columns = self._input(claims["input"])
+        self.kinds = Kinds(self, self.sites)
+        self.kinds.input(self.embedding, self.encoded, self.columns)
         hold(len(claims["layers"]) == len(self.layers), "facts: claims are needed for each layer")
         layers = tuple(self._layer(*layer, claim) for layer, claim in zip(self.layers, claims["layers"], strict=True))
         outputs = tuple(self.model["outputs"])
@@ -306,12 +313,15 @@ class ProgramChecker(ShareSigns):
     def _input(self, claims: Mapping[str, Sequence[int]]) -> dict[str, dict[int, KnownSpan]]:
         hold(claims.keys() == {*self.coordinates}, "facts: input needs spans of all coordinates")
         found: dict[str, dict[int, KnownSpan]] = {}
+        self.encoded = {name: dict[int, KnownSpan]() for name in self.model["encodings"]}
         for name in self.coordinates:
             found[name] = self._claimed(claims[name], f"input of '{name}'")
             values = self.embedding.get(name, [])
             for place in self.sites.places:
                 encoding = self.model["encodings"].get(name)
                 added = ZERO if encoding is None else self.functions.encoding(encoding, place)
+                if encoding is not None:
+                    self.encoded[name][place.order] = added
                 some = dict.fromkeys((values[-1:] if not place.order else values[: len(self.model["alphabet"])]) or [0])
                 for value in some:
                     fine = self.sums_to([(1, added)], value, found[name][place.order], place.domain)
@@ -333,13 +343,16 @@ class ProgramChecker(ShareSigns):
         hold(len(claims["units"]) == len(units), "facts: claims are needed for each hidden unit")
         parts: dict[str, list[tuple[Rational, dict[int, KnownSpan]]]] = {}
         found = list[HeadShape]()
+        own_reads = dict[str, dict[str, dict[int, KnownSpan]]]()
         for head in heads:
             facts, reads = self._head(head, claims["heads"][head.name])
             found.append(facts)
+            own_reads[head.name] = reads
             for out, read in reads.items():
                 parts.setdefault(out, []).append((1, read))
         self._written(claims["attended"], parts, {}, "attended")
-        own, parts = list[UnitShape](), {}
+        self.kinds.heads(heads, self.picks, own_reads, self.columns)
+        own, parts, given = list[UnitShape](), {}, list[dict[int, KnownSpan]]()
         for (clip, bias, form, outs), claim in zip(units, claims["units"], strict=True):
             before, after = (self._claimed(spans, f"a unit of {sorted(outs)!a}") for spans in claim)
             for place in self.sites.places:
@@ -350,10 +363,12 @@ class ProgramChecker(ShareSigns):
                 hold(fine, f"facts: the output of a unit {told}")
             margins = {p.order: self.margin(before[p.order], clip, p.domain) for p in self.sites.places}
             own.append(UnitShape(clip, form, outs, margins, {order: span.high for order, span in before.items()}))
+            given.append(after)
             for out, weight in outs.items():
                 parts.setdefault(out, []).append((weight, after))
         self.constant = self._still_constant(heads, units)
         self._written(claims["final"], parts, biases, "final")
+        self.kinds.units(units, given, biases, self.columns)
         return LayerShape(tuple(found), tuple(own))
 
     def _written(
@@ -398,30 +413,47 @@ class ProgramChecker(ShareSigns):
         hold(
             len(claim["rows"]) == (0 if head.uniform else len(self.sites.places)), f"facts: head {head.name} needs rows"
         )
+        picks: dict[int, Picks] = {}
         for place, told in zip(self.sites.places, claim["rows"], strict=False):
             reader = readers[place.order] = RowReader(self, self.sites, head, place, self.columns)
-            if "product" in told:
-                query, *lattice = told["product"]
-                parts = [*map(self._function, lattice)]
-                self._values(parts, f"the keys of head {head.name}", place)
-                rows[place.order] = reader.product(self._claim(query, f"the query of head {head.name}", place), *parts)
-                continue
-            inner = [None if rule is None else (rule[0], *map(self._function, rule[1:])) for rule in told["inner"]]
-            hold(len(inner) == len(told["groups"]), f"facts: head {head.name} needs a rule for each group")
-            pairs = [(a, b, self._function(s), self._function(t), sign) for a, b, s, t, sign in told["pairs"]]
-            for step, rest in [*(rule[1:] for rule in inner if rule is not None), *(pair[2:4] for pair in pairs)]:
-                fine = not has(step, 2) and (place.several or not (has(step, 0) or has(rest, 0)))
-                hold(fine, f"facts: head {head.name} has a step or a rest that depends on what it must not {place}")
-            rows[place.order] = reader.row(told["groups"], inner, pairs)
+            kinds = KindRows(self.kinds, head.mask, head.pairs, place)
+            facts = rows[place.order] = self._row(head, place, told, reader, kinds)
+            outs = [out for out, form in head.values.items() if facts.unique or kinds.agrees(form)]
+            picks[place.order] = facts.winners if facts.unique else (), frozenset(outs)
+        self.picks[head.name] = picks
         sizes = tuple((self._extent(query), self._extent(key)) for query, key in head.pairs)
         values, reads = {}, {}
         for out, form in head.values.items():
             values[out] = self._extent(form)
             reads[out] = self._claimed(claim["reads"][out], f"what head {head.name} reads")
             for place in self.sites.places:
-                fine = self._reads(head, form, place, rows.get(place.order), reads[out][place.order], readers)
+                own, claimed = rows.get(place.order), reads[out][place.order]
+                fine = self._reads(head, form, place, own, claimed, readers)
+                if not fine and own is not None and out in picks[place.order][1]:  # what one key has
+                    fine = self._reads(head, form, place, replace(own, unique=True, equal=False), claimed, readers)
                 hold(fine, f"facts: what head {head.name} reads is not seen to be what is claimed {place}")
         return HeadShape(head, rows, sizes, values), reads
+
+    def _row(self, head: ScoreHead, place: SiteKind, told: Any, reader: RowReader, kinds: KindRows) -> RowFacts:
+        """What is known of the rows of a head at a place, from what is claimed."""
+        if "product" in told:
+            query, *lattice = told["product"]
+            parts = [*map(self._function, lattice)]
+            self._values(parts, f"the keys of head {head.name}", place)
+            return reader.product(self._claim(query, f"the query of head {head.name}", place), *parts)
+        if "kinds" in told:
+            found = kinds.row()
+            hold(found is not None, f"head {head.name} has scores whose order is not seen {place}")
+            assert found is not None
+            visible = self.sites.count(place, head.mask)
+            return RowFacts(visible, found.gaps, found.unique, found.equal, found.winners, found.begins)
+        inner = [None if rule is None else (rule[0], *map(self._function, rule[1:])) for rule in told["inner"]]
+        hold(len(inner) == len(told["groups"]), f"facts: head {head.name} needs a rule for each group")
+        pairs = [(a, b, self._function(s), self._function(t), sign) for a, b, s, t, sign in told["pairs"]]
+        for step, rest in [*(rule[1:] for rule in inner if rule is not None), *(pair[2:4] for pair in pairs)]:
+            fine = not has(step, 2) and (place.several or not (has(step, 0) or has(rest, 0)))
+            hold(fine, f"facts: head {head.name} has a step or a rest that depends on what it must not {place}")
+        return reader.row(told["groups"], inner, pairs)
 
     def _reads(
         self,
@@ -460,7 +492,13 @@ class ProgramChecker(ShareSigns):
         if claimed.most is not None:
             bare = all(self._fixed(form, key) == int(not key.order) for key, _ in seen) and not seen[0][0].order
             ends = self.nonnegative(of(1) / count - claimed.low, [query.domain]) and claimed.high == 1
-            return bare and ends and claimed.step is None and claimed.most == count and readers[query.order].begins()
+            return (
+                bare
+                and ends
+                and claimed.step is None
+                and claimed.most == count
+                and (facts.begins or readers[query.order].begins())
+            )
         return (claimed.step is None or claimed.exact) and all(
             self._contained(self._terms(form, key), sight, claimed) for key, sight in seen
         )

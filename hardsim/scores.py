@@ -96,14 +96,15 @@ class KeyGroup:
 @dataclass(frozen=True)
 class RowFacts:
     """What is known of the rows of queries at a place: how many keys they see, at least one of which functions of n and
-    i the gap is, whether the largest score is unique, whether all are equal, and the places of the keys that have it
-    where these are always the same."""
+    i the gap is, whether the largest score is unique, whether all are equal, the places of the keys that have it where
+    these are always the same, and whether it is seen that the beginning of the sequence has it, perhaps with others."""
 
     visible: Number
     gaps: tuple[Number, ...]
     unique: bool
     equal: bool
     winners: tuple[int, ...]
+    begins: bool = False
 
     @property
     def maxima(self) -> int | None:

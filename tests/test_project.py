@@ -28,7 +28,7 @@ ROOMS = (
 # Modules outside the rooms ("" is the package itself), each with the room whose place in the line it shares.
 TOOLS = (
     "version", "visible", "exact", "enclosures", "expressions", "polynomials", "sides", "sections", "checker",
-    "lengths", "spans", "shares", "scores", "softness", "programs", "files", "verify", "examples", "records",
+    "lengths", "spans", "shares", "scores", "kinds", "softness", "programs", "files", "verify", "examples", "records",
 )  # fmt: skip
 OUTSIDE = dict.fromkeys(TOOLS, "errors") | {"api": "report", "": "report", "__main__": "cli"}
 # The deciders share no code: who, and what none of its imports may lead to.
@@ -56,12 +56,13 @@ CHECKER = {
     "spans": {"exact", "expressions", "polynomials", "sides"},
     "shares": {"exact", "polynomials", "spans"},
     "scores": {"exact", "polynomials", "shares", "spans"},
+    "kinds": {"exact", "polynomials", "scores", "spans"},
     "softness": {"exact", "polynomials", "spans", "scores", "sides"},
-    "programs": {"exact", "expressions", "polynomials", "sections", "shares", "spans", "scores", "softness"},
+    "programs": {"exact", "expressions", "kinds", "polynomials", "sections", "shares", "spans", "scores", "softness"},
     "verify": {"exact", "sections", "checker", "lengths", "programs"},
 }
 """The modules of the checker of certificates, with all that each imports of the package."""
-OF_PROGRAMS = ("spans", "shares", "scores", "softness", "programs")
+OF_PROGRAMS = ("spans", "shares", "scores", "kinds", "softness", "programs")
 """Those that only certificates of programs need."""
 MAX_FUNCTION_LINES = 60
 HEAVY = ("numpy", "mpmath", "flint", "gmpy2", "lark", "typer", "rich", "msgspec")

@@ -32,6 +32,7 @@ from hardsim.proof.program import Law, LayerLaw, ProgramLaw
 from hardsim.proof.ratios import Ratio, Value
 from hardsim.proof.rows import Difference, Row, distances
 from hardsim.proof.shares import shown_apart, shown_away
+from hardsim.proof.types import RULE
 from hardsim.sections import FORMAT
 from hardsim.verify import digests, rejection
 from hardsim.version import __version__
@@ -292,6 +293,8 @@ class _Facts:
             query = shown_apart(query) if away is None else away
             assert keys.step is not None
             return {"product": [self._span(query), self._function(keys.offset), self._function(keys.step)]}
+        if row.rules == (RULE,):
+            return {"kinds": True}
         return {
             "groups": [sorted(orders) for orders in row.groups],
             "inner": [None if rule is None else self._inner(rule) for rule in row.inner or (None,)],
