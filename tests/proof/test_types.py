@@ -5,8 +5,8 @@ The scores of the random heads are worked out here, from letters, a Boolean of a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from random import Random
@@ -19,156 +19,57 @@ from hardsim.lang.arith import parse_arith
 from hardsim.lang.srasp.parse import parse_program
 from hardsim.lang.valuations import Valuations
 from hardsim.network.numbers import Mask
-from hardsim.program.model import Affine, Encoding, Head, Letter, Program, ProgramLayer, Unit, Weighting
+from hardsim.program.model import Affine, Encoding, Head, Letter, Program, ProgramLayer, Weighting
 from hardsim.proof import types
 from hardsim.proof.lattice import NumberSpan
-from hardsim.proof.program import Law, law_of, number
+from hardsim.proof.program import law_of, number
 from hardsim.proof.result import NotProved
 from hardsim.proof.rows import Row
 from hardsim.proof.types import RULE, TypedRows, TypeTable, combined, free
 from hardsim.sharpening.measure import measure
 from tests.mistakes import raised
 from tests.proof.test_program import contain
+from tests.random_scores import HALF, LETTERS, Claim, RandomScore, hold, random_score
 
-HALF = Fraction(1, 2)
-LETTERS = "abc"
-LONGEST = 5
-SEEN: dict[Mask, Callable[[int, int], bool]] = {
-    Mask.NONE: lambda i, j: True,
-    Mask.FUTURE: lambda i, j: j <= i,
-    Mask.STRICT_FUTURE: lambda i, j: j < i,
-    Mask.PAST: lambda i, j: j >= i,
-    Mask.STRICT_PAST: lambda i, j: j > i,
-}
-FORMS = ("a", "b", "c", "one", "edge", "ab", "first a")
-"""Coordinates of random scores: letters, 1, [i = 1], a or b, and whether position 1 holds a."""
+LONGEST = 4
+"""Of the words that claims are held against."""
 
 
-@dataclass(frozen=True)
-class RandomScore:
-    """A score as (coordinate of the query, coordinate of the key, factor), with what its head reads by letter."""
-
-    bos: bool
-    mask: Mask
-    terms: tuple[tuple[str, str, int], ...]
-    tie: Fraction
-    values: tuple[int, int, int]
-
-    @property
-    def program(self) -> Program:
-        """Layer 1 works out `first a` and `ab`, and layer 2 has the head `h`."""
-        pairs = [(Affine.coordinate(q), Affine.of({k: factor})) for q, k, factor in self.terms]
-        pairs.append((Affine.coordinate("one"), Affine.of({"i/n": self.tie})))
-        first = Head(
-            "find", Mask.NONE, Weighting.AVERAGE, (("first a", Affine.coordinate("a")),),
-            ((Affine.coordinate("one"), Affine.coordinate("edge")),),
-        )  # fmt: skip
-        read = Affine.of(dict(zip(LETTERS, self.values, strict=True)))
-        head = Head("h", self.mask, Weighting.AVERAGE, (("out", read),), tuple(pairs))
-        encodings = {"one": "1", "edge": "[i=1]", "i/n": "i/n"}
-        unit = Unit((("ab", 1),), Affine.of({"a": 1, "b": 1}))
-        return Program(
-            alphabet=tuple(LETTERS),
-            letters=tuple(Letter(letter, frozenset(letter)) for letter in LETTERS),
-            encodings=tuple(Encoding(name, parse_arith(text)) for name, text in encodings.items()),
-            layers=(ProgramLayer((first,), (unit,)), ProgramLayer((head,))),
-            output="out",
-            bos=self.bos,
-            threshold=HALF,
-        )
-
-    def at(self, word: str, i: int) -> dict[str, int]:
-        """The coordinates of a position, by definition."""
-        held = {letter: int(i > 0 and word[i - 1] == letter) for letter in LETTERS}
-        own = {"one": 1, "edge": int(i == 1), "ab": held["a"] + held["b"], "first a": int(word[0] == "a")}
-        return held | own
-
-    def rows(self, word: str) -> Iterator[tuple[int, dict[int, Fraction]]]:
-        """Each query with the scores of the keys that it sees."""
-        n = len(word)
-        places = [self.at(word, i) for i in range(n + 1)]
-        for i in range(1 - self.bos, n + 1):
-            yield (
-                i,
-                {
-                    j: sum((Fraction(f * places[i][q] * places[j][k]) for q, k, f in self.terms), self.tie * j / n)
-                    for j in range(1 - self.bos, n + 1)
-                    if SEEN[self.mask](i, j) or not j
-                },
-            )
-
-    def read(self, word: str, j: int) -> int:
-        """What the head reads at a key."""
-        return sum(value * self.at(word, j)[letter] for letter, value in zip(LETTERS, self.values, strict=True))
-
-
-def random_score(random: Random) -> RandomScore:
-    """A few products of coordinates, sometimes with a tie-break."""
-    terms = tuple(
-        (random.choice(FORMS), random.choice(FORMS), random.choice((-2, -1, 1, 1, 2, 3)))
-        for _ in range(random.randint(1, 4))
+def claims_of(rows: TypedRows) -> Claim:
+    """What types alone say of a row."""
+    row, ((_, value),) = rows.row(), rows.head.values
+    return Claim(
+        lambda i, n: min((number(gap, i, n) for gap in row.gaps), default=None),
+        row.unique,
+        row.equal,
+        row.first,
+        row.winners if row.winner is None else (row.winner,),
+        rows.agrees(value),
     )
-    bos = random.random() < 0.7
-    mask = random.choice([mask for mask in Mask if bos or not mask.strict])
-    tie = random.choice((Fraction(0), Fraction(0), Fraction(0), Fraction(1, 4), Fraction(-1, 8)))
-    return RandomScore(bos, mask, terms, tie, random.choice(((1, 0, 0), (1, 1, 0), (0, 0, 0))))
 
 
-def order_of(i: int, n: int) -> int:
-    """The order of the place of a position."""
-    return 0 if not i else 1 if i == 1 else 3 if i == n else 2
-
-
-def hold(score: RandomScore, rows: dict[int, Row], agreed: dict[int, bool], word: str) -> None:
-    """What is claimed of rows is true on one word."""
-    n = len(word)
-    for i, scores in score.rows(word):
-        row = rows[order_of(i, n)]
-        top = max(scores.values())
-        best = [j for j, value in scores.items() if value == top]
-        below = [top - value for value in scores.values() if value != top]
-        if below:
-            assert row.gaps
-            assert min(number(gap, i, n) for gap in row.gaps) <= min(below)
-        assert not row.unique or len(best) == 1
-        assert not row.equal or not below
-        assert not row.first or 0 in best
-        if row.winner is not None:
-            assert [order_of(j, n) for j in best] == [row.winner]
-        if row.winners:
-            assert sorted({order_of(j, n) for j in best}) == [*row.winners]
-        if agreed[order_of(i, n)]:
-            assert len({score.read(word, j) for j in best}) == 1
-
-
-def claimed(score: RandomScore) -> Iterator[tuple[int, dict[int, Row], dict[int, bool]]]:
-    """The least length with what types claim of rows, by place."""
-    law = law_of(score.program)
-    for least, world in ((1, law.one), (2, law.more)):
-        yield (least, *typed_rows(score.program.layers[1].heads[0], world))
-
-
-def typed_rows(head: Head, law: Law) -> tuple[dict[int, Row], dict[int, bool]]:
-    """What types alone say of the head of layer 2."""
-    places, ((_, value),) = law.world.places, head.values
-    typed = {place.order: TypedRows(law.world, head, place, law.layers[1].types) for place in places}
-    return {order: rows.row() for order, rows in typed.items()}, {o: rows.agrees(value) for o, rows in typed.items()}
+def claimed(score: RandomScore) -> Iterator[dict[int, Claim]]:
+    """What types claim of rows, by place: at length 1, and at others."""
+    program = score.program
+    law, (head,) = law_of(program), program.layers[1].heads
+    for world in (law.one, law.more):
+        places = world.world.places
+        yield {p.order: claims_of(TypedRows(world.world, head, p, world.layers[1].types)) for p in places}
 
 
 def sweep(seed: int, count: int) -> int:
-    """How many of some random heads types know; all that is claimed of them is true to length 4."""
+    """How many of some random heads types know; all that is claimed of them is true of short words."""
     random, recognised = Random(seed), 0
     for _ in range(count):
         score = random_score(random)
         try:
-            found = list(claimed(score))
+            one, more = claimed(score)
         except NotProved:
             continue
         recognised += 1
-        for n in range(1, LONGEST):
-            _, rows, agreed = found[min(n, 2) - 1]
+        for n in range(1, LONGEST + 1):
             for letters in product(LETTERS, repeat=n):
-                hold(score, rows, agreed, "".join(letters))
+                hold(score, one if n == 1 else more, "".join(letters))
     return recognised
 
 
