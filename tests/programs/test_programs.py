@@ -12,9 +12,10 @@ from fractions import Fraction
 
 import pytest
 
+from hardsim.api import load
 from hardsim.checking.campaign import Judge
 from hardsim.checking.open import compile_srasp
-from hardsim.checking.result import Answer
+from hardsim.checking.result import Answer, Verdict
 from hardsim.checking.sharpening import plan_length, prepare_words
 from hardsim.checking.subject import Subject
 from hardsim.checking.tally import Tally
@@ -163,6 +164,21 @@ def test_every_construct_of_the_language_is_shown_somewhere() -> None:
     assert kinds >= {ast.PrefixSum, ast.Conditional, ast.Member, ast.Related, ast.Scale, ast.Length, ast.HasSymbol}
     assert any(program.pad is not None for program in programs)
     assert all(spelling in text for spelling in ("leftmost_j", "rightmost_j", "psum_j", "rel "))
+
+
+AGGREGATES = (
+    "detect_pattern_ab", "frac_prevs", "hist", "make_count", "pair_balance", "shift_by_one", "shuffle_dyck2",
+    "sort_unique",
+)  # fmt: skip
+"""The programs of RASP and Tracr with heads whose maxima are shared, or whose value is a mean."""
+
+
+@pytest.mark.sweep(every=4)
+@pytest.mark.parametrize("name", AGGREGATES)
+def test_aggregates_are_proved_for_every_length(name: str) -> None:
+    found = load(str(DIRECTORY / f"{name}.srasp")).prove(all_n=True)
+    assert found.verdict is Verdict.PROVED
+    assert found.reach.startswith("every word of every length: softmax answers as hard attention does")
 
 
 # ---- softmax ----

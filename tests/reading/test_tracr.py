@@ -324,6 +324,76 @@ def test_a_number_is_no_setting_of_another_model() -> None:
     assert (network.outputs, network.readout.decide, network.readout.level) == (("one",), "value", Fraction(1, 200))
 
 
+# ---- programs as references ----
+
+BY_HAND = "alphabet: 1 2\nfirst(i) := pos(i) = 1\nY(i) := leftmost_j[1, first(j)] Q_2(j) : 0\n"
+
+
+def against(text: str, folder: Path, numbers: bool = False) -> Any:
+    """What checking the model by hand finds against a program; with `numbers` its output is the constant 1."""
+    model = assembled()
+    if numbers:
+        model.output_encoder = NumericalEncoder()
+    net = hardsim.from_tracr(model, SimpleNamespace(label="one" if numbers else "out"))
+    (folder / "it.srasp").write_text(text, encoding="utf-8")
+    return net.check(against=folder / "it.srasp", max_n=2)
+
+
+class NumericalEncoder:
+    """With the attributes of Tracr's."""
+
+    bos_token, pad_token = "BOS", None
+
+
+def test_a_boolean_program_says_true_or_false(tmp_path: Path) -> None:
+    assert (against(BY_HAND, tmp_path).verdict, against(BY_HAND, tmp_path).words) == (Verdict.CERTIFIED, 6)
+    assert against(BY_HAND.replace("Q_2", "Q_1"), tmp_path).verdict is Verdict.REFUTED
+
+
+def test_where_a_program_is_unspecified_nothing_is_judged(tmp_path: Path) -> None:
+    """Q_2(i) is the first symbol at the first position alone."""
+    wrong = BY_HAND.replace("first(i)", "assume: first\nfirst(i)").replace("leftmost_j[1, first(j)] Q_2(j) : 0", "Q_2")
+    assert against(wrong, tmp_path).verdict is Verdict.CERTIFIED
+    assert against("alphabet: 1 2\nY(i) := Q_2\n", tmp_path).verdict is Verdict.REFUTED
+
+
+def test_a_specification_names_the_vector_that_says_where(tmp_path: Path) -> None:
+    (tmp_path / "other.srasp").write_text(
+        "alphabet: 1 2\nfirst(i) := pos(i) = 1\nn(i) := pos(i)\nY(i) := first & Q_2\n"
+    )
+    net = hardsim.from_tracr(assembled(), SimpleNamespace(label="out"))
+    for line, verdict in (("assume: first", Verdict.CERTIFIED), ("assume: true", Verdict.REFUTED)):
+        (tmp_path / "it.spec").write_text(f"program: other.srasp\n{line}\n")
+        assert net.check(against=tmp_path / "it.spec", max_n=2).verdict is verdict
+    (tmp_path / "it.spec").write_text("program: other.srasp\nassume: n\n")
+    with pytest.raises(InputError, match="n is a vector of integer values"):
+        net.check(against=tmp_path / "it.spec", max_n=2)
+
+
+def test_the_mean_of_a_program_is_the_number(tmp_path: Path) -> None:
+    mean = "alphabet: 1 2\nm(i) := mean_j[j<i, in(j) = in(i)] 1 : {}\nY(i) := m(i) > 0\n"
+    assert against(mean.format(1), tmp_path, numbers=True).verdict is Verdict.CERTIFIED
+    assert against(mean.format("1/2"), tmp_path, numbers=True).verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers", "message"),
+    [
+        ("alphabet: 1 2\nY(i) := Q_1(i)\n", True, "Y is a vector of Boolean values, and the network is judged by"),
+        (
+            "alphabet: 1 2\nm(i) := mean_j[1] Q_1(j)\nk(i) := mean_j[1] 1\nY(i) := m(i) > k(i)\n",
+            True,
+            "the program has the means m k, and the network says one number",
+        ),
+        ("alphabet: 1 3\nY(i) := in(i)\n", False, "the program is over 1 3, and words here over 1 2"),
+    ],
+)
+def test_a_program_that_says_something_else_is_refused(text: str, numbers: bool, message: str, tmp_path: Path) -> None:
+    error = raised(InputError, against, text, tmp_path, numbers)
+    assert f"does not fit {tmp_path}/it.srasp: {message}" in error.message
+    assert error.hint
+
+
 # ---- the library itself ----
 
 
