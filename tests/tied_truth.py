@@ -25,7 +25,7 @@ from hardsim.network.numbers import Mask
 from hardsim.program.model import Affine, Head, Program, ProgramLayer, Weighting
 from hardsim.proof.lattice import DenominatorName, IsolatedZero, NumberSpan, Share
 from hardsim.proof.program import HeadLaw, Law, LayerLaw, ProgramLaw
-from hardsim.proof.ratios import Ratio, Value
+from hardsim.proof.ratios import NAMES, Ratio, Value
 from hardsim.proof.rows import Row
 from tests.mutants.judge import evaluate
 
@@ -170,8 +170,8 @@ def number(value: Value, i: int, n: int) -> Any:
     """A function at one position of one length."""
     if not isinstance(value, Ratio):
         return exact(value)
-    places = [i if "i" in value.names else 0, n, 0, 0, 0, 0, 0, 0]
     assert not value.names - {"i", "n"}, value
+    places = [i if name == "i" and name in value.names else n if name == "n" else 0 for name in NAMES]
     return value.top(*places) / value.bottom(*places)
 
 
