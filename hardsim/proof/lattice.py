@@ -83,10 +83,16 @@ def _common(left: Value, right: Value) -> Value:
         return ratios.common((Fraction(left), Fraction(right)))
     (r, one), (s, other) = _parts(Ratio.of(left)), _parts(Ratio.of(right))
     bottom = one * other / one.gcd(other)
-    return (Ratio.of(ratios.common((r, s))) / Ratio(bottom, _ONE.bottom)).simplest
+    return _upright(Ratio.of(ratios.common((r, s))) / Ratio(bottom, _ONE.bottom))
 
 
 _ONE = Ratio.of(1)
+_SOMEWHERE = [{"i": 3, "j": 5, "n": 7}.get(name, 1) for name in NAMES]
+
+
+def _upright(step: Ratio) -> Value:
+    """A step with the sign that makes it positive at a position of a word: i - n - 2 divides as n - i + 2 does."""
+    return (-step if step.top(*_SOMEWHERE) * step.bottom(*_SOMEWHERE) < 0 else step).simplest
 
 
 @lru_cache(maxsize=65536)
@@ -96,7 +102,7 @@ def content(value: Value, free: frozenset[str] = frozenset()) -> Value | None:
     if not isinstance(value, Ratio):
         return abs(Fraction(value))
     (c, _), (d, bottom) = _primitive(value.top), _primitive(value.bottom)
-    found = (Ratio.of(c / d) / Ratio(bottom, _ONE.bottom)).simplest
+    found = _upright(Ratio.of(c / d) / Ratio(bottom, _ONE.bottom))
     return None if isinstance(found, Ratio) and found.names & free else found
 
 

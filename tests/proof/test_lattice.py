@@ -154,6 +154,7 @@ STEPS: list[Value] = [
     Fraction(3, 2) / (POSITION + 1),
     1 / (2 * LENGTH + 2),
     4 / (LENGTH * (POSITION + 1)),
+    1 / (LENGTH - POSITION + 2),
 ]
 
 
@@ -163,6 +164,7 @@ def test_the_common_step_of_functions(one: Value, other: Value) -> None:
     found = common_step([one, other])
     assert found is not None
     for i, n in PLACES:
+        assert number(found, i, n) > 0
         assert all((number(step, i, n) / number(found, i, n)).denominator == 1 for step in (one, other))
 
 
@@ -174,6 +176,7 @@ FUNCTIONS: list[Value] = [
     (6 * POSITION + 4) / (LENGTH * LENGTH),
     1 / (POSITION + 1),
     LENGTH - POSITION + HALF,
+    POSITION / (POSITION - LENGTH - 2),
 ]
 
 
@@ -182,6 +185,7 @@ def test_values_of_a_function_are_multiples_of_its_content(value: Value) -> None
     step = content(value)
     assert step is not None
     assert all((number(value, i, n) / number(step, i, n)).denominator == 1 for i, n in PLACES)
+    assert all(number(step, i, n) > 0 for i, n in PLACES)
     assert content(1 / (POSITION + 1), frozenset("i")) is None
     assert content(POSITION / LENGTH, frozenset("i")) == 1 / LENGTH
 

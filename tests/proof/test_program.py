@@ -107,6 +107,7 @@ MEANS = [
     ("Q_b(j)", "pos(j)", "-1", "m(i) <= k(i)"),
     ("Q_b(j)", "Q_a(j)", "2/3", "m(i) = h(i)"),
     ("in(j) = in(i)", "s(j)", "s(i)", "u(i) < m(i)"),
+    ("in(j) = in(i)", "s(j)", "s(i)", "w(i) > 2"),
 ]
 
 
@@ -120,7 +121,8 @@ def test_means_of_what_a_score_selects_have_facts(
     program = parse_program(
         f"alphabet: a b\ns(i) := psum_j[j<=i] Q_a(j)\nm(i) := mean_j[{mask}, {score}] {value} : {default}\n"
         f"l(i) := mean_j[{mask}, {score}] Q_a(j) : 1/2\nk(i) := mean_j[j>=i, Q_a(j)] pos(j) : 1\n"
-        f"h(i) := mean_j[j<i, Q_a(j)] Q_a(j) : 0\nu(i) := mean_j[1] s(j)\nY(i) := {compared}\n"
+        f"h(i) := mean_j[j<i, Q_a(j)] Q_a(j) : 0\nu(i) := mean_j[1] s(j)\nw(i) := mean_j[j>=i] pos(j)\n"
+        f"Y(i) := {compared}\n"
     )
     model = compile_program(program).model
     law, exact = law_of(model), ExactModel(model)
