@@ -7,7 +7,7 @@ scores. Offsets are the ones that make a share avoid its threshold, and their ne
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -26,8 +26,22 @@ ENCODINGS = {
 OFFSETS = (
     "1/(2*n)", "-1/(2*n)", "1/(4*n)", "-1/(4*n)", "-1/(6*n)", "1/(3*n)", "1/n", "-1/(2*n^2)", "1/(4*n^2)", "-1/(6*n^2)",
     "1/(2*n+2)", "-1/(4*n+4)", "1/2", "-1/3", "1/(2*i+2)", "-1/(4*i+4)", "1/(4*n)-1/2", "[i = n]/(2*n)", "1/(8*n^3)",
+    "-3/(4*n)", "2/(3*n)", "[i = 1]/2", "-[i = n]/3", "[i = 1]/(2*n)",
 )  # fmt: skip
 """What an encoding adds to a mean. The first avoid thresholds, some of the others meet them for long words alone."""
+FINE = (
+    "1/(2*n)", "1/(4*n)", "-1/(4*n)", "1/(6*n)", "3/(4*n)", "1/(2*n^2)", "1/(2*n^2)", "-1/(4*n^2)", "3/(4*n^2)",
+    "-3/(4*n^2)", "2/(3*n^2)", "1/(2*(n+1)^2)", "1/(6*n^3)", "1/(2*n)-1/2",
+)  # fmt: skip
+"""Those of a difference of two means, and of a mean of means."""
+KEYS: tuple[Mapping[str, Rational], ...] = (
+    {"ab": 1},
+    {"a": 1},
+    {"b": 1},
+    {"a": 1, "first": 1},
+    {"ab": 1, "last": 1},
+    {"odd": 1},
+)
 THRESHOLDS = (Fraction(0), Fraction(1, 2), Fraction(1, 2), Fraction(1, 3), Fraction(2, 3), Fraction(1, 4))
 Terms = dict[str, Rational]
 Score = list[tuple[Terms, Terms]]
@@ -52,6 +66,7 @@ class TiedModel:
         self.layers: list[ProgramLayer] = []
         self.heads: list[Head] = []
         self.words = ["a", "b", "ab"]
+        self.threshold = random.choice(THRESHOLDS)
 
     def pick(self, *some: tuple[float, str]) -> str:
         """One of several, by weight."""
@@ -71,7 +86,9 @@ class TiedModel:
 
     def letters(self) -> Terms:
         """A key of letters, perhaps with an end."""
-        kind = self.pick((4, "ab"), (2, "a"), (2, "levels"), (2, "difference"), (1, "ends"), (1, "one end"), (1, "tie"))
+        kind = self.pick(
+            (4, "ab"), (2, "a"), (2, "levels"), (2, "difference"), (1, "ends"), (1, "one end"), (1, "tie"), (1, "place")
+        )
         keys: dict[str, Terms] = {
             "ab": {"ab": 1},
             "a": {"a": self.number(1, -1, Fraction(1, 2))},
@@ -79,6 +96,7 @@ class TiedModel:
             "difference": {"a": 1, "b": -1},
             "ends": {"first": 1, "last": self.number(1, 1, 2)},
             "one end": {"ab": 1, self.random.choice(["first", "last"]): self.number(1, -1, 2, Fraction(1, 2))},
+            "place": {self.random.choice(["first", "last"]): self.number(1, 2)},
             "tie": {"ab": 1, "part": self.number(Fraction(1, 2), Fraction(-1, 2), 1, 2)},
         }
         found = keys[kind]
@@ -96,7 +114,10 @@ class TiedModel:
             return [(self.random.choice(queries), self.letters())]
         if kind == "one-hot":
             some = self.random.choice([[("a", "a"), ("b", "b")], [("a", "b"), ("b", "a")], [("a", "a")], [("a", "ab")]])
-            return [({one: self.number(1, 1, 2)}, {other: 1}) for one, other in some]
+            pairs: Score = [({one: self.number(1, 1, 2)}, {other: 1}) for one, other in some]
+            if self.random.random() < 0.3:
+                pairs.append(({self.random.choice(["part", "a", "first"]): 1}, {"b": self.number(1, Fraction(3, 4))}))
+            return pairs
         if kind == "at an end":
             end = self.random.choice(["first", "last"])
             return [({"1": 1, end: self.number(1, -1, -2)}, {"ab": 1})]
@@ -132,9 +153,11 @@ class TiedModel:
         """What a head reads."""
         kind = self.pick((4, "letter"), (2, "integers"), (3, "mean"), (1, "bit"), (1, "position"), (1, "offset"))
         if kind == "mean" and self.means:
-            found: Terms = {self.random.choice(self.means): self.number(1, 1, 1, -1, 2)}
+            found: Terms = {self.random.choice(self.means): self.number(1, 1, 1, -1, 2, Fraction(1, 2))}
             if self.random.random() < 0.3:
-                found[self.random.choice(["a", "1", "each", "odd"])] = self.number(1, -1, Fraction(1, 2))
+                found[self.random.choice(["a", "1", "each", "odd", "first", "last"])] = self.number(
+                    1, -1, Fraction(1, 2)
+                )
             return found
         if kind == "integers":
             return self.random.choice([{"a": 1, "b": -1}, {"a": 2, "b": -1}, {"a": 1, "b": 2}, {"a": 1, "1": -1}])
@@ -151,18 +174,18 @@ class TiedModel:
 
     # ---- layers ----
 
-    def head(self, name: str) -> Head:
-        """One more head; now and then with the score and mask of another."""
+    def head(self, name: str, beside: Sequence[Head]) -> Head:
+        """One more head; now and then with the score and mask of another, or writing where one beside it does."""
         score = self.first_score() if not self.layers else self.later_score()
         mask, same = self.mask(), [head for head in self.heads if head.score]
         pairs = tuple((Affine.of(query), Affine.of(key)) for query, key in score)
         if same and self.random.random() < 0.25:
             other = self.random.choice(same)
-            pairs, mask = other.score, other.mask if self.random.random() < 0.8 else mask
+            pairs, mask = other.score, other.mask if self.random.random() < 0.6 else mask
         weighting = Weighting.AVERAGE
         if pairs and self.random.random() < 0.1:
             weighting = self.random.choice([Weighting.LEFTMOST, Weighting.RIGHTMOST])
-        out = self.out()
+        out = beside[0].out if beside and self.random.random() < 0.4 else self.out()
         return Head(name, mask, weighting, ((out, Affine.of(self.value())),), pairs)
 
     def out(self) -> str:
@@ -177,7 +200,7 @@ class TiedModel:
         """One more layer."""
         heads: list[Head] = []
         for _ in range(self.random.choice((1, 1, 2))):
-            head = self.head(f"h{len(self.heads)}")
+            head = self.head(f"h{len(self.heads)}", heads)
             heads.append(head)
             self.heads.append(head)
         new = [out for head in heads for out, _ in head.values]
@@ -191,7 +214,7 @@ class TiedModel:
     def unit(self, means: Sequence[str]) -> Unit:
         """A relu or a clip of a mean, or a sum of two."""
         some = list(means) + self.means
-        form: Terms = {self.random.choice(some): self.number(1, -1)}
+        form: Terms = {self.random.choice(some): self.number(1, 1, -1, -1, Fraction(1, 2))}
         if self.random.random() < 0.2:
             form[self.random.choice([*some, "a", "each"])] = self.number(1, -1)
         clip = self.random.random() < 0.4
@@ -206,14 +229,58 @@ class TiedModel:
             self.bits.append(out)
         elif out not in self.means:
             self.means.append(out)
-        return Unit(((out, self.number(1, 1, -1)),), Affine.of(form), clip)
+        return Unit(((out, self.number(1, 1, -1, Fraction(1, 2))),), Affine.of(form), clip)
+
+    def add(self, heads: Sequence[Head], units: Sequence[Unit] = ()) -> None:
+        """Add a layer that is ready."""
+        self.layers.append(ProgramLayer(tuple(heads), tuple(units)))
+        self.heads += heads
+        self.means = list(dict.fromkeys([*self.means, *(out for head in heads for out, _ in head.values)]))
+
+    def comparison(self) -> None:
+        """The difference of two means over ties of their own, with an offset."""
+        self.offsets["x0"] = self.random.choice(FINE)
+        heads: list[Head] = []
+        for sign in (1, -1):
+            key = self.random.choice(KEYS) if self.random.random() < 0.7 else self.letters()
+            mask = Mask.NONE if self.random.random() < 0.7 else self.mask()
+            value = Affine.of({self.random.choice(["a", "b", "odd", "odd", "last"]): sign})
+            heads.append(_average(f"h{len(heads)}", mask, [({"1": 1}, key)], "x0", value))
+        self.add(heads)
+        self.threshold = Fraction(0)
+
+    def balance(self) -> None:
+        """As for brackets: causal means, their positive and negative parts, and the mean of one of these."""
+        self.offsets |= {"x0": "", "x1": "", "x2": "", "x3": self.random.choice([text for text in FINE if "^" in text])}
+        score = self.random.choice([[], [({"1": 1}, self.random.choice(KEYS))]])
+        mask = self.random.choice([Mask.FUTURE, Mask.FUTURE, Mask.PAST, Mask.NONE])
+        steps: list[Terms] = [{"a": 1, "b": -1}, {"a": 1, "b": -1}, {"a": 1, "1": Fraction(-1, 2)}, {"a": 2, "b": -1}]
+        units = [Unit((("x1", 1),), Affine.of({"x0": 1}), False), Unit((("x2", 1),), Affine.of({"x0": -1}), False)]
+        self.add([_average("h0", mask, score, "x0", Affine.of(self.random.choice(steps)))], units)
+        later = self.random.choice([[], [], [], [({"1": 1}, self.random.choice(KEYS))]])
+        units = [Unit((("x3", self.number(-1, -1, 1)),), Affine.of({self.random.choice(["x1", "x2"]): 1}), False)]
+        mean = _average(
+            "h1",
+            Mask.NONE if self.random.random() < 0.7 else self.mask(),
+            later,
+            "x3",
+            Affine.of({"x2": self.number(-1, -1, 1)}),
+        )
+        self.add([mean], self.random.choice([[], units]))
+        self.threshold = Fraction(0)
 
     def program(self) -> Program:
         """The whole model."""
-        for _ in range(self.random.choice((1, 1, 2, 2, 2, 3))):
-            self.layer()
+        kind = self.pick((6, "any"), (2, "comparison"), (1.5, "balance"))
+        if kind == "any":
+            for _ in range(self.random.choice((1, 1, 2, 2, 2, 3))):
+                self.layer()
+        else:
+            self.comparison() if kind == "comparison" else self.balance()
+            if self.random.random() < 0.3:
+                self.layer()
         written = self.layers[-1].written
-        output = self.random.choice(written)
+        output = written[-1] if kind != "any" else self.random.choice(written)
         if not self.offsets.get(output) and self.random.random() < 0.5:
             self.offsets[output] = self.random.choice(OFFSETS)
         letters = [Letter("a", frozenset("a")), Letter("b", frozenset("b")), Letter("ab", frozenset("ab"))]
@@ -229,12 +296,24 @@ class TiedModel:
             output=output,
             coordinates=("1", *self.words, *ENCODINGS, *self.offsets),
             bos=self.bos,
-            threshold=self.random.choice(THRESHOLDS),
+            threshold=self.threshold,
             reading=self.random.choice(["last", "last", "first"]),
         )
         if self.random.random() < 0.15:
             return replace(program, outputs=(("a", output),))
         return program
+
+
+def _average(
+    name: str,
+    mask: Mask,
+    score: Sequence[tuple[Mapping[str, Rational], Mapping[str, Rational]]],
+    out: str,
+    value: Affine,
+) -> Head:
+    """A head that writes to one coordinate."""
+    pairs = tuple((Affine.of(query), Affine.of(key)) for query, key in score)
+    return Head(name, mask, Weighting.AVERAGE, ((out, value),), pairs)
 
 
 def tied_model(seed: int) -> Program:

@@ -27,6 +27,7 @@ from hardsim.proof.lattice import DenominatorName, IsolatedZero, NumberSpan, Sha
 from hardsim.proof.program import HeadLaw, Law, LayerLaw, ProgramLaw
 from hardsim.proof.ratios import NAMES, Ratio, Value
 from hardsim.proof.rows import Row
+from hardsim.proof.types import Source, TypedColumns
 from tests.mutants.judge import evaluate
 
 Word = tuple[str, ...]
@@ -190,6 +191,7 @@ class Held:
         self.layer_of = {head: depth for depth, layer in enumerate(truth) for head in layer.heads}
         self.weightings = {head.name: head.weighting for head in program.heads}
         self.done: set[tuple[int, int]] = set()
+        self.typed: set[tuple[int, str, int]] = set()
 
     def order(self, i: int) -> int:
         """The order of the place of a position."""
@@ -233,8 +235,10 @@ class Held:
         for w, value in enumerate(column):
             rest = value - offset
             for one, limit in zip(share.denominators, most, strict=True):
-                # Read where no share is claimed, on a lattice alone: then the denominator is not needed.
                 m = self.denominator(one.name, w, i)
+                if m > limit and len(one.name) == 1:
+                    self.fail(f"{what}: {one.name} is {m}, above {limit}", i, w)
+                # Read where no share is claimed, on a lattice alone, the denominator is not needed.
                 rest *= m**one.power if m <= limit else 1
             if rest != 0 and (step == 0 or not whole(rest / step)):
                 self.fail(f"{what}: {value} is not in the share {share}", i, w)
@@ -272,6 +276,26 @@ class Held:
                 self.share(what, span.share, own, i)
             for zero in span.isolated:
                 self.isolated(what, zero, own, i)
+
+    def types(self, what: str, types: TypedColumns, columns: Columns) -> None:
+        """Hold the joint values of coordinates to their tables: at each position and word some choice of the one source
+        of several coordinates must give all of them."""
+        for at, i in enumerate(self.places):
+            by_source: dict[Source, list[tuple[str, tuple[Value, ...]]]] = {}
+            for name, tables in types.tables.items():
+                table = tables[self.order(i)]
+                if table is not None and table.sources and (at, name, id(table)) not in self.typed:
+                    self.typed.add((at, name, id(table)))
+                    source = table.sources[0] if len(table.sources) == 1 else (name,)
+                    by_source.setdefault(source, []).append((name, table.values))
+            for source, some in by_source.items():
+                choices = [
+                    tuple(number(value, i, self.n) for value in values)
+                    for values in zip(*(values for _, values in some), strict=True)
+                ]
+                for w, found in enumerate(zip(*(columns[name][:, at] for name, _ in some), strict=True)):
+                    if found not in choices:
+                        self.fail(f"{what}: {[name for name, _ in some]} by {source} are {found}", i, w)
 
     # ---- rows ----
 
@@ -333,6 +357,7 @@ class Held:
                 if key not in self.done:
                     self.done.add(key)
                     self.span(f"{what} {kind} {name}", spans, column[name])
+        self.types(what, layer.types, truth.entering)
         for (head, out), spans in layer.reads.items():
             self.span(f"{what} {head} reads {out}", spans, truth.heads[head].reads[out])
         for (pre, post), (before, after) in zip(layer.units, truth.units, strict=True):

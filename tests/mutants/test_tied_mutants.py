@@ -38,7 +38,7 @@ BASES = [
     *(FORMULAS / f"{name}.ahat.json" for name in ("majority_ties", "ties", "dyck1_uniform")),
     *sorted(SHARED.glob("*.ahat.json")),
 ]
-FEW, MANY, CHUNK = 4, 300, 30
+FEW, MANY, CHUNK = 3, 300, 30
 """How many mutants of a model are tried in `make test` and in `make slow`, and in one of its tests."""
 NUMBERS = ("-1", "2", "1/2", "3", "1/3", "3/2", "0")
 
@@ -183,7 +183,7 @@ def try_mutant(name: str, seed: int, folder: Path) -> tuple[bool, bool]:
 
 NAMES = [path.name for path in BASES]
 COMMANDS = (("prove", "--all-n", "--max-n", "3"), ("check", "--max-n", "3"), ("bound", "--gap", "--max-n", "3"))
-FEW_ASKED, MANY_ASKED, ASKED = 3, 200, 20
+FEW_ASKED, MANY_ASKED, ASKED = 2, 200, 20
 """How many random models the commands are asked about."""
 
 
