@@ -8,7 +8,7 @@ lattice: an offset plus an integer times a step) follows from what those of the 
  - *temperature*, *input*: it is positive; embedding and encodings are what is claimed of the first coordinates;
  - *read*, *count*, *sum*, *unit*: so is what attention adds, what hidden units read and give, and what layers
    add up to;
- - *scores* and those that follow from them: see `smt_rows`;
+ - *scores* and those that follow from them: see `smt_rows`, and `smt_types` for *types* and *levels*;
  - *size*, *margin*: of queries, keys, values, and of how far clips and the output are from where they would change;
  - *rate*: gap over temperature is at least r n from N0 on;
  - *error*: that errors after a layer are no less than those that follow from the ones before it, as the recursion of
@@ -65,6 +65,8 @@ from hardsim.proof.smt_rows import (
     query_lines,
     whole,
 )
+from hardsim.proof.smt_types import TypeQueries
+from hardsim.proof.types import RULE, read_by
 
 ZERO: Value = 0
 LAST = MIDDLE + 1
@@ -292,12 +294,14 @@ class SpanQueries:
                 reads.setdefault(name, []).append(law.reads[head.name, name])
                 for place in self.world.places:
                     read = law.reads[head.name, name][place.order]
-                    reading = ReadQueries(self, plan, head, terms, place, rows.get(place.order))
+                    reading = ReadQueries(self, plan, head, terms, place, read_by(rows.get(place.order), name))
                     yield from reading.steps(read, law)
             for order, row in rows.items():
                 place = next(place for place in self.world.places if place.order == order)
                 columns, names = law.entering, self.writer.model.coordinates
                 yield from RowQueries(self.world, plan, head, place, columns, names, row).steps()
+                if row.rules == (RULE,) or row.agreed:
+                    yield from TypeQueries(self.writer, self.law, depth, plan, head, place, row).steps()
         claim = f"after attention of layer {depth + 1}"
         for name in self.writer.model.coordinates:
             parts = [(1, spans) for spans in (law.entering[name], *reads.get(name, []))]
@@ -427,7 +431,7 @@ class ReadQueries:
             lines = ["(declare-const j Real)", f"(assert {key_at(key, self.plan.mask, 'j')})"]
             wrong = outside(exact, values[key.order])
             yield from self.query("read", f"what it reads at {key.name} is {told(exact)}", wrong, lines)
-            if key.order:
+            if key.order and self.row.rules != (RULE,):
                 yield from rows.order(0, key.order, 0)
         seen = self.facts.world.count(self.place, self.plan.mask)
         wrong = [f"(< {ratio(read.most)} {ratio(seen)})", f"(> (* {ratio(seen)} {ratio(read.low)}) 1.0)",

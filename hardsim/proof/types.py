@@ -280,9 +280,10 @@ def _written(
     return TypedColumns(before.world, tables)
 
 
-def _picked(columns: TypedColumns, head: Head, query: Place, row: Row, source: Source) -> dict[str, TypeTable]:
-    """What a head reads from one key, by coordinate: of those of its values that have types everywhere and are numbers,
-    the joint value of one visible key. It reads one key if its maximum is unique, or all maxima have one value."""
+def picked_types(columns: TypedColumns, head: Head, query: Place, row: Row) -> tuple[tuple[str, ...], Types]:
+    """What a head reads from one key: coordinates, and the joint values of what it adds to them. It reads one key if
+    its maximum is unique, or all maxima have one value; those values are left out that have no types somewhere, or are
+    no numbers."""
     world = columns.world
     keys = [key for key in world.places if world.sees(query, key, head.mask) is not None]
     if row.winner is not None:
@@ -297,13 +298,17 @@ def _picked(columns: TypedColumns, head: Head, query: Place, row: Row, source: S
     for key in keys:
         joint = columns.joint([form for _, form in outs], key.order)
         if joint is None:
-            return {}
+            return (), []
         found |= dict.fromkeys(joint)
-    if len(found) > MOST_CHOICES:
-        return {}
+    return (tuple(out for out, _ in outs), [*found]) if len(found) <= MOST_CHOICES else ((), [])
+
+
+def _picked(columns: TypedColumns, head: Head, query: Place, row: Row, source: Source) -> dict[str, TypeTable]:
+    """What a head reads from one key, by coordinate: a choice of one of the joint values."""
+    outs, found = picked_types(columns, head, query, row)
     return {
         out: _without_idle(TypeTable((source,), (len(found),), tuple(vector[k] for vector in found)))
-        for k, (out, _) in enumerate(outs)
+        for k, out in enumerate(outs)
     }
 
 

@@ -28,7 +28,7 @@ from hardsim.proof.rows import Row
 from hardsim.proof.types import RULE, TypedRows, TypeTable, combined, free
 from hardsim.sharpening.measure import measure
 from tests.mistakes import raised
-from tests.proof.test_program import contain
+from tests.proof.test_program import contain, mutants
 from tests.random_scores import HALF, LETTERS, Claim, RandomScore, hold, random_score
 
 LONGEST = 4
@@ -293,3 +293,23 @@ def test_a_leftmost_head_whose_maxima_have_one_value_is_an_average_head() -> Non
             assert same or not one
             contain(law_of(averaged).facts(n), measure(averaged, words, ExactModel(averaged).run(words)))
         assert (law_of(averaged).facts(3).distance == HALF) is one
+
+
+@pytest.mark.parametrize("count", [6, pytest.param(120, marks=pytest.mark.slow)])
+def test_the_facts_of_changed_programs_contain_those_of_words(count: int) -> None:
+    """A coefficient of a score or a hidden unit is another one, or the mask of a head."""
+    text = (
+        "alphabet: a b c\np(i) := rightmost_j[j<i, 1] in(j) : 'a'\n"
+        "k(i) := count_j[j<=i, p(j) = in(i)]\nY(i) := k(i) > 1\n"
+    )
+    model, recognised = compile_program(parse_program(text)).model, 0
+    for program in mutants(model, Random(3), count):
+        try:
+            law = law_of(program)
+        except NotProved:
+            continue
+        recognised += 1
+        for n in range(1, 4):
+            words = list(product(LETTERS, repeat=n))
+            contain(law.facts(n), measure(program, words, ExactModel(program).run(words)))
+    assert recognised > count // 3

@@ -1,0 +1,354 @@
+"""Queries of what types tell of the scores of a row, for programs and hard-attention models (see `smt_program`).
+
+A coordinate at one position is written out from the network's own numbers, back to the embedding: the symbol is one of
+the alphabet, hidden units and sums are what they are, and what heads read is within its span, or, where it is what one
+key has, one of the joint values that keys have. These are the steps, for queries at one kind of position:
+
+ - *types*: the forms of the query take one of the joint values that are claimed; what a head reads at one key does;
+ - *levels*: with one of these, two scores of which one is no less than the other and than those at positions that are
+   always visible are equal or differ by at least one of the functions claimed; what else is claimed of the largest
+   scores: that it is unique, that the beginning of the sequence or other positions have it, that all are equal, or that
+   what is read is one value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Protocol
+
+from hardsim.lang.valuations import Valuations
+from hardsim.network.model import AttentionHead, HiddenUnit, Terms, Transformer
+from hardsim.program.model import Head, Program
+from hardsim.proof.lattice import NumberSpan
+from hardsim.proof.places import J, Place
+from hardsim.proof.program import Law
+from hardsim.proof.ratios import Ratio, Value, simplest
+from hardsim.proof.rows import Row
+from hardsim.proof.smt import Query, both, either, number, ratio, times, total
+from hardsim.proof.smt_rows import W, key_at, length_told, query_lines
+from hardsim.proof.types import RULE, TypedRows, Types, free, picked_types
+
+PAIR = 2
+"""Two keys that are not at positions of their own."""
+
+
+class Network(Protocol):
+    """A program with its network, as queries are written of it."""
+
+    model: Transformer
+    program: Program
+
+    @property
+    def index(self) -> dict[str, int]:
+        """The coordinates by name."""
+        ...
+
+
+@dataclass
+class Position:
+    """The coordinates at one position, as terms: `tag` begins the names that are declared, and `name` is what the
+    position is called there (None: i)."""
+
+    network: Network
+    law: Law
+    place: Place
+    tag: str
+    name: Ratio | None = None
+    picked: dict[tuple[int, int], Types] = field(default_factory=dict)
+    """The joint values of what heads read, by layer and number."""
+
+    def __post_init__(self) -> None:
+        self._letters: dict[int, str] = {}
+        self._lines: list[str] = []
+        self._terms: dict[tuple[str, int, int], str] = {}
+
+    @property
+    def lines(self) -> list[str]:
+        """What declares and defines all that was asked for."""
+        return [*self._symbol(), *self._lines]
+
+    def form(self, terms: Terms, depth: int) -> str:
+        """A linear form of coordinates before a layer."""
+        return total(times(c, self.coordinate(k, depth)) for k, c in terms)
+
+    def coordinate(self, k: int, depth: int) -> str:
+        """A coordinate before a layer."""
+        columns = self.law.layers[depth].entering
+        span = columns[self.network.model.coordinates[k]][self.place.order]
+        if span.exact:
+            return ratio(self.at(span.offset))
+        return self._left(k, depth - 1) if depth else self._input(k)
+
+    def at(self, value: Value) -> Value:
+        """A function of i, at this position."""
+        moves = self.name is not None and self.place.several and isinstance(value, Ratio)
+        return simplest(value.at({"i": self.name})) if moves and isinstance(value, Ratio) and self.name else value
+
+    def equal(self, terms: Sequence[str], values: Sequence[Value]) -> str:
+        """That terms have values."""
+        return both(f"(= {term} {ratio(self.at(value))})" for term, value in zip(terms, values, strict=True))
+
+    # ---- from layer to layer ----
+
+    def _defined(self, kind: str, k: int, depth: int, parts: Sequence[str]) -> str:
+        """A sum, by a name of its own if it has several terms."""
+        if len(parts) == 1:
+            return parts[0]
+        name = self._terms.get((kind, k, depth))
+        if name is None:
+            name = self._terms[kind, k, depth] = f"{self.tag}{kind}{depth}.{k}"
+            self._lines.append(f"(define-fun {name} () Real {total(parts)})")
+        return name
+
+    def _left(self, k: int, depth: int) -> str:
+        """A coordinate after a layer."""
+        span = self.law.layers[depth].leaving[self.network.model.coordinates[k]][self.place.order]
+        if span.exact:
+            return ratio(self.at(span.offset))
+        network = self.network.model.layers[depth].ffn
+        parts = [self._attended(k, depth)]
+        for place, unit in enumerate(network.units):
+            for out, weight in unit.outs:
+                if out == k:
+                    parts.append(times(weight, self._unit(place, unit, depth)))
+        parts += [number(bias) for out, bias in network.biases if out == k]
+        return self._defined("y", k, depth, parts)
+
+    def _unit(self, place: int, unit: HiddenUnit, depth: int) -> str:
+        name = self._terms.get(("u", place, depth))
+        if name is None:
+            read = [times(c, self._attended(k, depth)) for k, c in unit.form]
+            term = total([*read, number(unit.bias)])
+            above = f"(ite (< 1.0 {term}) 1.0 {term})" if unit.clip else term
+            name = self._terms["u", place, depth] = f"{self.tag}u{depth}.{place}"
+            self._lines.append(f"(define-fun {name} () Real (ite (< {term} 0.0) 0.0 {above}))")
+        return name
+
+    def _attended(self, k: int, depth: int) -> str:
+        """A coordinate after the attention of a layer."""
+        out = self.network.model.coordinates[k]
+        span = self.law.layers[depth].attended[out][self.place.order]
+        if span.exact:
+            return ratio(self.at(span.offset))
+        heads = self.network.program.layers[depth].heads
+        reads = [self._read(number_of, out, depth) for number_of, head in enumerate(heads)
+                 if any(name == out for name, _ in head.values)]  # fmt: skip
+        return self._defined("c", k, depth, [self.coordinate(k, depth), *reads])
+
+    def _read(self, place: int, out: str, depth: int) -> str:
+        law, head = self.law.layers[depth], self.network.program.layers[depth].heads[place]
+        span = law.reads[head.name, out][self.place.order]
+        if span.exact:
+            return ratio(self.at(span.offset))
+        names = self._picked(place, depth)
+        if out in names:
+            return names[out]
+        k = self.network.index[out]
+        name = self._terms.get((f"r{place}", k, depth))
+        if name is None:
+            name = self._terms[f"r{place}", k, depth] = f"{self.tag}r{depth}.{place}.{k}"
+            self._lines += self._number(name, span)
+        return name
+
+    def _picked(self, place: int, depth: int) -> dict[str, str]:
+        """The names of what a head reads at one key."""
+        law, head = self.law.layers[depth], self.network.program.layers[depth].heads[place]
+        known = law.heads.get(head.name)
+        outs, joint = (
+            ((), []) if known is None else picked_types(law.types, head, self.place, known.rows[self.place.order])
+        )
+        names = {out: f"{self.tag}p{depth}.{place}.{self.network.index[out]}" for out in outs}
+        if outs and (depth, place) not in self.picked:
+            self.picked[depth, place] = joint
+            self._lines += [f"(declare-const {name} Real)" for name in names.values()]
+            self._lines.append(f"(assert {either(self.equal([*names.values()], values) for values in joint)})")
+        return names
+
+    # ---- the input ----
+
+    def _input(self, k: int) -> str:
+        parts = [self._letter(k)]
+        for place, (number_of, value) in enumerate(self.network.model.encodings):
+            if number_of == k:
+                span = self.place.evaluate(value)
+                if span.exact:
+                    parts.append(ratio(self.at(span.offset)))
+                    continue
+                own = f"{self.tag}e{place}"
+                if ("e", place, 0) not in self._terms:
+                    self._terms["e", place, 0] = own
+                    self._lines += self._number(own, span)
+                parts.append(own)
+        return self._defined("x", k, 0, parts)
+
+    def _letter(self, k: int) -> str:
+        return self._letters.setdefault(k, f"{self.tag}a{k}")
+
+    def _symbol(self) -> list[str]:
+        """What the embedding has of the coordinates that were asked for."""
+        rows = self.network.model.embedding.rows()
+        names, alphabet = self._letters, self.network.model.alphabet
+        lines = [f"(declare-const {name} Real)" for name in names.values()]
+        if not names:
+            return []
+        if not self.place.order:
+            return [*lines, f"(assert {self.equal([*names.values()], [rows[-1].get(k, 0) for k in names])})"]
+        if not isinstance(alphabet, Valuations):
+            some = dict.fromkeys(tuple(row.get(k, 0) for k in names) for row in rows[: len(alphabet)])
+            return [*lines, f"(assert {either(self.equal([*names.values()], values) for values in some)})"]
+        held = [f"{self.tag}h{place}" for place in range(len(alphabet.props))]
+        index = {name: place for place, name in enumerate(alphabet.props)}
+        lines += [f"(declare-const {name} Real)" for name in held]
+        for part, choices in zip(alphabet.parts, alphabet.choices, strict=True):
+            cases = ([int(name in choice) for name in part] for choice in choices)
+            lines.append(f"(assert {either(self.equal([held[index[name]] for name in part], case) for case in cases)})")
+        for k, name in names.items():
+            terms = [times(row[k], held[place]) for place, row in enumerate(rows[:-1]) if k in row]
+            lines.append(f"(assert (= {name} {total([*terms, number(rows[-1].get(k, 0))])}))")
+        return lines
+
+    def _number(self, name: str, span: NumberSpan) -> list[str]:
+        """The declaration of a number of a span; if it has few, it is one of these."""
+        low, high = (ratio(self.at(end)) for end in (span.low, span.high))
+        lines = [f"(declare-const {name} Real)", f"(assert (and (<= {low} {name}) (<= {name} {high})))"]
+        few = free(span, ())
+        if few is not None:
+            lines.append(f"(assert {either(f'(= {name} {ratio(value)})' for value in few.values)})")
+        return lines
+
+
+@dataclass
+class TypeQueries:
+    """The queries of what types tell of one head, before a layer of which `depth` is the number, for queries at one
+    place."""
+
+    network: Network
+    law: Law
+    depth: int
+    plan: AttentionHead
+    head: Head
+    place: Place
+    row: Row
+
+    def steps(self) -> Iterator[Query]:
+        """All queries."""
+        world = self.law.world
+        seen = [key for key in world.places if world.sees(self.place, key, self.plan.mask) is not None]
+        single, several = [key for key in seen if not key.several], [key for key in seen if key.several]
+        if not several and len(single) == 1:
+            return  # one key alone is visible
+        typed = TypedRows(world, self.head, self.place, self.law.layers[self.depth].types)
+        query = self._position(self.place, "q", None)
+        forms = [query.form(left, self.depth) for left, _ in self.plan.scores]
+        claim = f"its forms take one of {len(typed.queries)} joint values"
+        wrong = [f"(not {either(query.equal(forms, values) for values in typed.queries)})"]
+        yield from self._query("types", claim, query.lines, wrong)
+        yield from self._picks(query)
+        for number_of, values in enumerate(typed.queries, 1):
+            keys = [self._position(key, f"k{key.order}", None) for key in single]
+            some = [
+                self._position(key, f"{name}{key.order}", at) for key in several for name, at in (("k", J), ("w", W))
+            ]
+            for more in ([], some[:1], some)[: 3 if several else 1]:
+                yield from self._levels(f"for joint value {number_of} of the query, ", values, keys, more)
+                for position in (*keys, *more):
+                    yield from self._picks(position)
+
+    def _position(self, place: Place, tag: str, name: Ratio | None) -> Position:
+        return Position(self.network, self.law, place, tag, name)
+
+    def _levels(
+        self, when: str, values: Sequence[Value], keys: Sequence[Position], more: Sequence[Position]
+    ) -> Iterator[Query]:
+        """What is claimed of the scores of one kind of query: of keys at positions of their own, and of one or two at
+        others. Of two others it is asked what is not asked of one."""
+        scores: dict[str, str] = {}
+        own = dict[str, dict[str, str]]()
+        for position in (*keys, *more):
+            terms = [f"(* {ratio(q)} {position.form(key, self.depth)})" for q, (_, key) in
+                     zip(values, self.plan.scores, strict=True) if q != 0]  # fmt: skip
+            scores[position.tag] = total(terms)
+            outs = {self.network.model.coordinates[k]: terms for k, terms in self.plan.values}
+            own[position.tag] = {out: position.form(outs[out], self.depth) for out in self.row.agreed if out in outs}
+        lines = [*self._places(more), *chain.from_iterable(position.lines for position in (*keys, *more))]
+        lines += [f"(define-fun s{tag} () Real {score})" for tag, score in scores.items()]
+        tags = [*scores] if len(more) < PAIR else [position.tag for position in more]
+        always = [position.tag for position in keys]
+        wrong = [one for x in tags for y in tags if x != y for one in self._apart(x, y, always, own)]
+        claims = self.claims if self.row.rules == (RULE,) else []
+        if self.row.rules == (RULE,) and len(more) < PAIR:
+            wrong += self._largest(tags)
+        told = [*claims, *(f"the values for '{out}' are one" for out in self.row.agreed)]
+        yield from self._query("levels", when + "; ".join(told), lines, wrong)
+
+    @property
+    def claims(self) -> list[str]:
+        """What is claimed of scores, in words."""
+        gaps = " or ".join(map(str, self.row.gaps))
+        told = [f"scores differ by {gaps} at least, or not at all" if gaps else "all scores are equal"]
+        told += ["the largest is unique"] * (self.row.unique and bool(gaps))
+        return told + ["the beginning of the sequence has the largest"] * self.row.first
+
+    def _places(self, more: Sequence[Position]) -> Iterator[str]:
+        """Where the keys are that are not at positions of their own."""
+        for name, position in zip("jw", more, strict=False):
+            yield f"(declare-const {name} Real)"
+            yield f"(assert {key_at(position.place, self.plan.mask, name)})"
+        if len(more) == PAIR:
+            yield "(assert (or (<= (+ j 1.0) w) (<= (+ w 1.0) j)))"
+
+    def _apart(self, x: str, y: str, always: Sequence[str], own: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+        """How the score of x, if it is the largest, and that of y may be something else than is claimed."""
+        top = [f"(<= s{tag} s{x})" for tag in dict.fromkeys((*always, y)) if tag != x]
+        same = f"(= s{x} s{y})"
+        if self.row.rules == (RULE,):
+            below = [f"(< (- s{x} s{y}) {ratio(gap)})" for gap in self.row.gaps]
+            yield both([*top, f"(not {same})", *below])
+            if self.row.unique:
+                yield both([*top, same])
+        for out, value in own[x].items():
+            if value != own[y][out]:
+                yield both([*top, same, f"(not (= {value} {own[y][out]}))"])
+
+    def _largest(self, tags: Sequence[str]) -> Iterator[str]:
+        """How other positions may have the largest score than is claimed."""
+        if self.row.first:
+            yield from (f"(< sk0 s{tag})" for tag in tags if tag != "k0")
+        best = self.row.winners if self.row.winner is None else (self.row.winner,)
+        for order in best:
+            for tag in tags:
+                if tag != f"k{order}":
+                    yield f"(not (= sk{order} s{tag}))" if int(tag[1:]) in best else f"(<= sk{order} s{tag})"
+
+    def _picks(self, position: Position) -> Iterator[Query]:
+        """That what a head reads at one key is one of the joint values that are claimed."""
+        for (depth, place), joint in position.picked.items():
+            head = self.network.program.layers[depth].heads[place]
+            plan = self.network.model.layers[depth].heads[place]
+            row = self.law.layers[depth].heads[head.name].rows[position.place.order]
+            outs, _ = picked_types(self.law.layers[depth].types, head, position.place, row)
+            below = TypeQueries(self.network, self.law, depth, plan, head, position.place, row)
+            yield from below.picked(outs, joint)
+
+    def picked(self, outs: Sequence[str], joint: Types) -> Iterator[Query]:
+        """That the joint values of what the head reads are those of its visible keys."""
+        world, values = self.law.world, {self.network.model.coordinates[k]: terms for k, terms in self.plan.values}
+        for key in world.places:
+            if world.sees(self.place, key, self.plan.mask) is None or self.row.winner not in (None, key.order):
+                continue
+            position = self._position(key, "k", J if key.several else None)
+            forms = [position.form(values[out], self.depth) for out in outs]
+            wrong = [f"(not {either(position.equal(forms, some) for some in joint)})"]
+            claim = f"what it reads at {key.name} is one of {len(joint)} joint values"
+            where = ["(declare-const j Real)", f"(assert {key_at(key, self.plan.mask, 'j')})"]
+            yield from self._query("types", claim, [*where, *position.lines], wrong)
+            yield from self._picks(position)
+
+    def _query(self, kind: str, claim: str, lines: Sequence[str], wrong: Sequence[str]) -> Iterator[Query]:
+        """One that denies what can be wrong."""
+        if wrong:
+            own = (*query_lines(self.law.world, self.place), *lines, f"(assert {either(wrong)})")
+            about = f"head {self.head.name}, query at {self.place.name}{length_told(self.law.world)}"
+            yield Query(about, kind, claim, own)
