@@ -34,7 +34,7 @@ PAIR = 2
 """Two keys that are not at positions of their own."""
 
 
-class Network(Protocol):
+class NumberedProgram(Protocol):
     """A program with its network, as queries are written of it."""
 
     model: Transformer
@@ -47,11 +47,11 @@ class Network(Protocol):
 
 
 @dataclass
-class Position:
+class PositionTerms:
     """The coordinates at one position, as terms: `tag` begins the names that are declared, and `name` is what the
     position is called there (None: i)."""
 
-    network: Network
+    network: NumberedProgram
     law: Law
     place: Place
     tag: str
@@ -224,7 +224,7 @@ class TypeQueries:
     """The queries of what types tell of one head, before a layer of which `depth` is the number, for queries at one
     place."""
 
-    network: Network
+    network: NumberedProgram
     law: Law
     depth: int
     plan: AttentionHead
@@ -256,11 +256,11 @@ class TypeQueries:
                 for position in (*keys, *more):
                     yield from self._picks(position)
 
-    def _position(self, place: Place, tag: str, name: Ratio | None) -> Position:
-        return Position(self.network, self.law, place, tag, name)
+    def _position(self, place: Place, tag: str, name: Ratio | None) -> PositionTerms:
+        return PositionTerms(self.network, self.law, place, tag, name)
 
     def _levels(
-        self, when: str, values: Sequence[Value], keys: Sequence[Position], more: Sequence[Position]
+        self, when: str, values: Sequence[Value], keys: Sequence[PositionTerms], more: Sequence[PositionTerms]
     ) -> Iterator[Query]:
         """What is claimed of the scores of one kind of query: of keys at positions of their own, and of one or two at
         others. Of two others it is asked what is not asked of one."""
@@ -291,7 +291,7 @@ class TypeQueries:
         told += ["the largest is unique"] * (self.row.unique and bool(gaps))
         return told + ["the beginning of the sequence has the largest"] * self.row.first
 
-    def _places(self, more: Sequence[Position]) -> Iterator[str]:
+    def _places(self, more: Sequence[PositionTerms]) -> Iterator[str]:
         """Where the keys are that are not at positions of their own."""
         for name, position in zip("jw", more, strict=False):
             yield f"(declare-const {name} Real)"
@@ -322,7 +322,7 @@ class TypeQueries:
                 if tag != f"k{order}":
                     yield f"(not (= sk{order} s{tag}))" if int(tag[1:]) in best else f"(<= sk{order} s{tag})"
 
-    def _picks(self, position: Position) -> Iterator[Query]:
+    def _picks(self, position: PositionTerms) -> Iterator[Query]:
         """That what a head reads at one key is one of the joint values that are claimed."""
         for (depth, place), joint in position.picked.items():
             head = self.network.program.layers[depth].heads[place]
