@@ -74,6 +74,25 @@ def sided(weighting: str) -> Document:
     return document | {"alphabet": ["a", "b", "c"], "coordinates": ["1", "a", "letter", "found"], "embedding": letters}
 
 
+def shares() -> Document:
+    """The mean over all prefixes of the share of a among a and b, held against 1/2 + 1/(4n).
+
+    A prefix without a and b has its share of a among all, 0. The output is the threshold itself on baacca: the shares
+    are 0, 1/2, 2/3, 2/3, 2/3, 3/4, whose mean is 13/24 = 1/2 + 1/24.
+    """
+    document = with_head(some_a(threshold="1/2"), mask="future", w_k=[{"letter": "1"}], w_v={"share": {"a": "1"}})
+    mean = {"name": "mean", "mask": "none", "weighting": "average", "w_q": [], "w_k": [],
+            "w_v": {"found": {"share": "1"}}}  # fmt: skip
+    letters = {"a": {"1": "1", "a": "1", "letter": "1"}, "b": {"1": "1", "letter": "1"}, "c": {"1": "1"}}
+    return document | {
+        "alphabet": ["a", "b", "c"],
+        "coordinates": ["1", "a", "letter", "share", "found"],
+        "embedding": letters,
+        "encodings": [{"coordinate": "found", "value": "-1/(4*n)"}],
+        "layers": [*document["layers"], {"heads": [mean]}],
+    }
+
+
 def write(directory: Path, document: Document, name: str = "model.ahat.json") -> Path:
     """The document as a file."""
     path = directory / name

@@ -346,7 +346,7 @@ def hold_affordable(subject: Target, options: CheckOptions, lengths: Iterable[in
             raise InputError(
                 f"{subject.name}: the words up to length {n:,} alone have more than {MOST_SYMBOLS:,} symbols, the most "
                 "that is measured at once",
-                hint="Give a smaller --max-n, --exhaustive or --samples.",
+                hint=f"Give --max-n below {n}, or fewer words of a length (--exhaustive, --samples).",
             )
 
 

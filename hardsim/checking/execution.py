@@ -132,7 +132,7 @@ class Crew(ABC):
                     raise WorkerFailure(
                         f"{LOSSES} workers in a row were lost with the same shard: {wave[0]}",
                         hint="Out of memory is the usual cause. Try --workers 1, which shows what happens in this "
-                        "process, or a smaller --max-n.",
+                        "process, or shorter words (--max-n).",
                     ) from None
                 if losses >= CAREFUL:
                     together = 1
@@ -379,7 +379,7 @@ class DaskCrew(Crew):
             # The scheduler has run it again, each time on another worker, until it gave up.
             raise WorkerFailure(
                 f"{error.allowed_failures + 1} dask workers were lost with the same shard: {calls[back][1]}",
-                hint="Out of memory is the usual cause. Try --workers 1 without --backend, or a smaller --max-n.",
+                hint="Out of memory is the usual cause. Try --workers 1 without --backend, or shorter words (--max-n).",
             ) from None
         except CancelledError:
             raise WorkerLost("the dask scheduler lost some shards") from None

@@ -32,7 +32,7 @@ def hold_affordable(given: Input, request: Request) -> None:
     if needed > request.budget:
         more = f", or allow more: --exhaustive {needed}" if needed < LARGEST_COUNT else "."
         told = f"{given.name}: lengths 1 to {max_n} over {plural(symbols, 'symbol')} are {plural(needed, 'word')}, "
-        raise InputError(f"{told}and at most {count(request.budget)} are tried", f"Give a smaller --max-n{more}")
+        raise InputError(f"{told}and at most {count(request.budget)} are tried", f"Give --max-n below {max_n}{more}")
 
 
 def _hold_listed(name: str, automaton: Automaton, request: Request) -> None:
@@ -43,7 +43,7 @@ def _hold_listed(name: str, automaton: Automaton, request: Request) -> None:
         if found > request.budget:
             told = f"{name}: {plural(found, 'word')} to length {n}, and at most {count(request.budget)} are listed"
             allowed = ", or allow more with --exhaustive." if found < LARGEST_COUNT else "."
-            raise InputError(told, f"Give a smaller --max-n{allowed}")
+            raise InputError(told, f"Give --max-n below {n}{allowed}")
 
 
 def language(subject: Subject, request: Request) -> Iterator[Word]:

@@ -51,7 +51,7 @@ class Obstacles:
         """What to do next. Where a word lies on the threshold, shorter lengths and other temperatures do not help."""
         if self.undecided is not None and self.undecided.threshold is not None:
             return "move the threshold, or add an offset to the output, so that no word lies on it"
-        return "leave out --all-n, and name the longest length with --max-n"
+        return "leave out --all-n; --max-n names the longest length"
 
 
 def obstacles(subject: Subject) -> Obstacles:

@@ -307,10 +307,11 @@ def _sharpened(made: Subject, options: ModelOptions) -> Subject:
         raise InputError(told, "Give one of --epsilon and --beta.")
     if old is None or options.epsilon is not None:
         schedule: Schedule | None = options.tau or made.schedule
-        return replace(made, sharpness=None, stored=None, schedule=schedule, epsilon=options.epsilon)
+        given = tuple(name for name in options.sharpening if name != "beta")  # a beta is only of a regime
+        return replace(made, sharpness=None, stored=None, schedule=schedule, epsilon=options.epsilon, given=given)
     beta, tau = options.beta or old.beta, options.tau or old.temperature
     budget = Budget(beta, tau, options.beta is not None or old.fixed)
-    return replace(made, sharpness=budget, stored=assemble(made.program, budget))
+    return replace(made, sharpness=budget, stored=assemble(made.program, budget), given=options.sharpening)
 
 
 def _hold_options(stored: Subject, options: ModelOptions) -> None:
@@ -937,7 +938,7 @@ def compile_formula(
     sha256 = sha256 or digest(file.source.text.encode())
     network = assemble(program, budget)
     subject = _of_formula(file, name or file.source.name, sha256, program, budget, network, options.single_head)
-    return replace(subject, pins=True)
+    return replace(subject, pins=True, given=options.sharpening)
 
 
 def _of_formula(

@@ -350,7 +350,7 @@ def prove_subject(
     if mismatch is not None:
         reach = f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}, the shortest found"
     else:
-        reach = _reach(proof, general, heads_only, enough) if proof.proved else _why_not(proof, general, tried)
+        reach = _reach(proof, general, heads_only, enough) if proof.proved else _why_not(subject, proof, general, tried)
     parting = None if mismatch is None else parting_of(subject, mismatch, CheckOptions(max_n=len(mismatch.word)))
     return ProofResult(subject, min_n, max_n, verdict, reach, tried, mismatch, parting, proof, general, heads_only)
 
@@ -386,8 +386,10 @@ def _reach(proof: Proof, general: Proof | None, heads_only: bool, enough: bool) 
     )
 
 
-def _why_not(proof: Proof, general: Proof | None, tried: int) -> str:
+def _why_not(subject: Subject, proof: Proof, general: Proof | None, tried: int) -> str:
     """Why there is neither a proof nor a word that refutes, and what to do next."""
+    stored = subject.formula is not None and subject.name.endswith(".json")
+    beta = f"{'the formula compiled with ' if stored else ''}--beta above {subject.budget.beta}"
     link = proof.failing
     assert link is not None
     searched = f"{tried:,} words were tried and none refutes it"
@@ -398,13 +400,13 @@ def _why_not(proof: Proof, general: Proof | None, tried: int) -> str:
         return (
             "proved for every length by one argument, but not by the other, numerical one for "
             f"{span_text(*proof.span)}, for want of {want}: "
-            f"{link.reason}; {searched}. Next: a smaller --max-n, or a larger --beta"
+            f"{link.reason}; {searched}. Next: --max-n below {proof.span[1]}, or {beta}"
         )
     unproved = f"not proved, which does not say that it is wrong: {searched}"
     if link.cases and not link.limit:
         return (
             f"{unproved}. Positions are given their worst types independently of each other, which no word may do. "
-            "Next: `hardsim check` tries more words; a larger --beta leaves more room"
+            f"Next: `hardsim check` tries more words; {beta} leaves more room"
         )
     fewer = "fewer lengths (--min-n, --max-n); " if link.limit else ""
     reason = link.reason or ""

@@ -754,6 +754,8 @@ class ModelFacts(Record):
     """Heads whose ties are broken by added weights."""
     specified: bool = True
     """Whether the network is the one that its specification makes; false in a file that was edited."""
+    given: tuple[Annotated[str, one_of("beta", "tau", "epsilon")], ...] = ()
+    """The options that were given of those that decide how sharp attention is."""
 
     @property
     def summary(self) -> str:

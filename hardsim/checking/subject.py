@@ -71,6 +71,12 @@ class ModelOptions:
     """How comparisons of counts are decided: `lookup` (the default where the regime has it) or `sign`."""
     epsilon: Fraction | None = None
 
+    @property
+    def sharpening(self) -> tuple[str, ...]:
+        """The options that were given of those that decide how sharp attention is."""
+        values = {"beta": self.beta, "tau": self.tau, "epsilon": self.epsilon}
+        return tuple(name for name, value in values.items() if value is not None)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Target(ABC):
@@ -164,6 +170,8 @@ class Subject(Target):
     single_head: bool = False
     counting: str | None = None
     """How comparisons of counts are decided (None where there are none)."""
+    given: tuple[str, ...] = ()
+    """The options that were given of those that decide how sharp attention is, for advice."""
     confirmed: bool = True
     """True if purposes, theorems and declared gaps are hardsim's own; else they are claims of a file."""
 
@@ -347,6 +355,7 @@ class Subject(Target):
             counting=self.counting,
             bos=program.bos,
             specified=self.specified,
+            given=self.given,
         )
 
     # ---- answers ----

@@ -171,7 +171,7 @@ def internal(error: BaseException, name: str | None = None) -> str:
     where = f" on {name}" if name else ""
     lines = [f"internal error{where}: {type(error).__name__}{message}", f"  at {place}"]
     if isinstance(error, MemoryError | RecursionError):
-        lines.append("  The request was too large for this machine; a smaller --max-n may work.")
+        lines.append("  The request was too large for this machine; shorter words (--max-n) may work.")
     elif isinstance(error, InvariantError):
         lines.append("  A claim that hardsim makes about its own construction is false. No verdict was given.")
     lines.append("  This is a defect of hardsim. Please report the command line, the input and these lines;")

@@ -80,7 +80,7 @@ class LengthTable:
         if not 1 <= n <= len(self.values):
             raise OutOfRange(
                 f"the {self.what} of this model is known for lengths 1 to {len(self.values)}, not for {n}",
-                hint=f"--max-n {len(self.values)} goes as far as that; or compile the model with a larger --max-n, "
+                hint=f"--max-n {len(self.values)} goes as far as that; or compile the model with --max-n {n} or more, "
                 "or give a temperature for all lengths with --tau.",
             )
         return self.values[n - 1]

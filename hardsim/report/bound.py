@@ -17,6 +17,7 @@ from hardsim.proof.result import HeadProof
 from hardsim.report.check import (
     bound_text,
     is_stored,
+    larger_beta,
     model_line,
     named,
     print_facts,
@@ -24,6 +25,7 @@ from hardsim.report.check import (
     print_reach,
     print_violation,
     print_void,
+    sharper,
     titles,
     verdict_text,
 )
@@ -100,11 +102,11 @@ def print_bound_verdict(screen: Screen, result: BoundResult, alphabet: Sequence[
         print_violation(screen, result, result.violation, alphabet)
     elif result.refuted is not None:
         screen.word("The word", result.refuted, alphabet)
-        how = "a larger --beta or a lower --tau is sharper."
+        how = sharper(result.model, is_stored(result.input))
         if is_stored(result.input) and result.kind == "ltl":
             how = "compile the formula again: `hardsim check` says more of this word."
         elif result.regime == "none":
-            how = "raise --beta, which reaches longer words; `hardsim check` says how far this one reaches."
+            how = f"{larger_beta(result.model)} reaches longer words; `hardsim check` says how far this one reaches."
         screen.line(f"  Next: {how}")
     if result.verdict is not Verdict.UNDECIDED:  # else the verdict says it
         print_hard_undecided(screen, result.hard_undecided)

@@ -456,7 +456,7 @@ def next_arithmetic(engine: str, foreign: bool = False) -> str:
         return "Next: outputs are equal there, or on their threshold, or closer than ball arithmetic can tell."
     return (
         "Next: a value lies on a threshold, or closer to it than the limit of ball arithmetic can tell; a slightly "
-        "different --beta or --tau moves it."
+        "different temperature moves it."
     )
 
 
@@ -509,33 +509,40 @@ def next_in_network(model: ModelFacts, mismatch: Mismatch, what: str, own: bool,
     if model.regime == "none":
         if stored:
             return (
-                "Next: compile the formula again, with a larger --beta or in another regime (proven at every length)."
+                f"Next: compile the formula again, {larger_beta(model)} or in another regime (proven at every length)."
             )
         return (
-            "Next: a larger --beta reaches farther; the regimes that are proven right at every length: the same "
+            f"Next: {larger_beta(model)} reaches farther; the regimes that are proven right at every length: the same "
             "command with --regime all"
         )
-    again = "compile the formula again, " if stored else ""
-    return (
-        f"Next: attention is not sharp enough at this beta and temperature; {again}raise --beta or lower --tau: the "
-        "defaults are proven sharp enough."
-    )
+    return f"Next: attention is not sharp enough at this beta and temperature; {sharper(model, stored)}"
+
+
+def larger_beta(model: ModelFacts) -> str:
+    """A larger beta, as an option."""
+    return "a larger --beta" if "beta" in model.given else f"--beta above {model.beta}"
+
+
+def sharper(model: ModelFacts, stored: bool = False) -> str:
+    """How attention becomes sharper: of the options, only those that were given are to be changed. `stored`: the
+    network was read from a file."""
+    changes = {"beta": "raise --beta", "tau": "lower --tau", "epsilon": "lower --epsilon"}
+    told = " or ".join(changes[name] for name in model.given)
+    if model.regime is not None:
+        return f"{told or 'compile the formula again'}: the defaults are proven sharp enough."
+    if not told:
+        again = "the hard model alone, without a temperature in its file, has that of Theorem 26" if stored else ""
+        return f"{again or 'a lower temperature is given with --tau'}."
+    return f"{told}: the temperature that is taken by default is sharp enough."
 
 
 def _sharper(result: CheckResult) -> str:
     """What to do where softmax at a temperature is not hard attention."""
-    sharper = (
-        "Next: softmax is not sharp enough at this temperature. A lower --tau is sharper; that of Theorem 26, which is "
-        "taken where neither the command nor the file gives one, is sharp enough."
-    )
-    tied = [tie.head for tie in result.ties if tie.head not in result.model.ties_broken]
-    if not tied:
-        return sharper
-    return (
-        f"{sharper} Softmax shares its weight among equal scores at every temperature, so if one of {', '.join(tied)} "
-        "is a leftmost or rightmost head, no temperature helps: take it out of the file, and weights are added that "
-        "break the ties."
-    )
+    tied = next((tie for tie in result.ties if tie.simulated == "not simulated"), None)
+    if tied is not None:
+        return f"Next: {tied.reason}. Take the temperature out of the file: then weights are added that break the ties."
+    stored = is_stored(result.input)
+    return f"Next: softmax is not sharp enough at this temperature; {sharper(result.model, stored)}"
 
 
 # ---- several inputs ----

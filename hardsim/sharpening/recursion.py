@@ -256,7 +256,7 @@ def solve(
             if low == least:
                 raise Undecided(
                     f"no temperature down to {float(grid(least)):.3g} gives an error of at most {epsilon} at length "
-                    f"{facts.n}; ask for a larger --epsilon"
+                    f"{facts.n}; --epsilon allows an error above {epsilon}"
                 )
             low, high, step = max(least, low - step), low, 2 * step
     while high - low > 1:

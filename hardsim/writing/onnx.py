@@ -177,7 +177,7 @@ class _Graph:
         size = (len(self.lengths()) if whole else 1) * height * columns
         if size > LARGEST_TABLE:
             told = f"{name} would be a table of {size:,} numbers in the graph, and {LARGEST_TABLE:,} are the most"
-            raise InputError(told, "Use a smaller --max-n, or --length for words of one length.")
+            raise InputError(told, f"Use --max-n below {self.max_n}, or --length for words of one length.")
         found = np.zeros((len(self.lengths()) if whole else 1, height, columns))
         for place, n in enumerate(self.lengths() if whole else (longest,)):
             for column, values in enumerate(numbers(n)):

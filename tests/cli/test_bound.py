@@ -110,7 +110,7 @@ def test_all_regimes_and_a_summary(hardsim: Any, since: Path) -> None:
 
 def test_a_formula_without_a_temperature_is_refuted(hardsim: Any, since: Path) -> None:
     outcome = hardsim("bound", since, "--regime", "none", "--max-n", "2")
-    outcome.exits(1, "raise --beta", "\nThe word, on a line of its own:\nbc\n")
+    outcome.exits(1, "--beta above 4 reaches longer words", "\nThe word, on a line of its own:\nbc\n")
 
 
 def test_a_program(hardsim: Any, tmp_path: Path) -> None:

@@ -13,10 +13,12 @@ import pytest
 import hardsim as python
 from hardsim.errors import HardsimError
 from hardsim.examples import formulas_directory
+from tests.attention_models import shares, sided, with_head
 
 _BLAME = re.compile(
     r"[Ll]eave (?P<out>[^.;:\n]*)|(?P<given>[^.;:\n]*) (?:does not apply|cannot be given)"
     r"|(?P<goes>--[a-z-]+) (?:goes with|is for|are for)"
+    r"|(?:[Ll]arger|[Ss]maller|[Ll]ower|[Hh]igher|[Ff]ewer|[Ll]ess|[Rr]aise|[Ww]ithout) (?P<moved>--[a-z-]+)"
 )
 _OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 
@@ -24,7 +26,7 @@ _OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 def blamed(text: str) -> set[str]:
     """The options that a text says to leave out, or that they do not apply."""
     joined = " ".join(text.split())
-    parts = [found["out"] or found["given"] or found["goes"] or "" for found in _BLAME.finditer(joined)]
+    parts = (next(filter(None, found.groups()), "") for found in _BLAME.finditer(joined))
     return {option for part in parts for option in _OPTION.findall(part)}
 
 
@@ -44,6 +46,25 @@ FAILING = [
     "check x.ltl --regime none --max-n 5",
     "check x.ltl --regime position --tau 1/2",
     "check x.srasp --tau 5 --max-n 4",
+    "check x.srasp --epsilon 9/10 --max-n 3",
+    "check x.ltl --tau 1 --max-n 5",
+    "check x.ltl --tau 1 --beta 1 --max-n 5",
+    "check lcm.ahat.json --max-n 6",
+    "check lcm.ahat.json --max-n 6 --tau 1/2",
+    "check lcm.ahat.json --max-n 6 --epsilon 1/3",
+    "check first.ahat.json --max-n 4",
+    "check first.soft.ahat.json --max-n 4",
+    "check x.srasp --samples 100000 --max-n 900",
+    "bound lcm.ahat.json --max-n 3 --tau 1/2",
+    "bound x.ltl --regime none --max-n 3",
+    "prove lcm.ahat.json --all-n",
+    "prove lcm.ahat.json",
+    "prove first.ahat.json --all-n",
+    "prove x.ltl --beta 1",
+    "prove low.model.json",
+    "prove x.ltl --beta 2 --tau 1",
+    "words x.ltl --max-n 30",
+    "words x.re --max-n 300000 --exhaustive 9",
     "check soft.ahat.json --max-n 4",
     "check hard.ahat.json --beta 2 --epsilon 1/9",
     "check low.model.json --max-n 4",
@@ -103,6 +124,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     del document["compiled"], document["sharpness"], document["program"]["regime"]
     document["program"]["threshold"], document["temperature"] = "1/2", "5"
     (place / "soft.ahat.json").write_text(json.dumps(document), encoding="utf-8")
+    (place / "lcm.ahat.json").write_text(json.dumps(shares()), encoding="utf-8")
+    (place / "first.ahat.json").write_text(json.dumps(sided("leftmost")), encoding="utf-8")
+    softmax = with_head(sided("leftmost"), weighting="softmax") | {"temperature": "1/9"}
+    (place / "first.soft.ahat.json").write_text(json.dumps(softmax), encoding="utf-8")
     copytree(formulas_directory() / "networks" / "flipflop", place / "net")
     return place
 
@@ -125,10 +150,12 @@ def test_a_hint_blames_only_what_was_given(hardsim: Any, files: Path, command: s
 def test_what_is_blamed_is_found() -> None:
     """The test above can fail."""
     assert blamed("Leave out --x, or give y.") == {"--x"}
-    assert blamed("raise --beta, or leave --tau out.") == {"--tau"}
+    assert blamed("give --beta, or leave --tau out.") == {"--tau"}
     assert blamed("so --regime all does not apply") == {"--regime"}
     assert blamed("--length is for --to onnx") == {"--length"}
-    assert blamed("Add --backend dask.") == set()
+    assert blamed("raise --beta or lower --tau: the defaults") == {"--beta", "--tau"}
+    assert blamed("Give a smaller --max-n.") == {"--max-n"}
+    assert blamed("Add --backend dask, or --max-n below 3.") == set()
 
 
 def refused(action: Any) -> str:

@@ -25,6 +25,8 @@ from hardsim.checking.result import (
     Shown,
     TemperatureRange,
     Tie,
+    TiedPosition,
+    TiedRow,
     Verdict,
     Violation,
     WordsResult,
@@ -166,7 +168,7 @@ def test_the_verdict_has_its_reach() -> None:
 @pytest.mark.parametrize(
     ("mismatch", "regime", "engine", "verdict", "expected"),
     [
-        (MISMATCH, "temperature", "auto", Verdict.REFUTED, "raise --beta or lower --tau"),
+        (MISMATCH, "temperature", "auto", Verdict.REFUTED, "raise --beta or lower --tau: the defaults"),
         (MISMATCH, "none", "auto", Verdict.REFUTED, "the same command with --regime all"),
         (replace(MISMATCH, hard=False), "temperature", "auto", Verdict.REFUTED, "a defect of hardsim"),
         # What mpmath saw is to be certified next.
@@ -176,7 +178,7 @@ def test_the_verdict_has_its_reach() -> None:
 def test_a_mismatch_is_on_a_line_of_its_own_with_the_next_step(
     mismatch: Mismatch, regime: str, engine: str, verdict: Verdict, expected: str
 ) -> None:
-    facts = replace(FACTS, regime=regime)
+    facts = replace(FACTS, regime=regime, given=("beta", "tau"))
     result = replace(RESULT, engine=engine, verdict=verdict, mismatch=mismatch, model=facts, own=True)
     lines = text_of(replace(result, command="hardsim eval x.ltl abab")).splitlines()
     place = lines.index("ab" * 200)
@@ -391,16 +393,17 @@ def test_assumptions_say_where_they_are_made() -> None:
 @pytest.mark.parametrize(
     ("mismatch", "says", "next_step"),
     [
-        (Mismatch(("a",), None, True, False), "hard attention: accept; softmax: reject", "lower --tau"),
+        (Mismatch(("a",), None, True, False), "hard attention: accept; softmax: reject", "; lower --tau: the"),
         (Mismatch(("a",), True, False, False), "oracle: accept; hard attention: reject", "defect of hardsim"),
         (Mismatch(("a",), None, None, None), "hard attention: undecided", "move the threshold"),
         (Mismatch(("a",), None, None, None, HALF), UNDECIDED, "move"),
-        (Mismatch(("a",), None, ("b",), (None,)), "hard attention: b; softmax: ?", "lower --tau"),
+        (Mismatch(("a",), None, ("b",), (None,)), "hard attention: b; softmax: ?", "; lower --tau: the"),
         (Mismatch(("a",), None, ("b", None), ("b", "a")), "hard attention: b?; softmax: ba", "threshold"),
     ],
 )
 def test_a_mismatch_says_what_to_do(mismatch: Mismatch, says: str, next_step: str) -> None:
-    result = replace(MODEL, mismatch=mismatch, verdict=Verdict.REFUTED, reach="wrong", own=True)
+    facts = replace(MODEL.model, given=("tau",))
+    result = replace(MODEL, mismatch=mismatch, verdict=Verdict.REFUTED, reach="wrong", own=True, model=facts)
     lines = text_of(result, tables=False).splitlines()
     place = lines.index("  wrong")
     assert lines[place - 1] == "REFUTED  model.ahat.json"
@@ -409,10 +412,13 @@ def test_a_mismatch_says_what_to_do(mismatch: Mismatch, says: str, next_step: st
     assert lines[place + 3].strip().startswith(says)
     told = " ".join(" ".join(lines[place + 4 :]).split())
     assert next_step in told
-    assert "Softmax shares its weight" not in told  # added weights break the ties
-    given = replace(result, model=replace(result.model, ties_broken=()))
-    shared = "if one of h is a leftmost or rightmost head" in " ".join(text_of(given, tables=False).split())
-    assert shared is (next_step == "lower --tau")
+    assert "the tied positions carry" not in told
+    row = TiedRow(("a", "b"), 1, (TiedPosition(1, (Fraction(1),)), TiedPosition(2, (Fraction(0),))), True)
+    given = replace(result, ties=(Tie("h", 2, ("a", "b"), 1, 2, "not simulated", row),))
+    told = " ".join(text_of(given, tables=False).split())
+    shared = "head h ties: on `ab` the tied positions carry 1 and 0, so no temperature helps. Take the" in told
+    assert shared is ("--tau" in next_step)
+    assert not (shared and "--tau" in told)
     assert "among ties" not in text_of(replace(result, ties=()), tables=False)
     valid(result)
 
