@@ -122,11 +122,12 @@ class HardNetwork:
 @dataclass
 class HardLayer:
     """A layer by the definition, position by position: the residual stream after attention and at the end, and of
-    every head the visible scores of each query by key index."""
+    every head the visible scores of each query by key index, and what it reads at each key."""
 
     attended: list[list[Fraction]]
     final: list[list[Fraction]]
     scores: dict[str, list[dict[int, Fraction]]]
+    carried: dict[str, list[list[Fraction]]]
 
 
 def dense_hard(hard: HardNetwork, word: Sequence[str]) -> list[HardLayer]:
@@ -147,6 +148,7 @@ def dense_hard(hard: HardNetwork, word: Sequence[str]) -> list[HardLayer]:
     for layer in model.layers:
         c = [list(row) for row in x]
         scores: dict[str, list[dict[int, Fraction]]] = {}
+        carried = {head.name: [times(head.w_v, vector) for vector in x] for head in layer.heads}
         for head in layer.heads:
             scores[head.name] = []
             weighting, _ = next(weightings)
@@ -167,7 +169,7 @@ def dense_hard(hard: HardNetwork, word: Sequence[str]) -> list[HardLayer]:
             hidden = [max(z + b, Fraction(0)) for z, b in zip(times(layer.ffn.w1, vector), layer.ffn.b1, strict=True)]
             out = times(layer.ffn.w2, hidden)
             x.append([a + b + bias for a, b, bias in zip(vector, out, layer.ffn.b2, strict=True)])
-        layers.append(HardLayer(c, x, scores))
+        layers.append(HardLayer(c, x, scores, carried))
     return layers
 
 

@@ -137,6 +137,49 @@ def test_every_way_that_is_taken_leads_to_the_definition(pairs: Pairs, sight: Si
             hold(found, scores, pairs, sight, values)
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.one_of(few(), curves()), SIGHTS, SCALES, st.data())
+def test_what_tied_positions_carry_is_their_values(
+    pairs: Pairs, sight: Sight, scale: Fraction, data: st.DataObject
+) -> None:
+    """Two values a position; few different ones, so that ties of each kind occur."""
+    size = len(pairs[0][0][0])
+    numbers = st.lists(st.integers(0, 2), min_size=size, max_size=size)
+    values = [[one * scale for one in data.draw(numbers)] for _ in range(2)]
+    words = max(len(table) for pair in pairs for table in pair)
+    head = Head("h", sight.mask, sight.weighting, ())
+    columns = {name: column([row]) for name, row in zip("xy", values, strict=True)}
+    scores = [(column(query), column(key)) for query, key in pairs]
+    rows, results = hardmax(head, scores, columns, (words, size), sight.bos)
+    for word, every in enumerate(rows_of(pairs, sight)):
+        for i, row in enumerate(every):
+            top = [j for j, score in row.items() if score == max(row.values())]
+            read = top[-1] if sight.last else top[0]
+            alike = all(one[j] == one[read] for one in values for j in top)
+            mean = all(sum(one[j] for j in top) == len(top) * one[read] for one in values)
+            wanted = ways.ONE_VALUE if sight.average or alike else ways.SAME_MEAN if mean else ways.OTHER_MEAN
+            assert rows.differ[word, i] == wanted
+            if not sight.average:
+                assert [results[name].at(word, i) for name in "xy"] == [one[read] for one in values]
+
+
+def test_a_mean_that_is_what_is_read_is_told_from_one_value() -> None:
+    """All scores are 0: of 1 0 2 the mean is 1, which a leftmost head reads and a rightmost head does not."""
+    zero = column(constant(0, 3))
+    for weighting, numbers, kind in (
+        (Weighting.LEFTMOST, [1, 0, 2], ways.SAME_MEAN),
+        (Weighting.RIGHTMOST, [1, 0, 2], ways.OTHER_MEAN),
+        (Weighting.RIGHTMOST, [2, 2, 2], ways.ONE_VALUE),
+        (Weighting.AVERAGE, [1, 0, 2], ways.ONE_VALUE),
+        # Integers whose squares are no machine integers.
+        (Weighting.LEFTMOST, [10**18, 0, 2 * 10**18], ways.SAME_MEAN),
+        (Weighting.LEFTMOST, [10**18, 0, 2 * 10**18 + 1], ways.OTHER_MEAN),
+    ):
+        head = Head("h", Mask.NONE, weighting, ())
+        rows, _ = hardmax(head, [(zero, zero)], {"x": Exact.row(numbers, 1)}, (1, 3), False)
+        assert rows.differ.tolist() == [[kind] * 3]
+
+
 def constant(value: int, size: int, words: int = 1) -> Table:
     return [[Fraction(value)] * size for _ in range(words)]
 
@@ -238,6 +281,7 @@ def compared(program: Program, words: list[tuple[str, ...]], monkeypatch: pytest
             assert rows.units == wanted.units
             assert (rows.maxima == wanted.maxima).all()
             assert (rows.winners == wanted.winners).all()
+            assert (rows.differ == wanted.differ).all()
             assert rows.sizes == wanted.sizes
     return found
 

@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardsim.hard.exact import ExactModel
+from hardsim.hard.hardmax import ONE_VALUE, OTHER_MEAN, SAME_MEAN
 from hardsim.network.numbers import Mask
-from hardsim.program.model import Affine, Program, Weighting
-from hardsim.sharpening.measure import HeadFacts, LengthFacts, Witness, lower, measure
+from hardsim.program.model import Affine, Head, Program, Weighting
+from hardsim.sharpening.measure import HeadFacts, LengthFacts, Witness, lower, measure, tied_values
 from tests.networks import ALPHABET, HardLayer, HardNetwork, dense_hard, hard_transformers
 from tests.simulations import one_head, run_hard
 
@@ -45,11 +46,15 @@ def test_facts_are_recounted(hard: HardNetwork, words: Words) -> None:
     for number in range(len(model.layers)):
         for name, head in facts.layers[number].heads.items():
             check_head(model, head, [layers[number].scores[name] for layers in passes], words)
+            (declared,) = (one for one in model.layers[number].heads if one.name == name)
+            check_tied(hard, declared, head, [layers[number] for layers in passes], words)
     finals = [[entry for row in layers[-1].final for entry in row] for layers in passes]
     assert facts.size == max(abs(entry) for final in finals for entry in final)
     place = model.reading_index(facts.n)
     threshold = Fraction(model.threshold or 0)
-    assert facts.distance == min(abs(layers[-1].final[place][hard.network.output] - threshold) for layers in passes)
+    distances = [abs(layers[-1].final[place][hard.network.output] - threshold) for layers in passes]
+    assert facts.distance == min(distances)
+    assert facts.clear == min(filter(None, distances), default=None)
     check_layers(hard, facts, passes)
 
 
@@ -68,6 +73,32 @@ def check_head(model: Program, head: HeadFacts, rows: Sequence[list[dict[int, Fr
     if head.tie is not None:
         row = rows[words.index(list(head.tie[1].word))][head.tie[1].position - model.first]
         assert list(row.values()).count(max(row.values())) == head.tie[0] == max(head.most)
+
+
+def check_tied(hard: HardNetwork, head: Head, found: HeadFacts, layers: Sequence[HardLayer], words: Words) -> None:
+    """What tied positions carry, recounted: the worst kind of all rows, and the positions and values of its row."""
+    model, names, name = hard.program, hard.network.coordinates, head.name
+    kinds: dict[tuple[tuple[str, ...], int], int] = {}
+    for word, layer in zip(words, layers, strict=True):
+        for query, row in enumerate(layer.scores[name]):
+            best = [layer.carried[name][key] for key, score in row.items() if score == max(row.values())]
+            read = best[-1 if head.weighting is Weighting.RIGHTMOST else 0]
+            mean = [sum(column) / len(best) for column in zip(*best, strict=True)]
+            kind = ONE_VALUE if all(one == read for one in best) else SAME_MEAN if mean == read else OTHER_MEAN
+            kinds[tuple(word), query] = ONE_VALUE if head.weighting is Weighting.AVERAGE else kind
+    assert (ONE_VALUE if found.differ is None else found.differ[0]) == max(kinds.values())
+    if found.differ is not None:
+        kind, witness = found.differ
+        query = witness.position - model.first
+        assert kinds[witness.word, query] == kind
+        layer = layers[words.index(list(witness.word))]
+        row = layer.scores[name][query]
+        wanted = [
+            (key + model.first, tuple(layer.carried[name][key][names.index(out)] for out, _ in head.values))
+            for key, score in row.items()
+            if score == max(row.values())
+        ]
+        assert tied_values(model, head, witness) == wanted
 
 
 def check_layers(hard: HardNetwork, facts: LengthFacts, passes: Sequence[list[HardLayer]]) -> None:
@@ -103,6 +134,7 @@ def test_parts_that_are_merged_are_the_whole(hard: HardNetwork, words: Words, cu
         for head in (head for layer in facts.layers for head in layer.heads.values()):
             head.least = head.least and (head.least[0], ANYWHERE)
             head.tie = head.tie and (head.tie[0], ANYWHERE)
+            head.differ = head.differ and (head.differ[0], ANYWHERE)
     assert first == whole
 
 
