@@ -126,7 +126,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "soft.ahat.json").write_text(json.dumps(document), encoding="utf-8")
     (place / "lcm.ahat.json").write_text(json.dumps(shares()), encoding="utf-8")
     (place / "first.ahat.json").write_text(json.dumps(sided("leftmost")), encoding="utf-8")
-    softmax = with_head(sided("leftmost"), weighting="softmax") | {"temperature": "1/9"}
+    softmax = with_head(sided("softmax"), hardmax="leftmost") | {"temperature": "1/9"}
     (place / "first.soft.ahat.json").write_text(json.dumps(softmax), encoding="utf-8")
     copytree(formulas_directory() / "networks" / "flipflop", place / "net")
     return place
