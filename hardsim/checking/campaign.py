@@ -36,7 +36,6 @@ from hardsim.checking.result import (
     ENGINES,
     FLOAT64,
     MPMATH,
-    NOTHING_DECIDED,
     OBSERVED_MISMATCH,
     Answer,
     CheckResult,
@@ -103,7 +102,7 @@ PASSED = "passed"
 WIDTH = 1e-6
 """More than what the enclosures of a margin differ by where a word is run among other words."""
 ZERO = Fraction(0)
-NO_ANSWER = f"{NOTHING_DECIDED}: its outputs name no one symbol"
+NO_ANSWER = "hard attention itself decides nothing on a word: its outputs name no one symbol"
 HOW = {
     AUTO: "in float64 with rigorous error bounds",
     FLOAT64: "in float64 with rigorous error bounds",

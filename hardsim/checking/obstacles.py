@@ -17,7 +17,7 @@ from math import comb
 from hardsim.checking.engines import HardRunner
 from hardsim.checking.result import HardUndecided, Tie, Word, word_summary
 from hardsim.checking.sharpening import prepare_words
-from hardsim.checking.subject import Subject
+from hardsim.checking.subject import SIDES, Subject
 from hardsim.checking.words import count_words, enumerate_words
 from hardsim.lang.valuations import Alphabet
 
@@ -66,6 +66,22 @@ def obstacles(subject: Subject) -> Obstacles:
         if undecided is not None or any(tie.differ is not None for tie in ties):
             return Obstacles(undecided, ties)
     return Obstacles(None, ties)
+
+
+def known_ties(subject: Subject) -> tuple[Tie, ...]:
+    """The ties, on short words, of leftmost and rightmost heads of which the weights show that all tied positions carry
+    one value; none where they do not show it of every head."""
+    law = subject.law
+    if isinstance(law, str) or subject.kind == "srasp":
+        return ()
+    layers = [layer.heads for world in (law.one, law.more) for layer in world.layers]
+    several = {
+        head.name
+        for head in subject.program.heads
+        if head.weighting in SIDES
+        and any(not row.unique for heads in layers if head.name in heads for row in heads[head.name].rows.values())
+    }
+    return tuple(tie for tie in obstacles(subject).ties if tie.head in several) if several else ()
 
 
 def merged_ties(found: Iterable[Iterable[Tie]]) -> tuple[Tie, ...]:

@@ -8,7 +8,7 @@ leftmost and rightmost heads are broken only in the network that hardsim makes o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -19,7 +19,7 @@ from typing import Annotated, Literal
 from hardsim.checking.campaign import NO_ANSWER, CheckOptions, Judge
 from hardsim.checking.confirm import Confirmation, confirm
 from hardsim.checking.evaluate import evaluate
-from hardsim.checking.obstacles import Obstacles, hard_undecided, merged_ties, obstacles
+from hardsim.checking.obstacles import Obstacles, hard_undecided, known_ties, merged_ties, obstacles
 from hardsim.checking.options import Request, hold_one_regime
 from hardsim.checking.parting import parting_of, shown_words
 from hardsim.checking.result import (
@@ -491,8 +491,9 @@ def prove_every_length(subject: Subject, max_n: int, min_n: int = 1) -> ProofRes
     sharp = replace(subject, schedule=parse_arith(argument.temperature or "1"))
     start = argument.start or 1
     lengths = tuple(prove_length(sharp, n, 0)[0] for n in range(1, max(start, SHORT)))
-    reach = f"every word of every length: {_claim(subject)}, at the temperature {argument.temperature}"
-    return ProofResult(subject, min_n, max_n, Verdict.PROVED, reach, lengths=lengths, argument=argument)
+    ties = known_ties(subject)
+    reach = f"{_every_length(subject, argument)}{tied(ties)}"
+    return ProofResult(subject, min_n, max_n, Verdict.PROVED, reach, lengths=lengths, argument=argument, ties=ties)
 
 
 def _searched(subject: Subject) -> Obstacles:
@@ -521,10 +522,11 @@ def _refute_short(subject: Subject) -> tuple[int, Mismatch | None]:
     return tried, None
 
 
-def _claim(subject: Subject) -> str:
-    """What structure proves."""
+def _every_length(subject: Subject, argument: ProgramArgument) -> str:
+    """What structure proves of every length."""
     rest = " (that hard attention is the program rests on one construction per vector)" * (subject.kind == "srasp")
-    return f"softmax answers as hard attention does{rest}"
+    claim = f"softmax answers as hard attention does{rest}"
+    return f"every word of every length: {claim}, at the temperature {argument.temperature}"
 
 
 def prove_attention(
@@ -555,11 +557,13 @@ def prove_attention(
             break  # of longer ones there is neither a proof nor a refutation
         if report is not None:
             report(len(lengths), max_n - min_n + 1)
-    verdict, reach = _conclude(subject, lengths, (min_n, max_n), tried, mismatch)
+    known = known_ties(subject) if any(length.proved_by == "structure" for length in lengths) else ()
+    ties = merged_ties((known, *(length.ties for length in lengths)))
+    verdict, reach = _conclude(subject, lengths, (min_n, max_n), tried, mismatch, ties)
     argument, searched = subject.argument if all_n else None, Obstacles()
     if argument is not None and verdict is Verdict.PROVED:
         if argument.proved:
-            reach = f"every word of every length: {_claim(subject)}, at the temperature {argument.temperature}"
+            reach = f"{_every_length(subject, argument)}{tied(known)}"
         else:
             searched = _searched(subject)
             reach = f"{reach}. Not proved for every length: {searched.reason(argument.reason)}"
@@ -568,7 +572,7 @@ def prove_attention(
         undecided = hard_undecided(subject, mismatch.word)
     return ProofResult(
         subject, min_n, max_n, verdict, reach, tried, mismatch, lengths=tuple(lengths), argument=argument,
-        hard_undecided=undecided, ties=merged_ties((searched.ties, *(length.ties for length in lengths))),
+        hard_undecided=undecided, ties=merged_ties((searched.ties, ties)),
     )  # fmt: skip
 
 
@@ -691,14 +695,19 @@ def _too_many(subject: Subject, n: int) -> str:
 
 
 def _conclude(
-    subject: Subject, lengths: list[LengthProof], span: tuple[int, int], tried: int, mismatch: Mismatch | None
+    subject: Subject,
+    lengths: list[LengthProof],
+    span: tuple[int, int],
+    tried: int,
+    mismatch: Mismatch | None,
+    ties: Sequence[Tie],
 ) -> tuple[Verdict, str]:
     if mismatch is not None and mismatch.refutes:
         where = f"on a word of length {len(mismatch.word)}"
         return Verdict.REFUTED, f"{mismatch.kind} disagree {where}{tied(lengths[-1].ties)}"
     first = next((length for length in lengths if not length.proved_by), None)
     if first is None:
-        claim = f"softmax answers as hard attention does{tied(merged_ties(length.ties for length in lengths))}"
+        claim = f"softmax answers as hard attention does{tied(ties)}"
         how = {length.proved_by for length in lengths} if subject.kind == "srasp" else set()
         if how == {"every word"}:
             claim += ", and hard attention as the program says"

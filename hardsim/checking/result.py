@@ -90,7 +90,6 @@ UNASKED = "not asked: "
 """How a text begins that says why the prover was not asked."""
 MOST_VALUES = 4
 """Different values of tied positions, and heads of an output, that a sentence lists."""
-NOTHING_DECIDED = "hard attention itself decides nothing on a word"
 LONGEST_VALUE = 12
 """Characters of an exact value in a sentence; a longer one is rounded."""
 LONGEST_TOLD = 40

@@ -43,11 +43,11 @@ def both(weighting: str) -> Document:
 def test_added_weights_are_said_with_word_and_values(hardsim: Any, tmp_path: Path, weighting: str) -> None:
     path = write(tmp_path, sided(weighting))
     hardsim("check", path, "--max-n", "3").clean("CERTIFIED ", ADDED, f"ties broken in {HEAD}")
-    hardsim("bound", path, "--max-n", "3").clean("CERTIFIED ", ADDED)
+    hardsim("bound", path, "--max-n", "2").clean("CERTIFIED ", ADDED)
     hardsim("prove", path, "--max-n", "3").clean("PROVED ", "every word of length 1 to 3", ADDED)
     hardsim("compile", path, "--max-n", "3", "-o", tmp_path / "soft.ahat.json").clean(ADDED)
     for command in ("check", "bound", "prove"):
-        (tie,) = hardsim(command, path, "--max-n", "3", "--json", "-").result["ties"]
+        (tie,) = hardsim(command, path, "--max-n", "2", "--json", "-").result["ties"]
         assert (tie["head"], tie["n"], tie["simulated"]) == (HEAD, 2, "weights added")
         row = tie["differ"]
         assert (row["word"], row["other_mean"]) == (["a", "b"], True)
@@ -55,24 +55,44 @@ def test_added_weights_are_said_with_word_and_values(hardsim: Any, tmp_path: Pat
         assert [[value["exact"] for value in one["values"]] for one in row["tied"]] == [["1"], ["0"]]
 
 
+def levels(weighting: str) -> Document:
+    """The same, where letters of odd positions have greater scores, which only words show to be one value."""
+    document = with_head(letters(weighting), w_q=[{"1": "2"}, {"1": "1"}], w_k=[{"letter": "1"}, {"odd": "1"}])
+    return document | {
+        "coordinates": [*document["coordinates"], "odd"],
+        "encodings": [{"coordinate": "odd", "value": "(1 - (-1)^i)/2"}],
+    }
+
+
 @pytest.mark.parametrize("weighting", ["leftmost", "rightmost"])
-def test_one_value_keeps_the_weights(hardsim: Any, tmp_path: Path, weighting: str) -> None:
-    path, target = write(tmp_path, letters(weighting)), tmp_path / "soft.ahat.json"
-    told = hardsim("check", path, "--max-n", "3").clean("CERTIFIED ", KEPT).lacks("Lemma 8")
-    told.lacks("ties broken")
-    hardsim("bound", path, "--max-n", "3").clean("CERTIFIED ", KEPT)
-    hardsim("prove", path, "--max-n", "3").clean("PROVED ", KEPT)
-    result = hardsim("check", path, "--max-n", "3", "--json", "-").result
-    assert [(tie["simulated"], tie["differ"]) for tie in result["ties"]] == [("one value", None)]
-    assert result["model"]["ties_broken"] == []
-    # The written network has the file's own coordinates, and softmax of them is right: with k letters of n symbols it
-    # reads k/(k + (n - k) e^(-1/tau)), above 1/2 from k = 1 on iff (n - 1) e^(-1/tau) < 1.
+@pytest.mark.parametrize("model", [letters, levels])
+def test_one_value_keeps_the_weights(hardsim: Any, tmp_path: Path, model: Any, weighting: str) -> None:
+    path, target = write(tmp_path, model(weighting)), tmp_path / "soft.ahat.json"
+    hardsim("check", path, "--max-n", "3").clean(KEPT).lacks("Lemma 8", "ties broken")
+    for command in ("check", "bound --gap", "prove"):
+        result = hardsim(*command.split(), path, "--max-n", "3", "--json", "-").result
+        assert result["reach"].endswith(f"; {KEPT}")
+        (tie,) = result["ties"]
+        assert (tie["simulated"], tie["differ"]) == ("one value", None)
     hardsim("compile", path, "--tau", "1/2", "-o", target).clean(KEPT)
-    assert json.loads(target.read_text("utf-8"))["program"]["coordinates"] == letters(weighting)["coordinates"]
-    for n, tau in product((2, 3), ("1/2", "2")):
-        right = (n - 1) * exp(-1 / (0.5 if tau == "1/2" else 2.0)) < 1
-        code = hardsim("check", path, "--tau", tau, "--max-n", str(n)).code
-        assert (code == 0) is (right or n == 1)
+    assert json.loads(target.read_text("utf-8"))["program"]["coordinates"] == model(weighting)["coordinates"]
+
+
+def test_softmax_of_the_kept_weights_is_what_it_is(hardsim: Any, tmp_path: Path) -> None:
+    """With k letters of n symbols it reads k/(k + (n - k) e^(-1/tau)): above 1/2 from k = 1 on iff
+    (n - 1) e^(-1/tau) < 1."""
+    path = write(tmp_path, letters("leftmost"))
+    for n, (tau, value) in product((2, 3), (("1/2", 0.5), ("2", 2.0))):
+        right = (n - 1) * exp(-1 / value) < 1
+        assert hardsim("check", path, "--tau", tau, "--max-n", str(n)).code == (0 if right else 1)
+
+
+@pytest.mark.parametrize("weighting", ["leftmost", "rightmost"])
+def test_one_value_is_proved_for_every_length(hardsim: Any, tmp_path: Path, weighting: str) -> None:
+    path = write(tmp_path, letters(weighting))
+    hardsim("prove", path, "--all-n").clean("PROVED ", "every word of every length", KEPT)
+    (tie,) = hardsim("prove", path, "--all-n", "--max-n", "3", "--json", "-").result["ties"]
+    assert (tie["head"], tie["simulated"], tie["differ"]) == (HEAD, "one value", None)
 
 
 def test_heads_are_judged_one_by_one(hardsim: Any, tmp_path: Path) -> None:
@@ -142,11 +162,11 @@ def test_differing_ties_are_not_proved_for_every_length(hardsim: Any, tmp_path: 
 def test_the_models_that_must_not_be_proved(hardsim: Any) -> None:
     if not SHARED.is_dir():
         pytest.skip("the models are not here")
-    on = "hard attention's output on"
+    on = "hard attention itself decides nothing on"
     for name, said in (
         ("leftmost_differs", "head first ties: on `ab` the tied positions carry 1 and 0, so no temperature helps"),
-        ("third_on_threshold", f"{on} `abb` is exactly the threshold 1/3: it comes from head a and b"),
-        ("lcm_bad_offset", f"{on} `baacca` is exactly the threshold 1/2: it comes from head mean"),
+        ("third_on_threshold", f"{on} `abb`: its output (read by head a and b) is exactly the threshold 1/3"),
+        ("lcm_bad_offset", f"{on} `baacca`: its output (read by head mean) is exactly the threshold 1/2"),
     ):
         hardsim("prove", SHARED / f"{name}.ahat.json", "--all-n").clean("UNDECIDED ", said, code=3)
 
@@ -160,7 +180,7 @@ def test_the_first_late_tie_is_named(hardsim: Any) -> None:
 
 # ---- outputs on the threshold ----
 
-ON = f"hard attention's output on `ab` is exactly the threshold 1/2: it comes from head {HEAD}"
+ON = f"on `ab`: its output (read by head {HEAD}) is exactly the threshold 1/2"
 
 
 def test_an_output_on_the_threshold_is_named_by_every_command(hardsim: Any, tmp_path: Path) -> None:
@@ -184,7 +204,7 @@ def test_an_output_on_the_threshold_is_named_by_every_command(hardsim: Any, tmp_
 def test_no_other_word_is_wrong_because_of_it(hardsim: Any, tmp_path: Path) -> None:
     """The temperature comes from the outputs that are not on the threshold."""
     path = write(tmp_path, shares())
-    on = "hard attention's output on `baacca` is exactly the threshold 1/2: it comes from head mean"
+    on = "on `baacca`: its output (read by head mean) is exactly the threshold 1/2"
     outcome = hardsim("check", path, "--max-n", "6").clean("UNDECIDED ", on, "\nbaacca\n", "move the threshold", code=3)
     outcome.lacks("REFUTED", "--tau")
     result = hardsim("check", path, "--max-n", "6", "--json", "-").result
@@ -205,7 +225,7 @@ def test_outputs_at_every_position(hardsim: Any, tmp_path: Path) -> None:
         "output": "x",
         "outputs": {"x": "x", "y": "y"},
     }  # fmt: skip
-    said = "hard attention's output on `ab` at position 2 is exactly the threshold 1/2"
+    said = "decides nothing on `ab` at position 2: its output"
     path = write(tmp_path, document)
     hardsim("check", path, "--max-n", "2").clean("UNDECIDED ", said, code=3)
     hardsim("prove", path, "--all-n").exits(3, said)
@@ -215,11 +235,11 @@ def test_a_longer_word_in_order_is_found(hardsim: Any, tmp_path: Path) -> None:
     """The share of a is 7/18 only where 18 divides 18 times it: first at length 18."""
     path = write(tmp_path, some_a(threshold="7/18") | {"layers": majority()["layers"]})
     word = "a" * 7 + "b" * 11
-    said = f"hard attention's output on `{word}` is exactly the threshold 7/18: it comes from head {HEAD}"
+    said = f"on `{word}`: its output (read by head {HEAD}) is exactly the threshold 7/18"
     hardsim("prove", path, "--all-n").clean("UNDECIDED ", said, code=3)
     # No word of up to LONGEST symbols has the share 11/29: only the prover's own reason is left.
     none = write(tmp_path, some_a(threshold="11/29") | {"layers": majority()["layers"]}, "none.ahat.json")
-    hardsim("prove", none, "--all-n").exits(3, "11/29").lacks("is exactly")
+    hardsim("prove", none, "--all-n").exits(3, "11/29").lacks("read by head")
     found = obstacles(read_input(str(none)).compile(ModelOptions()))
     assert (found.undecided, found.ties) == (None, ())
 
