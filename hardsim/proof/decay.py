@@ -311,10 +311,6 @@ class Fading:
         return f"n^{self.power} e^(-{float(self.rate):.3g} n)" if self.rate else f"n^{self.power}"
 
 
-NO_TIME = Fading(0, ZERO)
-"""1, which does not fall."""
-
-
 @dataclass(frozen=True)
 class Decay:
     """`A_c E(n)` by coordinate c; without an E all are 0."""
