@@ -254,9 +254,9 @@ class Subject(Target):
             return ProgramArgument(str(tau), reason=f"its temperature is a {tau}, which says nothing of longer words")
         return argue(claim, tau)
 
-    @cached_property
+    @property
     def decay_claim(self) -> DecayClaim | str:
-        """What is to be proved for every length; or why it cannot be."""
+        """What is to be proved for every length; or why it cannot be. It is not kept: a process cannot send it."""
         if not self.structural and self.kind == "srasp":
             return "its integers may leave their range on some words"
         if isinstance(self.law, str):

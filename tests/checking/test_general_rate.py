@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from fractions import Fraction
 
 import pytest
@@ -31,6 +32,12 @@ def test_the_gap_is_at_most_every_gap_of_every_row(name: str) -> None:
         gaps = [gap for head in law.facts(n).heads.values() for gap in head.gaps if gap is not None]
         assert 0 < parse_arith(known(found.gap)).evaluate(n=n) <= min(gaps)
         assert law.facts(n).largest <= parse_arith(known(found.size)).evaluate(n=n)
+
+
+def test_a_subject_can_be_sent_to_another_process_afterwards() -> None:
+    subject = shipped("flipflop.ahat.json")
+    assert known(general_rate(subject)).proved == subject.argument.temperature
+    assert pickle.loads(pickle.dumps(subject)).argument == subject.argument
 
 
 def test_what_has_a_regime_has_rates_of_its_own() -> None:
