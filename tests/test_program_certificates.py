@@ -106,6 +106,7 @@ def lie(document: dict[str, Any], random: Random) -> None:
     paths = leaves(facts)
     part = random.choice(("functions", "spans", "rows", "other"))
     own = [path[0] if path[0] in ("functions", "spans") else "rows" if "rows" in path else "other" for path in paths]
+    part = part if part in own else "other"  # uniform heads have no rows
     some = [path for path, kind in zip(paths, own, strict=True) if kind == part]
     path = random.choice(some)
     old, texts = at(facts, path), facts["functions"]

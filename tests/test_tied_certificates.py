@@ -1,0 +1,594 @@
+"""Certificates of models whose heads share their maxima.
+
+What the prover derives of random models (`tests.tied_models`) is followed by the checker, and what is false is not:
+with one rule of the prover broken, claims of some models are false on a word, as the tests' own evaluator shows
+(`tests.tied_truth`), and the checker rejects each of them. It is the rule of the same name that does so: without it the
+checker accepts one of these claims.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from fractions import Fraction
+from random import Random
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from hardsim.checking.program_certificate import program_facts, program_json
+from hardsim.checking.sharpening import constant
+from hardsim.exact import Rejected
+from hardsim.network.numbers import Mask
+from hardsim.polynomials import RationalFunction
+from hardsim.program.assemble import assemble
+from hardsim.program.model import Affine, Encoding, Head, Letter, Program, ProgramLayer, Weighting
+from hardsim.programs import PROGRAM_CLAIM, PROGRAM_VERSION, ProgramChecker
+from hardsim.proof import program as derivation
+from hardsim.proof import shares as known_shares
+from hardsim.proof.lattice import Denominator, IsolatedZero, NumberSpan, Share, plus, positive, times
+from hardsim.proof.program import Law, LayerLaw, ProgramLaw, law_of
+from hardsim.proof.ratios import Ratio, simplest
+from hardsim.proof.result import NotProved
+from hardsim.proof.rows import ScoreRows
+from hardsim.scores import RowFacts, RowReader, ScoreHead
+from hardsim.sections import FORMAT
+from hardsim.shares import ShareSigns
+from hardsim.spans import KnownSpan, KnownZero
+from hardsim.verify import rejection, verify
+from tests.damage import at, replaced
+from tests.program_certificates import handmade, made, rising, sealed, wrong_word
+from tests.subjects import shipped
+from tests.test_program_certificates import leaves, lie
+from tests.tied_models import ENCODINGS, expression, tied_model
+from tests.tied_truth import Held, Wrong, all_words, exact, number, run
+
+SHIPPED = ["majority_ties.ahat.json", "ties.ahat.json", "dyck1_uniform.ahat.json"]
+COLD = "1/10**8"
+"""A temperature at which softmax is hard attention of short words, as far as decimals of 34 digits tell."""
+
+
+def document(program: Program, law: ProgramLaw) -> dict[str, Any]:
+    """A certificate of short lengths, without digests."""
+    model = program_json(assemble(program, constant(Fraction(1))), program, {})
+    told = {"format": FORMAT, "schema_version": PROGRAM_VERSION, "claim": PROGRAM_CLAIM, "lengths": [1, 2, 3, 5]}
+    labels = {"version": "1", "source": {"name": "", "sha256": ""}, "title": "", "words": None}
+    facts = program_facts(program, model, law, True, True)
+    return {**told, "start": None, "temperature": COLD, "model": model, "facts": facts, "labels": labels, "digests": {}}
+
+
+def derived(program: Program) -> tuple[Program, ProgramLaw] | None:
+    """A model of average heads, and what is derived of it, if its rows have groups of keys or are products."""
+    if any(head.weighting is not Weighting.AVERAGE for head in program.heads):
+        return None
+    try:
+        law = law_of(program)
+    except NotProved:
+        return None
+    rows = [row for world in (law.one, law.more) for layer in world.layers for head in layer.heads.values()
+            for row in head.rows.values()]  # fmt: skip
+    return (program, law) if all(row.groups or row.product for row in rows) else None
+
+
+def reason(program: Program, law: ProgramLaw) -> str | None:
+    """Why the checker rejects what is claimed of a model."""
+    return rejection(lambda: ProgramChecker(document(program, law)))
+
+
+# ---- what is true ----
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("name", SHIPPED)
+def test_certificates_of_ties_are_valid_and_true(name: str) -> None:
+    one = made(name)
+    assert verify(one) is None
+    assert wrong_word(one, 3) is None
+
+
+def follow(seeds: range) -> None:
+    """What is derived of models, with a distance of the output, is followed."""
+    tried = 0
+    for seed in seeds:
+        found = derived(tied_model(seed))
+        if found is not None and min(found[1].facts(n).distance or 0 for n in (1, 2, 3, 5)) > 0:
+            tried += 1
+            assert reason(*found) in (None, "the network has other hidden units than the program"), seed
+    assert tried > len(seeds) // 6
+
+
+def test_what_is_derived_of_tied_models_is_followed() -> None:
+    follow(range(36))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, 4000, 500))
+def test_what_is_derived_of_many_tied_models_is_followed(first: int) -> None:
+    follow(range(first, first + 500))
+
+
+# ---- what is false ----
+
+
+def least_bound(name: Any, most: Any, power: int, everywhere: bool) -> Denominator:
+    """A count that is claimed to be 1."""
+    return Denominator(name, 1, power, everywhere)
+
+
+def same_everywhere(name: Any, most: Any, power: int, everywhere: bool) -> Denominator:
+    """A count that is claimed to be the same at all positions."""
+    return Denominator(name, most, power, True)
+
+
+def one_name(self: Any, layer: Any) -> dict[str, tuple[str, bool]]:
+    """All heads of a layer with the name of one."""
+    some = [head for head in layer.heads if not head.uniform]
+    return {head.name: (some[0].name, self._alike(head)) for head in some}
+
+
+def uncounted(span: Any, head: Any, count: Any, domains: Any) -> Any:
+    """A mean over tied keys on the lattice of its values."""
+    found = known_shares.tied_mean(span, head, count, domains)
+    kept = None if found.share is None else replace(found.share, denominators=found.share.denominators[:-1])
+    return replace(found, share=kept)
+
+
+def on_both_sides(span: Any, domains: Any) -> tuple[IsolatedZero, ...]:
+    """Isolated zeros whose base is not an end."""
+    share = known_shares.share_of(span)
+    if span.exact or share is None or not positive(share.step, domains):
+        return span.isolated or ((IsolatedZero(span.offset, 0, ()),) if span.exact else ())
+    least = known_shares._over(share.step, share.product)
+    return tuple(IsolatedZero(share.offset, sign, (least,)) for sign in (1, -1))
+
+
+def nearest_multiple(share: Any, value: Any, domains: Any) -> Any:
+    """An offset of one sign, however far the next number is."""
+    rest = plus(share.offset, -value)
+    fine = any(positive(times(rest, sign), domains) for sign in (1, -1))
+    return share if fine else None
+
+
+def only_offset(share: Any, value: Any, domains: Any) -> tuple[Any, ...]:
+    """How far that is."""
+    rest = plus(share.offset, -value)
+    some = [times(rest, sign) for sign in (1, -1)]
+    return tuple(one for one in some if positive(one, domains))
+
+
+def first_far(self: Any, span: Any, value: Any, domain: Any) -> tuple[Any, ...]:
+    """Only how far the offset of a share is."""
+    found = FAR(self, span, value, domain)
+    if found or span.share is None:
+        return found
+    rest = span.share.offset - value
+    return next(((sign * rest,) for sign in (1, -1) if self.positive(sign * rest, [domain])), ())
+
+
+FAR = ShareSigns.far
+
+
+def untied(self: Any, form: Any, seen: Any, query: Any, claimed: Any, head: Any, count: Any) -> bool:
+    """A mean over tied keys whose own count is not needed."""
+    terms = [(self._terms(form, key), sight) for key, sight in seen]
+    zeros = all(self.isolates(some, 0, zero, sight, count) for zero in claimed.isolated for some, sight in terms)
+    return zeros and (claimed.share is None or all(self.in_share(some, 0, claimed.share) for some, _ in terms))
+
+
+FITS, ISOLATED = ShareSigns._fits, ShareSigns._isolated
+
+
+def undivided(self: Any, own: Any, outer: Any, sight: Any, over: Any) -> bool:
+    """A mean whose distances are those of its values."""
+    return FITS(self, own, outer, sight, 1)
+
+
+def either_side(self: Any, span: Any, base: Any, sign: int, domains: Any, apart: Any = ()) -> Iterator[Any]:
+    """Isolated zeros whose base is not an end."""
+    yield from ISOLATED(self, span, base, sign, domains, apart)
+    yield from (KnownZero(base, sign, (least,)) for least in self._off(span, base, apart))
+
+
+IN_SHARE, OFF = ShareSigns.in_share, ShareSigns._off
+
+
+def without_ends(self: Any, parts: Any, bias: Any, outer: Any) -> bool:
+    """A share that need not have 0 and 1."""
+    return not parts or IN_SHARE(self, parts, bias, outer)
+
+
+def every_sign(self: Any, pairs: Any) -> tuple[int, ...]:
+    """Scores that may differ, taken for equal."""
+    return WINNERS(self, {pair: replace(found, sign=found.sign or 0) for pair, found in pairs.items()})
+
+
+def every_sign_accepted(self: Any, a: int, groups: Any, pairs: Any) -> tuple[int, ...]:
+    """The same in the checker."""
+    return ACCEPTED_WINNERS(self, a, groups, {pair: (*found[:2], found[2] or 0) for pair, found in pairs.items()})
+
+
+WINNERS, ACCEPTED_WINNERS = ScoreRows._winners, RowReader._winners
+
+
+# ---- models by hand ----
+
+
+def head(name: str, mask: Mask, query: str, key: dict[str, int], **values: str) -> Head:
+    """An average head."""
+    own = tuple((out, Affine.of({value: 1})) for out, value in values.items())
+    return Head(name, mask, Weighting.AVERAGE, own, ((Affine.of({query: 1}), Affine.of(key)),))
+
+
+def model(*layers: list[Head]) -> Program:
+    """A model over a, b and c that reads x0, x1, ..., of which the last is the output."""
+    outs = list(dict.fromkeys(out for heads in layers for head in heads for out, _ in head.values))
+    letters = [Letter("a", frozenset("a")), Letter("b", frozenset("b")), Letter("ab", frozenset("ab"))]
+    encodings = [Encoding(name, expression(text)) for name, text in ENCODINGS.items() if name != "start"]
+    return Program(
+        alphabet=("a", "b", "c"),
+        letters=tuple(letters),
+        encodings=tuple(encodings),
+        layers=tuple(ProgramLayer(tuple(heads), (), ()) for heads in layers),
+        output=outs[-1],
+        coordinates=("1", "a", "b", "ab", *ENCODINGS, *outs),
+        threshold=Fraction(1, 3),
+    )
+
+
+MATCHES = {"ab": 1}
+LOCAL = [head("h", Mask.FUTURE, "1", MATCHES, x0="a")]
+"""A mean whose count differs between positions."""
+TWO_MEANS = [head("h", Mask.NONE, "1", MATCHES, x0="a"), head("g", Mask.NONE, "1", {"a": 1}, x0="first")]
+BY_HAND = {
+    "local, tied": model(LOCAL, [head("g", Mask.NONE, "1", MATCHES, x1="x0")]),
+    "local, at the end": model(LOCAL, [head("g", Mask.NONE, "1", {"last": 1}, x1="x0")]),
+    "two queries": model([head("h", Mask.NONE, "a", MATCHES, x0="a")], [head("g", Mask.NONE, "1", MATCHES, x1="x0")]),
+    "two means": model(TWO_MEANS),
+    "two ends": model([head("h", Mask.NONE, "1", {"first": 2, "last": 2, "a": 1}, x0="first")]),
+}
+"""Models of which something false is derived without the one or the other rule."""
+
+
+Patches = list[tuple[Any, str, Any]]
+BROKEN: dict[str, tuple[Patches, Patches]] = {
+    "bound": ([(derivation, "Denominator", least_bound)], [(ShareSigns, "counted", lambda *_: True)]),
+    "everywhere": ([(derivation, "Denominator", same_everywhere)], [(ShareSigns, "everywhere", lambda *_: True)]),
+    "name": (
+        [(derivation._Derivation, "_counted", one_name)],
+        [(ScoreHead, "scores", property(lambda self: None))],
+    ),
+    "every count": (
+        [(known_shares, "union", lambda some, *_: tuple(dict.fromkeys(some))[:1])],
+        [(ShareSigns, "in_share", lambda *_: True)],
+    ),
+    "known set": ([(ScoreRows, "_winners", every_sign)], [(RowReader, "_winners", every_sign_accepted)]),
+    "own count": ([(derivation, "tied_mean", uncounted)], [(ProgramChecker, "_tied", untied)]),
+    "read elsewhere": (
+        [(derivation, "read_through", lambda span, via: span), (known_shares, "read_through", lambda span, via: span)],
+        [(ShareSigns, "read_from", lambda self, span, via: span)],
+    ),
+    "one query": (
+        [(derivation._Derivation, "_alike", lambda self, head: head.mask is Mask.NONE)],
+        [(ProgramChecker, "_asks_alike", lambda self, head: head.mask == "none")],
+    ),
+    "no mask": (
+        [(derivation._Derivation, "_alike", lambda self, head: all(
+            name in self.constant for form, _ in head.score for name, _ in form.terms))],
+        [(ProgramChecker, "_asks_alike", lambda self, head: all(
+            name in self.constant for form, _ in head.pairs for name in form))],
+    ),
+    "over the keys": ([(known_shares, "_divided", lambda zero, count: zero)], [(ShareSigns, "_fits", undivided)]),
+    "one side": ([(known_shares, "isolated_of", on_both_sides)], [(ShareSigns, "_isolated", either_side)]),
+    "one step beyond": (
+        [(known_shares, "_split", nearest_multiple), (known_shares, "_away_from_share", only_offset)],
+        [(ShareSigns, "far", first_far)],
+    ),
+    "sign test": ([(ScoreRows, "_extreme", lambda *_: True)], [(RowReader, "_highest", lambda *_: True)]),
+    "through 0": ([(known_shares, "_through", lambda share, *_: share)], [(ShareSigns, "in_share", without_ends)]),
+}  # fmt: skip
+"""Rules, broken in the prover and in the checker."""
+
+
+@contextmanager
+def broken(patches: Patches) -> Iterator[None]:
+    """With other functions in the place of some."""
+    with pytest.MonkeyPatch.context() as patch:
+        for owner, name, value in patches:
+            patch.setattr(owner, name, value)
+        derivation._law_of.cache_clear()
+        yield
+    derivation._law_of.cache_clear()
+
+
+class Accepted(ProgramChecker):
+    """The checker, with all that it accepts of numbers inside: by length of words (1, or longer), layer by layer; and,
+    where they are accepted too, the distances of outputs from the threshold."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self.layers_of: dict[bool, list[Any]] = {False: [], True: []}
+        self.apart: dict[bool, Any] = {}
+        super().__init__(document)
+
+    def _claimed(self, numbers: Any, what: str) -> Any:
+        found = super()._claimed(numbers, what)
+        if what.startswith("a unit of"):
+            self.own.units.append(found)
+        return found
+
+    def _head(self, head: Any, claim: Any) -> Any:
+        facts, reads = super()._head(head, claim)
+        self.own.reads |= {(head.name, out): read for out, read in reads.items()}
+        self.own.rows[head.name] = facts.rows
+        return facts, reads
+
+    def _written(self, claims: Any, parts: Any, biases: Any, what: str) -> None:
+        super()._written(claims, parts, biases, what)
+        setattr(self.own, what, self.columns)
+
+    def _layer(self, heads: Any, units: Any, biases: Any, claims: Any) -> Any:
+        self.own = SimpleNamespace(entering=self.columns, reads={}, rows={}, units=[])
+        self.layers_of[self.longer].append(self.own)
+        return super()._layer(heads, units, biases, claims)
+
+    def _distances(self, claims: Any) -> tuple[Any, ...]:
+        with suppress(Rejected):
+            self.apart[self.longer] = super()._distances(claims)
+        return ()
+
+
+def ratio(number: Any) -> Any:
+    """A function of the checker as one of the prover."""
+    if not isinstance(number, RationalFunction):
+        return number
+    parts = list[Any]()
+    for poly in (number.top, number.bottom):
+        total: Any = Ratio.of(0)
+        for powers, c in poly.terms.items():
+            term = Ratio.of(c)
+            for name, power in zip("inj", powers, strict=False):
+                for _ in range(power):
+                    term = term * Ratio.variable(name)
+            total = total + term
+        parts.append(total)
+    return simplest(parts[0] / parts[1])
+
+
+def span(known: KnownSpan) -> NumberSpan:
+    """A span of the checker as one of the prover."""
+    share, zeros = known.share, known.isolated
+    own = None
+    if share is not None:
+        counts = tuple(Denominator(name, ratio(most), power, False) for name, most, power in share.counts)
+        own = Share(ratio(share.offset), ratio(share.step), counts)
+    isolated = tuple(IsolatedZero(ratio(one.base), one.sign, tuple(map(ratio, one.apart))) for one in zeros)
+    step, most = (None if part is None else ratio(part) for part in (known.step, known.most))
+    return NumberSpan(ratio(known.low), ratio(known.high), ratio(known.offset), step, most, own, isolated)
+
+
+def spans(columns: Any) -> Any:
+    """Columns of them."""
+    return {name: {order: span(one) for order, one in column.items()} for name, column in columns.items()}
+
+
+def row(facts: RowFacts) -> Any:
+    """What is accepted of rows, as the tests' own evaluator reads it."""
+    one = facts.winners[0] if len(facts.winners) == 1 else None
+    told = {"visible": ratio(facts.visible), "gaps": tuple(map(ratio, facts.gaps)), "unique": facts.unique}
+    rest = {"winners": facts.winners if one is None else (), "first": False, "product": None}
+    return SimpleNamespace(**told, equal=facts.equal, winner=one, **rest)
+
+
+def hold_accepted(program: Program, accepted: Accepted, longest: int) -> None:
+    """Hold whatever is accepted against hard attention on all words; Wrong if it is not true."""
+    for n in range(1, longest + 1):
+        words = [word for word in all_words(program.alphabet, n) if len(word) == n]
+        truth = run(program, words)
+        held = Held(program, cast(Law, None), truth, words)
+        for depth, (own, there) in enumerate(zip(accepted.layers_of[n > 1], truth, strict=True)):
+            heads = {name: SimpleNamespace(rows={order: row(facts) for order, facts in rows.items()})
+                     for name, rows in own.rows.items() if rows}  # fmt: skip
+            units = [tuple(spans({"": one})[""] for one in pair) for pair in batched(own.units)]
+            told = {kind: spans(getattr(own, kind)) for kind in ("entering", "attended")}
+            layer = SimpleNamespace(**told, leaving=spans(own.final), reads=spans(own.reads), units=units, heads=heads)
+            held._layer(f"layer {depth + 1}", cast(LayerLaw, layer), there)
+        for order in {order for order, _ in accepted.apart.get(n > 1, ())}:
+            i = {1: 1, 2: 2, 3: n}[order]
+            if order != 2 or n > 2:
+                least = min(number(ratio(one), i, n) for other, one in accepted.apart[n > 1] if other == order)
+                output = truth[-1].leaving[program.answers[0]][:, i - held.first]
+                if min(abs(output - exact(Fraction(program.threshold or 0)))) < least:
+                    raise Wrong(f"the output is nearer to the threshold at {i} of {n}")
+
+
+def batched(some: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """Pairs of neighbours."""
+    return list(zip(some[::2], some[1::2], strict=True))
+
+
+def accepts(program: Program, claimed: dict[str, Any]) -> bool | None:
+    """Whether a certificate is accepted (None if not), and what is accepted is true."""
+    try:
+        accepted = Accepted(claimed)
+    except (Rejected, LookupError, ArithmeticError):
+        return None
+    try:
+        hold_accepted(program, accepted, 3 if len(program.alphabet) > 2 else 4)
+    except Wrong:
+        return False
+    return True
+
+
+def claims(rule: str, programs: Iterable[Program]) -> Iterator[tuple[Program, dict[str, Any]]]:
+    """What a prover without one of its rules claims of models."""
+    for program in programs:
+        with broken(BROKEN[rule][0]):
+            try:
+                found = derived(program)
+                one = None if found is None else document(*found)
+            except (AssertionError, ArithmeticError, Rejected):
+                continue
+        if one is not None:
+            yield program, one
+
+
+NEEDED: dict[str, str | int] = {
+    "bound": 3, "everywhere": "local, tied", "name": 3, "every count": "two means", "known set": "two ends",
+    "own count": 3, "read elsewhere": "local, at the end", "one query": "two queries", "no mask": "local, tied",
+    "over the keys": 3, "one side": 4, "one step beyond": 4, "sign test": 10, "through 0": 3,
+}  # fmt: skip
+"""A model, made by hand or of a seed, for which a rule is needed."""
+
+
+@pytest.mark.parametrize("rule", BROKEN)
+def test_the_checker_needs_each_of_its_rules(rule: str) -> None:
+    """What a prover without a rule claims is rejected, or true; without the rule the checker accepts what is false."""
+    name = NEEDED[rule]
+    program = tied_model(name) if isinstance(name, int) else BY_HAND[name]
+    ((_, claimed),) = claims(rule, [program])
+    assert accepts(program, claimed) is not False
+    with broken(BROKEN[rule][1]):
+        assert accepts(program, claimed) is False
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", BROKEN)
+def test_what_a_prover_without_a_rule_claims_is_rejected_or_true(rule: str) -> None:
+    for program, claimed in claims(rule, [*BY_HAND.values(), *map(tied_model, range(100))]):
+        assert accepts(program, claimed) is not False
+
+
+# ---- what is altered ----
+
+
+def on_the_threshold(name: str) -> dict[str, Any]:
+    """The certificate of a model whose mean is moved onto its threshold: the claim is false, whatever the facts are."""
+    altered = copy.deepcopy(made(name))
+    moved = {"majority_ties.ahat.json": ("share", "0"), "dyck1_uniform.ahat.json": ("accept", "0")}
+    coordinate, text = moved[name]
+    altered["model"]["encodings"][coordinate] = text
+    return altered
+
+
+@pytest.mark.parametrize("name", ["majority_ties.ahat.json", "dyck1_uniform.ahat.json"])
+@pytest.mark.parametrize("tries", [25, pytest.param(1500, marks=pytest.mark.slow)])
+def test_no_change_of_the_facts_moves_an_output_off_its_threshold(name: str, tries: int) -> None:
+    altered, random = on_the_threshold(name), Random(name)
+    assert wrong_word(altered, 2) is not None
+    for _ in range(tries):
+        changed = copy.deepcopy(altered)
+        for _ in range(random.choice((1, 1, 2, 3))):
+            lie(changed, random)
+        assert sealed(changed) is not None
+
+
+@pytest.mark.parametrize("tries", [12, pytest.param(3000, marks=pytest.mark.slow)])
+def test_what_is_altered_is_rejected_or_true(tries: int) -> None:
+    """Facts of models made by hand, and of random ones, each with one of its leaves changed."""
+    random = Random(tries)
+    programs = [*BY_HAND.values(), *(tied_model(seed) for seed in (3, 4, 10, 12, 15))]
+    known = [found for program in programs if (found := derived(program)) is not None]
+    documents = [(program, document(program, law)) for program, law in known]
+    kept = 0
+    for _ in range(tries):
+        program, claimed = random.choice(documents)
+        changed = copy.deepcopy(claimed)
+        lie(changed, random)
+        fine = accepts(program, changed)
+        assert fine is not False
+        kept += bool(fine)
+    assert kept < tries
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["majority_ties.ahat.json", "ties.ahat.json"])
+def test_each_leaf_that_is_altered_is_rejected_or_leaves_a_true_claim(name: str) -> None:
+    """The network stays, and so does the claim, which is true: what is held here is what is accepted inside."""
+    claimed, program = made(name), shipped(name).program
+    facts = claimed["facts"]
+    for path in leaves(facts):
+        old = at(facts, path)
+        texts = ("0", "1", "n", "1/n", f"({old})*2", f"({old})/2", f"-({old})")
+        for value in (*(texts if path[0] == "functions" else range(-1, 12)), None):
+            assert accepts(program, replaced(claimed, ("facts", *path), value)) is not False, (path, value)
+
+
+SHARE_SPAN, ANSWER = ("facts", "spans", 5), ("facts", "more", "answers", "share")
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "told"),
+    [
+        (("facts", "counts", 0), ["nobody"], "names no count"),
+        (("facts", "counts", 0), ["a and b", 2], "names no count"),
+        (("facts", "counts", 0), ["a and b"] * 13, "names no count"),
+        (("facts", "counts", 0), ["a and b", 0], "counted at no position"),
+        (("facts", "counts", 0), [3], "names no count"),
+        (("facts", "counts", 0), [], "an array of 1 or more"),
+        ((*SHARE_SPAN, 5, 2, 0, 0), 1, "no such count"),
+        ((*SHARE_SPAN, 5, 2, 0, 0), -1, "no such count"),
+        ((*SHARE_SPAN, 5, 2, 0, 1), 0, "within their bounds"),
+        ((*SHARE_SPAN, 5, 2, 0, 2), 0, "within their bounds"),
+        ((*SHARE_SPAN, 5, 2), [], "what head a and b reads"),
+        ((*SHARE_SPAN, 5, 2), [[0, 5, 1], [0, 5, 1]], "within their bounds"),
+        ((*SHARE_SPAN, 5, 0), 9, "what head a and b reads"),
+        ((*SHARE_SPAN, 6, 0, 1), 2, "has a sign"),
+        ((*SHARE_SPAN, 6, 0, 2), [], "has a sign"),
+        ((*SHARE_SPAN, 6, 0, 1), -1, "what head a and b reads"),
+        ((*SHARE_SPAN, 6, 0, 0), 0, "what head a and b reads"),
+        ((*SHARE_SPAN, 6, 0, 2), [0], "what head a and b reads"),
+        ((*SHARE_SPAN, 6), None, "an array"),
+        (ANSWER, [5, 5, 5], "the answer 'share' is not seen"),
+        (ANSWER, [6, 6, 6], "may lie on the threshold"),
+        (("facts", "more", "answers"), {}, "may lie on the threshold"),
+        (("facts", "more", "answers"), {"a": [1, 1, 1]}, "answers are spans of outputs"),
+        (("schema_version",), 3, "neither counts nor answers"),
+        (("schema_version",), 5, "since version 3"),
+    ],
+)
+def test_what_is_claimed_of_ties_is_missed_where_it_is_wrong(path: Any, value: Any, told: str) -> None:
+    altered = replaced(made("majority_ties.ahat.json"), path, value)
+    assert told in (sealed(altered) or "")
+
+
+PRODUCT_ROW = ("facts", "more", "layers", 0, "heads", "a and b", "rows", 0)
+
+
+@pytest.mark.parametrize(
+    ("claimed", "told"),
+    [
+        ([0, 1, 1], "keys that are not on the lattice"),
+        ([2, 1, 0], "another query"),
+        ([99, 1, 0], "a span that is not there"),
+        ([0, 1, 99], "no such function"),
+        ([0, 1], "an array of 3"),
+        ([0, 1, None], "an integer"),
+    ],
+)
+def test_a_product_is_what_it_is_claimed_to_be(claimed: list[Any], told: str) -> None:
+    """The score of this model is one product: 1 times [a or b]."""
+    altered = replaced(made("majority_ties.ahat.json"), PRODUCT_ROW, {"product": claimed})
+    assert told in (sealed(altered) or "")
+    right = replaced(made("majority_ties.ahat.json"), PRODUCT_ROW, {"product": [0, 1, 0]})
+    assert sealed(right) is None
+
+
+def test_a_mean_adds_up_no_numbers_where_there_are_none() -> None:
+    """Between the first and the last of n positions stands 1/(n - 2): n - 2 times that is 1, but 0 at n = 2."""
+    altered = handmade(
+        "i", ["1", "i", "n", "j", "1/(n - 2)", "1/n"], [], reads=("0",) * 3, threshold="1/3", lengths=[2]
+    )
+    path: Any
+    for path, value in (
+        (("model", "layers", 0, "heads", 0, "query"), []),
+        (("model", "layers", 0, "heads", 0, "key"), []),
+        (("model", "encodings", "last"), "[i > 1 and i < n]/(n - 2 + [i == 1] + [i == n])"),
+        (("facts", "spans"), [*rising()["facts"]["spans"], [6, 6, 6, 0, None], [7, 7, 7, 0, None]]),
+        (("facts", "more", "input", "last"), [0, 7, 0]),
+        (("facts", "more", "layers", 0, "heads", "h", "reads", "out"), [8] * 3),
+        (("facts", "more", "layers", 0, "attended", "out"), [8] * 3),
+    ):
+        altered = replaced(altered, path, value)
+    assert "no value where there are none" in (sealed(altered) or "")
