@@ -91,7 +91,7 @@ def _unasked(subject: Subject, options: CheckOptions) -> str | None:
     if options.engine != AUTO:
         return f"a check asks the prover under --engine {AUTO}"
     ask = "`hardsim prove` runs every word"
-    gaps = f"score gaps of a hard-attention model are known on words alone ({ask})"
+    gaps = f"the weights alone do not settle every length ({ask})"
     if subject.sharpness is not None:
         if subject.formula is None and not subject.structural:
             return gaps

@@ -268,12 +268,12 @@ def plan_proof(subject: Subject, request: Request) -> ProofPlan:
     reach, remark = max_n, None
     possible = longest(plain, max_n)
     if possible < max_n:
-        limit = f"every word of a length is run for a proof, and length {possible + 1} has more than {EVERY:,}"
+        limit = f"a length is proved by running all its words, and length {possible + 1} has more than {EVERY:,}"
         if bounded(request) or possible < min_n:
             advice = f" (--max-n {possible} goes as far as there is)" if possible >= min_n else ""
-            remark = f"{limit}: of that and longer ones there is no proof{advice}"
+            remark = f"{limit}: it has no proof, and no longer one has{advice}"
         else:
-            reach, remark = possible, f"{limit}: proved is up to length {possible}"
+            reach, remark = possible, f"{limit}: lengths up to {possible} are looked at"
     by_lengths = partial(prove_attention, plain, reach, request.search, min_n=min_n, all_n=request.all_n)
     return ProofPlan(plain, "lengths", reach, lambda report: by_lengths(report=report), remark)
 

@@ -462,7 +462,7 @@ def test_without_a_length_a_model_is_proved_as_far_as_can_be(hardsim: Any, tmp_p
     # 26^3 = 17,576 words, 26^4 = 456,976.
     hardsim("prove", path, "--no-tables").exits(
         0, "PROVED ", "every word of length 1 to 3: softmax answers as hard attention does"
-    ).says("length 4 has more than 20,000: proved is up to length 3")
+    ).says("length 4 has more than 20,000: lengths up to 3 are looked at")
     result = hardsim("prove", path, "--json", "-").result
     assert (result["verdict"], result["max_n"], result["proved_to"]) == ("PROVED", 3, 3)
     # A length that was asked for is another matter, and it is said before.
@@ -471,7 +471,7 @@ def test_without_a_length_a_model_is_proved_as_far_as_can_be(hardsim: Any, tmp_p
         "UNDECIDED ",
         "proved to length 3; not at length 4:",
         "456,976 words are too many. Next: --max-n 3 is proved, and `hardsim check` tries words",
-    ).says("of that and longer ones there is no proof (--max-n 3 goes as far as there is)")
+    ).says("it has no proof, and no longer one has (--max-n 3 goes as far as there is)")
     outcome = hardsim("prove", path, "--min-n", "5000", "--max-n", "6000", "--no-tables")
     outcome.exits(3, "26^5000 words are too many. Next: `hardsim check` tries words")
 
