@@ -52,6 +52,13 @@ def some_a(**changes: Any) -> Document:
     return deepcopy(_DOCUMENT) | changes
 
 
+def some_a_by_words(**changes: Any) -> Document:
+    """The model with a coordinate that nothing reads and that is no rational function of the length. So nothing is
+    derived from its structure, and a length is proved by running all its words."""
+    encodings = [{"coordinate": "unknown", "value": "2^(-n)"}]
+    return some_a(coordinates=["1", "a", "found", "unknown"], encodings=encodings, **changes)
+
+
 def with_head(document: Document | None = None, **changes: Any) -> Document:
     """The model with other values in its head."""
     changed = deepcopy(some_a() if document is None else document)

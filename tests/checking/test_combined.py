@@ -18,7 +18,7 @@ from hardsim.checking.result import CheckResult, Mismatch, Verdict
 from hardsim.checking.subject import Subject
 from hardsim.errors import Contradiction
 from hardsim.network.numbers import Mask
-from tests.attention_models import some_a
+from tests.attention_models import some_a_by_words
 from tests.networks import edited_head
 from tests.subjects import at_temperature, compiled, known, program_of, shipped, subject_of
 
@@ -141,7 +141,7 @@ def test_models_and_temperatures_that_are_not_asked_about(tmp_path: Path, asked:
     sparse = CheckOptions(max_n=1)
     assert check_with_proof(subject, replace(sparse, engine="ball")).verdict is Verdict.CERTIFIED
     assert check_with_proof(at_temperature(subject, "1/1000"), sparse).verdict is Verdict.CERTIFIED
-    model = subject_of(tmp_path, some_a())
+    model = subject_of(tmp_path, some_a_by_words())
     assert check_with_proof(model, sparse).verdict is Verdict.CERTIFIED
     padded = program_of(tmp_path, SOME_A.replace("a b\n", f"a b\npad: len + {MOST_POSITIONS}\n"))
     assert len(padded.prepared(("a",))) == MOST_POSITIONS + 1

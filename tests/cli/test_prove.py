@@ -21,7 +21,7 @@ from hardsim.proof.general import prove_general
 from hardsim.proof.network import prove
 from hardsim.proof.result import LinkProof, Proof
 from hardsim.reading.network_json import network_json
-from tests.attention_models import HEAD, majority, some_a, with_head, write
+from tests.attention_models import HEAD, majority, sided, some_a_by_words, with_head, write
 from tests.cli.conftest import interrupt, written
 from tests.cli.test_models import REVERSE, SOME_A, TWICE, program
 from tests.documents import exact
@@ -372,8 +372,14 @@ def test_a_program_is_proved_by_structure(hardsim: Any, tmp_path: Path) -> None:
     assert " structure " not in hardsim("prove", path, "--max-n", "4", "--no-tables").out
 
 
-def test_a_model_is_proved_by_every_word(hardsim: Any, model: Path) -> None:
-    outcome = hardsim("prove", model, "--max-n", "3")
+@pytest.fixture
+def by_words(tmp_path: Path) -> Path:
+    """A file with the model of which a length is proved by running all its words."""
+    return write(tmp_path, some_a_by_words(), "by_words.ahat.json")
+
+
+def test_a_model_is_proved_by_every_word(hardsim: Any, by_words: Path) -> None:
+    outcome = hardsim("prove", by_words, "--max-n", "3")
     outcome.clean(
         "  file says Some a", "PROVED ", "every word of length 1 to 3: softmax answers as hard attention does\n"
     )
@@ -383,9 +389,11 @@ def test_a_model_is_proved_by_every_word(hardsim: Any, model: Path) -> None:
     assert [(row[0], row[-2]) for row in rows] == [(str(n), "0.25") for n in range(1, 4)]
 
 
-def test_prove_of_models_in_json(hardsim: Any, tmp_path: Path, model: Path, since: Path) -> None:
+def test_prove_of_models_in_json(hardsim: Any, tmp_path: Path, by_words: Path, since: Path) -> None:
     turned = program(tmp_path, REVERSE, "turned.srasp")
-    first, second, third = hardsim("prove", model, turned, since, "--max-n", "2", "--json", "-").clean().json["results"]
+    first, second, third = (
+        hardsim("prove", by_words, turned, since, "--max-n", "2", "--json", "-").clean().json["results"]
+    )
     assert (first["kind"], first["verdict"], first["proved_to"], first["mismatch"]) == ("ahat", "PROVED", 2, None)
     assert [length["proved_by"] for length in first["lengths"]] == ["every word"] * 2
     assert [exact(length["distance"]) for length in first["lengths"]] == [Fraction(1, 4)] * 2
@@ -410,7 +418,7 @@ def test_a_refuting_word_stands_alone(hardsim: Any, model: Path) -> None:
 
 
 def test_what_is_not_proved_says_why_with_exit_code_3(hardsim: Any, tmp_path: Path) -> None:
-    hardsim("prove", write(tmp_path, with_head(gap="2"), "false.ahat.json"), "--max-n", "2").clean(
+    hardsim("prove", write(tmp_path, with_head(some_a_by_words(), gap="2"), "false.ahat.json"), "--max-n", "2").clean(
         "UNDECIDED ", f"proved to length 1; not at length 2: the declared gap of head {HEAD}", "not proved", code=3
     )
     tied = hardsim("prove", write(tmp_path, majority(), "tied.ahat.json"), "--max-n", "2", "--json", "-")
@@ -424,31 +432,31 @@ def test_a_word_out_of_range_is_an_error(hardsim: Any, tmp_path: Path) -> None:
     hardsim("prove", path, "--max-n", "2").refused("hold integers from -n to n").unsaid("Traceback")
 
 
-def test_check_holds_a_program_to_a_proof(hardsim: Any, tmp_path: Path, model: Path, since: Path) -> None:
+def test_check_holds_a_program_to_a_proof(hardsim: Any, tmp_path: Path, by_words: Path, since: Path) -> None:
     path = program(tmp_path, SOME_A)
     for proved in (path, since):
         hardsim("check", proved, "--max-n", "2", "--require", "proved").clean("PROVED ", "every word of length 1 to 2")
-    outcome = hardsim("check", model, "--max-n", "2", "--require", "proved")
+    outcome = hardsim("check", by_words, "--max-n", "2", "--require", "proved")
     outcome.exits(3).says(
-        "the verdict is CERTIFIED, and --require proved was given. The prover was not asked: score gaps"
+        "the verdict is CERTIFIED, and --require proved was given. The prover was not asked: the weights alone"
     )
     assert (
         hardsim("check", since, "--max-n", "65", "--exhaustive", "0", "--samples", "0", "--require", "proved").code == 3
     )
 
 
-def test_a_single_length_of_a_program_and_of_a_model(hardsim: Any, tmp_path: Path, model: Path) -> None:
+def test_a_single_length_of_a_program_and_of_a_model(hardsim: Any, tmp_path: Path, by_words: Path) -> None:
     outcome = hardsim("prove", program(tmp_path, SOME_A), "--min-n", "6", "--max-n", "6")
     outcome.clean("PROVED ", "every word of length 6: softmax answers as hard attention does")
     assert [line.split()[0] for line in outcome.out.splitlines() if " structure " in line] == ["6"]
-    result = hardsim("prove", model, "--min-n", "2", "--max-n", "3", "--json", "-").exits(0).result
+    result = hardsim("prove", by_words, "--min-n", "2", "--max-n", "3", "--json", "-").exits(0).result
     assert (result["min_n"], result["max_n"], result["proved_to"]) == (2, 3, 3)
     assert [length["n"] for length in result["lengths"]] == [2, 3]
     assert "every word of length 2 to 3: softmax" in result["reach"]
     # 2^15 words are too many, and nothing is known of shorter ones.
-    outcome = hardsim("prove", model, "--min-n", "15", "--max-n", "15")
+    outcome = hardsim("prove", by_words, "--min-n", "15", "--max-n", "15")
     outcome.exits(3, "UNDECIDED ", "not at length 15", "32,768 words are too many")
-    outcome = hardsim("prove", model, "--min-n", "14", "--max-n", "15", "--no-tables")
+    outcome = hardsim("prove", by_words, "--min-n", "14", "--max-n", "15", "--no-tables")
     outcome.prints("UNDECIDED ", "proved for length 14; not at length 15")
 
 
@@ -458,7 +466,7 @@ def test_a_single_length_of_a_program_and_of_a_model(hardsim: Any, tmp_path: Pat
 def test_without_a_length_a_model_is_proved_as_far_as_can_be(hardsim: Any, tmp_path: Path) -> None:
     letters = [chr(ord("a") + k) for k in range(26)]
     embedding = {letter: {"1": "1"} | ({"a": "1"} if letter == "a" else {}) for letter in letters}
-    path = write(tmp_path, some_a(alphabet=letters, embedding=embedding))
+    path = write(tmp_path, some_a_by_words(alphabet=letters, embedding=embedding))
     # 26^3 = 17,576 words, 26^4 = 456,976.
     hardsim("prove", path, "--no-tables").exits(
         0, "PROVED ", "every word of length 1 to 3: softmax answers as hard attention does"
@@ -494,14 +502,16 @@ def test_every_length_of_a_program_or_model(hardsim: Any, tmp_path: Path, model:
     )
 
 
-def test_a_mean_of_ties_is_not_known_at_every_length(hardsim: Any, model: Path) -> None:
-    hardsim("prove", model, "--all-n").clean(
-        "UNDECIDED ", "the output found may be exactly the threshold 3/4", "Next: leave out --all-n", code=3
+def test_a_mean_of_ties_is_not_known_at_every_length(hardsim: Any, tmp_path: Path) -> None:
+    """The share of a among a and b, which is 1/2 on ab."""
+    path = write(tmp_path, with_head(sided("leftmost"), weighting="average"))
+    hardsim("prove", path, "--all-n").clean(
+        "UNDECIDED ", "decides nothing on `ab`", "may be exactly the threshold 1/2", "Next: move the threshold", code=3
     ).lacks("PROVED")
-    result = hardsim("prove", model, "--all-n", "--json", "-").result
+    result = hardsim("prove", path, "--all-n", "--json", "-").result
     assert (result["verdict"], result["lengths"], result["proved_to"]) == ("UNDECIDED", [], 0)
     assert result["argument"]["reason"] == (
-        "the output found may be exactly the threshold 3/4 at i = n: the means over the tied positions of head some a "
+        "the output found may be exactly the threshold 1/2 at i = n: the means over the tied positions of head some a "
         "are not known to avoid it"
     )
 
@@ -582,8 +592,8 @@ def test_queries_are_written_of_programs(hardsim: Any, tmp_path: Path, options: 
 
 
 def test_programs_that_are_not_proved_have_no_queries(hardsim: Any, tmp_path: Path) -> None:
-    target = tmp_path / "ties.smt2"
-    outcome = hardsim("prove", "ties.ahat.json", "--all-n", "--max-n", "2", "--smt", target)
+    target = tmp_path / "tieless.smt2"
+    outcome = hardsim("prove", "tieless_until_7.ahat.json", "--all-n", "--max-n", "2", "--smt", target)
     assert outcome.code == 3
     outcome.says("not proved for every length, so there are no queries")
     assert not target.exists()
