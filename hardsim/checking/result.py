@@ -8,7 +8,7 @@ of the score per nat, everything else in units of the activations.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
@@ -31,6 +31,7 @@ from hardsim.records import (
     Natural,
     Positive,
     Record,
+    Unwritten,
     Upper,
     limits,
     one_of,
@@ -753,8 +754,9 @@ class ModelFacts(Record):
     """Heads whose ties are broken by added weights."""
     specified: bool = True
     """Whether the network is the one that its specification makes; false in a file that was edited."""
-    given: tuple[Annotated[str, one_of("beta", "tau", "epsilon")], ...] = ()
-    """The options that were given of those that decide how sharp attention is."""
+    given: Unwritten[tuple[str, ...]] = field(default=(), compare=False)
+    """The options that were given of those that decide how sharp attention is: beta, tau, epsilon. Advice names no
+    others."""
 
     @property
     def summary(self) -> str:

@@ -48,9 +48,10 @@ def test_a_mismatch_is_exit_code_1_and_its_word_stands_alone(hardsim: Any, since
     assert hardsim("eval", since, "--regime", "none", word).code == 1
 
 
-@pytest.mark.parametrize("option", [("--beta", "1/2"), ("--tau", "1/1")])
-def test_too_soft_is_refuted_and_says_what_to_do(hardsim: Any, since: Path, option: tuple[str, str]) -> None:
-    hardsim("check", since, *option).exits(1, "REFUTED", "raise --beta")
+@pytest.mark.parametrize(("option", "value", "step"), [("--beta", "1/2", "raise"), ("--tau", "1/1", "lower")])
+def test_too_soft_is_refuted_and_says_what_to_do(hardsim: Any, since: Path, option: str, value: str, step: str) -> None:
+    other = "--tau" if option == "--beta" else "--beta"
+    hardsim("check", since, option, value).exits(1, "REFUTED", f"{step} {option}: the defaults").lacks(f"{other}:")
 
 
 def test_nothing_tried_is_undecided(hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
