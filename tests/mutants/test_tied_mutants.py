@@ -137,15 +137,18 @@ def first_wrong(program: Program, document: Document, tau: str, words: Sequence[
     assert program.threshold is not None
     last = run(program, words)[-1].leaving[program.output]
     hard = last[:, int(program.bos) if program.reading == "first" else -1] - exact(program.threshold)
-    soft = soft_outputs(program, words, evaluate(tau, n=len(words[0]))) - float(program.threshold)
+    try:
+        soft = soft_outputs(program, words, evaluate(tau, n=len(words[0]))) - float(program.threshold)
+    except OverflowError:  # a weight beyond float64: the judge alone
+        soft = np.zeros(len(words))
     for place, word in enumerate(words):
         if hard[place] == 0:
             return f"{''.join(word)} is at the threshold"
-        if abs(soft[place]) > NEAR:
-            if (soft[place] > 0) != (hard[place] > 0):
-                return f"{''.join(word)} is {soft[place]} away in float64"
-        elif Judge(programs.matrices(document["program"]), tau=tau).ask(word) != ("yes" if hard[place] > 0 else "no"):
-            return f"{''.join(word)} is answered otherwise"
+        if abs(soft[place]) > NEAR and (soft[place] > 0) == (hard[place] > 0):
+            continue
+        answer = Judge(programs.matrices(document["program"]), tau=tau).ask(word)
+        if answer != ("yes" if hard[place] > 0 else "no"):
+            return f"{''.join(word)} is answered {answer}, and {soft[place]} away in float64"
     return None
 
 
