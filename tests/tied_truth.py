@@ -34,8 +34,6 @@ Word = tuple[str, ...]
 Numbers = NDArray[Any]
 """Rationals as python-flint has them, in an array of objects."""
 Columns = dict[str, Numbers]
-LOW: Any = fmpq(-(10**30))
-"""Below every score."""
 NOTHING: Any = fmpq(0)
 WHOLE: Any = fmpq(1)
 
@@ -103,12 +101,13 @@ def attend(head: Head, columns: Columns, seen: NDArray[np.bool_]) -> HeadTruth:
     scores: Numbers = np.full((words, places, places), NOTHING, dtype=object)
     for query, key in forms:
         scores = scores + query[:, :, None] * key[:, None, :]
-    scores = np.where(seen, scores, LOW)
+    low = scores.min() - WHOLE
+    scores = np.where(seen, scores, low)
     top = scores.max(axis=2)
     best = (scores == top[:, :, None]) & seen
     count = best.sum(axis=2)
-    below = np.where(best, LOW, scores).max(axis=2)
-    gap = np.where(below == LOW, NOTHING, top - below)
+    below = np.where(best, low, scores).max(axis=2)
+    gap = np.where(below == low, NOTHING, top - below)
     weights = best
     if head.weighting is not Weighting.AVERAGE:
         places_ = np.arange(places) if head.weighting is Weighting.RIGHTMOST else np.arange(places)[::-1]
