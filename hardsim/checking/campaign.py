@@ -637,7 +637,7 @@ class _Campaign:
         verdict, reach = judge(
             found, mismatch, violation, options.engine, escalated, every, some, options.max_n, least, counted, undecided
         )
-        reach = reach if subject.against is None else f"held against {subject.against}: {reach}"
+        reach = reach if subject.against is None else f"{subject.held}: {reach}"
         return CheckResult(
             input=subject.name,
             sha256=subject.sha256,

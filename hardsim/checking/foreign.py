@@ -71,6 +71,15 @@ class Foreign(Target):
     shortest: int = 1
     """The length of the shortest words that are judged: 0 where what is read before every word is judged too."""
 
+    mean: str | None = None
+    """The mean of a program that the number is held against, which is not the output of the program."""
+
+    @property
+    def held(self) -> str:
+        """As of every target. A mean stands in for the output of its program, so that a verdict names it."""
+        level = self.network.readout.level
+        return super().held + ("" if self.mean is None else f", its mean {self.mean}, to within {level}")
+
     @property
     def acceptor(self) -> bool:
         """Whether what is wanted is a truth."""

@@ -112,6 +112,7 @@ class Specification:
             alphabet=symbols,
             oracle=demands.oracle,
             against=self.name,
+            mean=demands.oracle.mean if isinstance(demands.oracle, Lines) else None,
             accepts=bare and readout.decide == "above" and readout.at != "each",
             domain=demands.domain,
             prefixes=self.layout.header("next") is not None and causal,

@@ -99,6 +99,11 @@ class Target(ABC):
     """True if `oracle` is a Python function, which may leave words and positions open."""
 
     @property
+    def held(self) -> str:
+        """The words of a verdict that say what it is held against, where that is not its own."""
+        return f"held against {self.against}"
+
+    @property
     def formula_text(self) -> str | None:
         """The formula, as written; None for anything else."""
         return self.title if self.kind == "ltl" else None

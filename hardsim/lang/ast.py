@@ -624,6 +624,14 @@ class SraspProgram:
         """The statement that defines each name."""
         return {statement.name: statement for statement in self.statements}
 
+    def needed(self, *names: str) -> frozenset[str]:
+        """The names of some vectors, and of all vectors from which they are computed."""
+        found = {*names}
+        for statement in reversed(self.statements):
+            if statement.name in found:
+                found |= {node.name for node in walk(statement.right) if isinstance(node, Ref)}
+        return frozenset(found)
+
     @property
     def is_acceptor(self) -> bool:
         """Whether the output is Boolean; otherwise it is a vector of symbols or of integers."""

@@ -372,7 +372,9 @@ def test_a_specification_names_the_vector_that_says_where(tmp_path: Path) -> Non
 
 def test_the_mean_of_a_program_is_the_number(tmp_path: Path) -> None:
     mean = "alphabet: 1 2\nm(i) := mean_j[j<i, in(j) = in(i)] 1 : {}\nY(i) := m(i) > 0\n"
-    assert against(mean.format(1), tmp_path, numbers=True).verdict is Verdict.CERTIFIED
+    found = against(mean.format(1), tmp_path, numbers=True)
+    assert found.verdict is Verdict.CERTIFIED
+    assert found.reach.startswith(f"held against {tmp_path}/it.srasp, its mean m, to within ")
     assert against(mean.format("1/2"), tmp_path, numbers=True).verdict is Verdict.REFUTED
 
 
@@ -383,7 +385,12 @@ def test_the_mean_of_a_program_is_the_number(tmp_path: Path) -> None:
         (
             "alphabet: 1 2\nm(i) := mean_j[1] Q_1(j)\nk(i) := mean_j[1] 1\nY(i) := m(i) > k(i)\n",
             True,
-            "the program has the means m k, and the network says one number",
+            "the output Y needs the means m k, and the network says one number",
+        ),
+        (
+            "alphabet: 1 2\nassume: far\nm(i) := mean_j[1] 1\nfar(i) := m(i) > 0\nY(i) := Q_1(i)\n",
+            True,
+            "Y is a vector of Boolean values, and the network is judged by",
         ),
         ("alphabet: 1 3\nY(i) := in(i)\n", False, "the program is over 1 3, and words here over 1 2"),
     ],

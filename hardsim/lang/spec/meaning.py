@@ -155,19 +155,27 @@ class Question:
         if self.decide != "argmax" and len(self.outputs) != 1:
             told = f"the network has {len(self.outputs)} outputs, and the program's output is one"
             key = VALUE if self.decide == "value" else OUTPUT
-            hint = f"say which one: {key} NAME: {program.output} (they are {listed(self.outputs)})"
+            hint = f"say which one in a specification, a file .spec: a line {key} NAME: {program.output}"
+            hint += f" (the outputs are {listed(self.outputs)})"
             raise self.layout.error(line.body, told, "", hint)
         winners = (Sort.SYMBOL, Sort.INT) + (Sort.BOOL,) * ({"True", "False"} <= {*self.outputs})
         sorts = {"above": (Sort.BOOL,), "argmax": winners, "value": (Sort.INT, Sort.RATIONAL)}
-        means = [one.name for one in program.statements if one.sort is Sort.RATIONAL]
         name = program.output
-        if self.decide == "value" and program.vectors[name].sort is not Sort.INT and means:
-            if len(means) > 1:
-                told = f"the program has the means {listed(means)}, and the network says one number"
-                raise self.layout.error(line.body, told, "", f"say which one: {VALUE} NAME: {means[0]}")
-            name = means[0]
+        if self.decide == "value" and program.vectors[name].sort is not Sort.INT:
+            name = self._mean(line, program) or name
         self._hold_sort(line, program, name, sorts[self.decide])
         return Vector(program, name)
+
+    def _mean(self, line: FileLine, program: SraspProgram) -> str | None:
+        """The mean from which the output of a program is computed, which is the number that is wanted; None if it needs
+        no mean."""
+        needed = program.needed(program.output)
+        means = [one.name for one in program.statements if one.sort is Sort.RATIONAL and one.name in needed]
+        if len(means) > 1:
+            told = f"the output {program.output} needs the means {listed(means)}, and the network says one number"
+            hint = f"say which one in a specification, a file .spec: a line {VALUE} {self.outputs[0]}: {means[0]}"
+            raise self.layout.error(line.body, told, "", hint)
+        return means[0] if means else None
 
     def _hold_sort(self, line: FileLine, program: SraspProgram, name: str, sorts: Sequence[Sort]) -> None:
         sort = program.vectors[name].sort

@@ -199,6 +199,14 @@ class Lines(_Sent):
     lines: tuple[tuple[str | None, Column], ...]
     place: str
 
+    @property
+    def mean(self) -> str | None:
+        """The mean of a program that is wanted of the only output; None if it is something else."""
+        name, column = self.lines[0]
+        if name is not None or not isinstance(column, Vector):
+            return None
+        return column.name if column.program.vectors[column.name].sort is ast.Sort.RATIONAL else None
+
     def __call__(self, word: Word) -> Any:
         return self.many([word])[0]
 

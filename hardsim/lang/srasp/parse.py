@@ -58,14 +58,9 @@ def parse_program(text: str | bytes, name: str = "<text>") -> ast.SraspProgram:
         raise layout.error(layout.end, "a program without statements", "NAME(i) := ...", hint)
     scope, statements = _statements(layout)
     output, assume = _output(layout, statements), _assume(layout, statements)
-    needed = {output.name, assume}
-    for statement in reversed(statements):
-        if statement.name in needed:
-            needed |= {node.name for node in ast.walk(statement.right) if isinstance(node, ast.Ref)}
     declared = layout.declarations or layout.header("alphabet") is not None
     lone = () if declared else lone_symbol_notes(scope.alphabet)
-    unused = [statement.name for statement in statements if statement.name not in needed]
-    return ast.SraspProgram(
+    program = ast.SraspProgram(
         alphabet=scope.alphabet,
         statements=statements,
         output=output.name,
@@ -75,9 +70,12 @@ def parse_program(text: str | bytes, name: str = "<text>") -> ast.SraspProgram:
         origin=layout.value("source"),
         title=layout.title,
         assume=assume,
-        notes=(*lone, *(f"the output {output.name} does not need the vector {name}" for name in unused)),
         source=layout.source,
     )
+    needed = program.needed(output.name, assume)
+    unused = [statement.name for statement in statements if statement.name not in needed]
+    told = (f"the output {output.name} does not need the vector {name}" for name in unused)
+    return replace(program, notes=(*lone, *told))
 
 
 def _statements(layout: ProgramLayout) -> tuple[ProgramScope, tuple[ast.Statement, ...]]:

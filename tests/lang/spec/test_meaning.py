@@ -437,7 +437,8 @@ def test_domains(expression: str) -> None:
             "program: p.srasp\n",
             {"program": PROGRAM.format(output="more"), "outputs": ("x", "y")},
             "x.spec:1:10: error: the network has 2 outputs, and the program's output is one\n  program: p.srasp\n"
-            "           ^^^^^^^\n  say which one: output NAME: more (they are x y)",
+            "           ^^^^^^^\n  say which one in a specification, a file .spec: a line output NAME: more "
+            "(the outputs are x y)",
         ),
         (
             "program: p.srasp\noutput x: a\n",
