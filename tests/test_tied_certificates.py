@@ -25,7 +25,7 @@ from hardsim.exact import Rejected
 from hardsim.network.numbers import Mask
 from hardsim.polynomials import RationalFunction
 from hardsim.program.assemble import assemble
-from hardsim.program.model import Affine, Encoding, Head, Letter, Program, ProgramLayer, Unit, Weighting
+from hardsim.program.model import Program, Weighting
 from hardsim.programs import PROGRAM_CLAIM, PROGRAM_VERSION, ProgramChecker
 from hardsim.proof import program as derivation
 from hardsim.proof import shares as known_shares
@@ -43,7 +43,8 @@ from tests.damage import at, replaced
 from tests.program_certificates import handmade, made, rising, sealed, wrong_word
 from tests.subjects import shipped
 from tests.test_program_certificates import leaves, lie
-from tests.tied_models import ENCODINGS, expression, tied_model
+from tests.tied_by_hand import BY_HAND
+from tests.tied_models import tied_model
 from tests.tied_truth import Held, Wrong, all_words, exact, number, run
 
 SHIPPED = ["majority_ties.ahat.json", "ties.ahat.json", "dyck1_uniform.ahat.json"]
@@ -208,51 +209,6 @@ def every_sign_accepted(self: Any, a: int, groups: Any, pairs: Any) -> tuple[int
 
 
 WINNERS, ACCEPTED_WINNERS = ScoreRows._winners, RowReader._winners
-
-
-# ---- models by hand ----
-
-
-def head(name: str, mask: Mask, query: str, key: dict[str, int], **values: str) -> Head:
-    """An average head."""
-    own = tuple((out, Affine.of({value: 1})) for out, value in values.items())
-    return Head(name, mask, Weighting.AVERAGE, own, ((Affine.of({query: 1}), Affine.of(key)),))
-
-
-def model(*layers: list[Head], units: tuple[Unit, ...] = (), **encodings: str) -> Program:
-    """A model over a, b and c that reads x0, x1, ..., of which the last is the output; units are of the last layer."""
-    outs = [out for heads in layers for head in heads for out, _ in head.values]
-    outs = list(dict.fromkeys([*outs, *(out for unit in units for out, _ in unit.outs)]))
-    letters = [Letter("a", frozenset("a")), Letter("b", frozenset("b")), Letter("ab", frozenset("ab"))]
-    texts = {name: text for name, text in ENCODINGS.items() if name != "start"} | encodings
-    last = len(layers) - 1
-    return Program(
-        alphabet=("a", "b", "c"),
-        letters=tuple(letters),
-        encodings=tuple(Encoding(name, expression(text)) for name, text in texts.items()),
-        layers=tuple(ProgramLayer(tuple(heads), units if k == last else (), ()) for k, heads in enumerate(layers)),
-        output=outs[-1],
-        coordinates=("1", "a", "b", "ab", *(name for name in ENCODINGS if name != "start"), *outs),
-        threshold=Fraction(1, 3),
-    )
-
-
-MATCHES = {"ab": 1}
-ONE = [head("h", Mask.NONE, "1", MATCHES, x0="a")]
-"""The share of a among a and b."""
-LOCAL = [head("h", Mask.FUTURE, "1", MATCHES, x0="a")]
-"""The same up to each position: a mean whose count differs between positions."""
-BY_HAND = {
-    "one mean": model(ONE),
-    "local, tied": model(LOCAL, [head("g", Mask.NONE, "1", MATCHES, x1="x0")]),
-    "local, at the end": model(LOCAL, [head("g", Mask.NONE, "1", {"last": 1}, x1="x0")]),
-    "two queries": model([head("h", Mask.NONE, "a", MATCHES, x0="a")], [head("g", Mask.NONE, "1", MATCHES, x1="x0")]),
-    "two means": model([*ONE, head("g", Mask.NONE, "1", {"a": 1}, x0="first")]),
-    "two ends": model([head("h", Mask.NONE, "1", {"first": 2, "last": 2, "a": 1}, x0="first")]),
-    "a sign": model(ONE, [head("g", Mask.NONE, "x0", MATCHES, x1="a")], x0="1/(4*n) - 1/2"),
-    "a relu": model(ONE, units=(Unit((("x1", 1),), Affine.of([("x0", 1), ("1", Fraction(-1, 3))]), False),)),
-}
-"""Models of which something false is derived without the one or the other rule."""
 
 
 Patches = list[tuple[Any, str, Any]]

@@ -299,6 +299,12 @@ def read_through(span: NumberSpan, via: str | int) -> NumberSpan:
     return replace(span, share=replace(share, denominators=tuple(renamed)))
 
 
+def same_everywhere(span: NumberSpan) -> bool:
+    """Whether all denominators of a number, if it has any, are the same at all positions of a word."""
+    share = share_of(span)
+    return share is None or all(one.everywhere for one in share.denominators)
+
+
 def tied_mean(span: NumberSpan, head: Denominator, count: Value, domains: Domains) -> NumberSpan:
     """The mean over some of the visible positions, how many of which is a denominator; `span` has all values."""
     share = share_of(span)

@@ -8,7 +8,9 @@ lattice: an offset plus an integer times a step) follows from what those of the 
  - *temperature*, *input*: it is positive; embedding and encodings are what is claimed of the first coordinates;
  - *read*, *count*, *sum*, *unit*: so is what attention adds, what hidden units read and give, and what layers
    add up to;
- - *scores* and those that follow from them: see `smt_rows`, and `smt_types` for *types* and *levels*;
+ - *zero*: numbers that are isolated zeros stay that, in sums, hidden units and means (see `smt_spans`);
+ - *scores* and those that follow from them: see `smt_rows`, `smt_types` for *types* and *levels*, and `smt_shares` for
+   scores that are one *product*;
  - *size*, *margin*: of queries, keys, values, and of how far clips and the output are from where they would change;
  - *rate*: gap over temperature is at least r n from N0 on;
  - *error*: that errors after a layer are no less than those that follow from the ones before it, as the recursion of
@@ -24,7 +26,7 @@ coefficients, are integers; that a mean lies between its values. Encodings with 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, reduce
 from itertools import product as combinations
@@ -45,13 +47,15 @@ from hardsim.proof.decay import (
     PowerBound,
     ProgramArgument,
 )
-from hardsim.proof.lattice import NumberSpan, linear, plus
+from hardsim.proof.lattice import NumberSpan, Share, plus
+from hardsim.proof.lattice import linear as plain_sum
 from hardsim.proof.lattice import times as product
 from hardsim.proof.places import MIDDLE, J, Place, World
 from hardsim.proof.program import Law, LayerLaw, ProgramLaw, Spans
 from hardsim.proof.ratios import Ratio, Value, simplest
 from hardsim.proof.result import NotProved
 from hardsim.proof.rows import Columns, Row
+from hardsim.proof.shares import read_through, same_everywhere
 from hardsim.proof.smt import Query, both, either, expression, number, ratio, small, text_of, times, total
 from hardsim.proof.smt_rows import (
     FractionTerm,
@@ -65,6 +69,24 @@ from hardsim.proof.smt_rows import (
     query_lines,
     whole,
 )
+from hardsim.proof.smt_shares import ProductQueries
+from hardsim.proof.smt_spans import (
+    Part,
+    between,
+    beyond,
+    ends,
+    number_away,
+    number_in,
+    number_of,
+    number_through,
+    off_lattice,
+    off_share,
+    off_zeros,
+    outside,
+    told,
+    told_zeros,
+    zero,
+)
 from hardsim.proof.smt_types import TypeQueries
 from hardsim.proof.types import RULE, read_by
 
@@ -73,8 +95,6 @@ LAST = MIDDLE + 1
 """The order of the last position."""
 MOST_CASES = 4096
 """Values of one coordinate at the input that are listed."""
-Part = tuple[Rational, NumberSpan]
-"""A multiple of what has a span."""
 SpansOf = Mapping[int, NumberSpan]
 """By order of the place."""
 
@@ -89,58 +109,6 @@ def power(name: str, exponent: int) -> str:
 def grown(growth: PowerBound) -> str:
     """`factor n^power`."""
     return times(growth.factor, power("n", growth.power))
-
-
-def ends(parts: Iterable[Part], bias: Rational = 0) -> tuple[FractionTerm, FractionTerm]:
-    """The least and the largest that a linear form can be."""
-    low, high = [FractionTerm.of(bias)], [FractionTerm.of(bias)]
-    for c, span in parts:
-        below, above = (span.low, span.high) if c > 0 else (span.high, span.low)
-        low.append(FractionTerm.of(c) * FractionTerm.of(below))
-        high.append(FractionTerm.of(c) * FractionTerm.of(above))
-    return added(low), added(high)
-
-
-def beyond(span: NumberSpan, parts: Sequence[Part], bias: Rational = 0) -> list[str]:
-    """How a linear form may leave the ends of a span."""
-    low, high = ends(parts, bias)
-    least, largest = FractionTerm.of(span.low), FractionTerm.of(span.high)
-    found = [] if low == least else less(low, least).below_0
-    return found + ([] if high == largest else less(largest, high).below_0)
-
-
-def off_lattice(span: NumberSpan, parts: Sequence[Part], bias: Rational = 0) -> list[str]:
-    """How it may leave its lattice."""
-    if span.step is None:
-        return []
-    wrong = ["true" for c, part in parts if c and part.step is None]
-    offset: Value = bias
-    texts = [FractionTerm.of(bias)]
-    for c, part in parts:
-        offset = plus(offset, product(part.offset, c))
-        texts.append(FractionTerm.of(c) * FractionTerm.of(part.offset))
-        if part.step is not None and part.step != 0:
-            text, none = whole(product(part.step, c), span.step)
-            wrong += [*none, *differ([(FractionTerm.of(c) * FractionTerm.of(part.step), text)])]
-    text, none = whole(plus(offset, product(span.offset, -1)), span.step)
-    return [*wrong, *none, *differ([(added(texts), added([FractionTerm.of(span.offset), text]))])]
-
-
-def outside(span: NumberSpan, parts: Sequence[Part], bias: Rational = 0) -> list[str]:
-    """How a linear form may be something else than is claimed of it."""
-    if len(parts) == 1 and parts[0] == (1, span) and not bias:
-        return []
-    return [*beyond(span, parts, bias), *off_lattice(span, parts, bias), *(["true"] if span.most is not None else [])]
-
-
-def number_in(name: str, span: NumberSpan) -> list[str]:
-    """The declaration of a number of a span; of its lattice where that is the same everywhere."""
-    lines = [f"(declare-const {name} Real)"]
-    lines.append(f"(assert (and (<= {ratio(span.low)} {name}) (<= {name} {ratio(span.high)})))")
-    if span.step is None or isinstance(span.step, Ratio) or isinstance(span.offset, Ratio):
-        return lines
-    where = total([number(span.offset), *([times(span.step, f"(to_real {name}z)")] if span.step else [])])
-    return [f"(declare-const {name}z Int)", *lines, f"(assert (= {name} {where}))"]
 
 
 @dataclass
@@ -299,6 +267,9 @@ class SpanQueries:
             for order, row in rows.items():
                 place = next(place for place in self.world.places if place.order == order)
                 columns, names = law.entering, self.writer.model.coordinates
+                if row.product is not None:
+                    yield from ProductQueries(self.world, plan, place, columns, names, row).steps()
+                    continue
                 yield from RowQueries(self.world, plan, head, place, columns, names, row).steps()
                 if row.rules == (RULE,) or row.agreed:
                     yield from TypeQueries(self.writer, self.law, depth, plan, head, place, row).steps()
@@ -320,6 +291,7 @@ class SpanQueries:
                 parts = self.writer.parts(unit.form, law.attended, order)
                 wrong = outside(read[order], parts, unit.bias)
                 yield from self.query(about, place, "unit", f"it reads {told(read[order])}", wrong)
+                yield from self.zeros(about, place, read[order], parts, unit.bias)
                 yield from self.given(about, place, unit, read[order], given[order])
             for k, c in unit.outs:
                 outs.setdefault(names[k], []).append((c, given))
@@ -338,6 +310,14 @@ class SpanQueries:
             span = column[place.order]
             wrong = [] if zero(span) and not some and not bias else outside(span, some, bias)
             yield from self.query(f"coordinate '{name}'", place, "sum", f"{when} it is {told(span)}", wrong)
+            yield from self.zeros(f"coordinate '{name}'", place, span, some, bias)
+
+    def zeros(
+        self, about: str, place: Place, span: NumberSpan, parts: Sequence[Part], bias: Rational = 0
+    ) -> Iterator[Query]:
+        """A sum as isolated zeros."""
+        lines, wrong = off_zeros(span, parts, place.domains, bias)
+        yield from self.query(about, place, "zero", f"it is {told_zeros(span)}", wrong, lines)
 
     def given(self, about: str, place: Place, unit: HiddenUnit, read: NumberSpan, given: NumberSpan) -> Iterator[Query]:
         """What a hidden unit gives."""
@@ -346,6 +326,7 @@ class SpanQueries:
             return
         result = "(ite (< x 0.0) 0.0 (ite (< 1.0 x) 1.0 x))" if unit.clip else "(ite (< x 0.0) 0.0 x)"
         lines = [*number_in("x", read), f"(define-fun y () Real {result})"]
+        goals: tuple[int, ...] = (0, 1) if unit.clip else (0,)
         wrong = [f"(< y {ratio(given.low)})", f"(> y {ratio(given.high)})"]
         if given.step is not None and unit.clip:
             values = [given.offset] if given.step == 0 else [0, 1] if (given.offset, given.step) == (0, 1) else []
@@ -354,20 +335,18 @@ class SpanQueries:
             wrong += off_lattice(given, [(1, read)]) + off_lattice(given, [(1, NumberSpan.exactly(0))])
             if given.step == 0:
                 wrong = [f"(not (= y {ratio(given.offset)}))"]
+        if given.share is not None:
+            wrong += [one for goal in goals for one in off_share(given.share, [], goal)]
+            wrong += off_share(given.share, [(1, read)])
         yield from self.query(about, place, "unit", f"it gives {told(given)}", wrong, lines)
-
-
-def zero(span: NumberSpan) -> bool:
-    """Whether it is 0."""
-    return bool(span.exact and span.offset == 0)
-
-
-def told(span: NumberSpan) -> str:
-    """A span in words."""
-    if span.exact:
-        return str(span.offset)
-    lattice = "" if span.step is None else f", in {span.offset} + {span.step} Z"
-    return f"from {span.low} to {span.high}{lattice}{'' if span.most is None else f', 1/m for m up to {span.most}'}"
+        if given.isolated:
+            lines, wrong = number_of("x", read, place.domains)
+            for goal in goals:
+                more, none = number_through("x", read, goal, place.domains)
+                lines, wrong = [*lines, *more], [*wrong, *none]
+            lines.append(f"(define-fun y () Real {result})")
+            wrong += [one for isolated in given.isolated for one in between(isolated, "y")]
+            yield from self.query(about, place, "zero", f"it gives {told_zeros(given)}", wrong, lines)
 
 
 def listed(span: NumberSpan) -> list[Value]:
@@ -400,11 +379,59 @@ class ReadQueries:
         if row is None or (row.equal and self.head.weighting is Weighting.AVERAGE):
             yield from self.mean(read, keys, values)
         elif row.winner is not None:
-            yield from self.anywhere(read, [key for key in keys if key.order == row.winner], values)
+            yield from self.few(read, (row.winner,), values)
+        elif row.winners and not row.unique and self.head.weighting is Weighting.AVERAGE:
+            yield from self.few(read, row.winners, values)
         elif read.most is not None:
             yield from self.share(read, keys, values, law)
-        else:
+        elif row.unique or self.head.weighting is not Weighting.AVERAGE:
             yield from self.anywhere(read, keys, values)
+        else:
+            yield from self.tied(read, keys, values)
+
+    def few(self, read: NumberSpan, winners: Sequence[int], values: dict[int, list[Part]]) -> Iterator[Query]:
+        """It reads the mean of the values at single positions."""
+        part = Fraction(1, len(winners))
+        parts = [(c * part, read_through(span, order)) for order in winners for c, span in values[order]]
+        yield from self.query("read", f"it reads {told(read)}", outside(read, parts))
+        yield from self.facts.zeros(f"head {self.head.name}", self.place, read, parts)
+
+    def tied(self, read: NumberSpan, keys: Sequence[Place], values: dict[int, list[Part]]) -> Iterator[Query]:
+        """It reads the mean of some of the visible values, how many is a denominator of its share."""
+        if read.exact:
+            yield from self.anywhere(read, keys, values)
+            return
+        yield from self.anywhere(read, keys, values, only_ends=True)
+        yield from self.each_zero(read, keys, values, self.facts.world.count(self.place, self.plan.mask))
+        if read.share is None:
+            return
+        *rest, own = read.share.denominators
+        share = replace(read.share, denominators=tuple(rest))
+        for key in keys:
+            parts = values[key.order]
+            wrong = off_share(share, parts)
+            wrong += [] if all(same_everywhere(span) for _, span in parts) and own.power == 1 else ["true"]
+            lines = ["(declare-const j Real)", f"(assert {key_at(key, self.plan.mask, 'j')})"]
+            each = replace(read, share=share)
+            yield from self.query("read", f"what it reads at {key.name} is {told(each)}", wrong, lines)
+
+    def each_zero(
+        self, read: NumberSpan, keys: Sequence[Place], values: dict[int, list[Part]], count: Value = 1
+    ) -> Iterator[Query]:
+        """Each visible value is among isolated zeros, whose distances are so many times those of a mean."""
+        for key in keys:
+            seen = self.facts.world.sees(self.place, key, self.plan.mask)
+            assert seen is not None
+            lines, wrong = off_zeros(read, self.moved(values[key.order]), seen.domains, 0, count)
+            lines = ["(declare-const j Real)", f"(assert {key_at(key, self.plan.mask, 'j')})", *lines]
+            claim = (
+                f"what it reads at {key.name} is {told_zeros(read)}{'' if count == 1 else f', {count} times as far'}"
+            )
+            yield from self.query("zero", claim, wrong, lines)
+
+    def moved(self, parts: Sequence[Part]) -> list[Part]:
+        """Parts of a value, with the names that their denominators have at the query."""
+        return [(c, read_through(span, self.head.name)) for c, span in parts]
 
     def query(self, kind: str, claim: str, wrong: Sequence[str], lines: Sequence[str] = ()) -> Iterator[Query]:
         """One of this head."""
@@ -415,9 +442,11 @@ class ReadQueries:
         """It reads one of the visible values, or (`only_ends`) something between them."""
         for key in keys:
             parts = values[key.order]
-            wrong = beyond(read, parts) if only_ends else outside(read, parts)
+            wrong = beyond(read, parts) if only_ends else outside(read, self.moved(parts))
             lines = ["(declare-const j Real)", f"(assert {key_at(key, self.plan.mask, 'j')})"]
             yield from self.query("read", f"what it reads at {key.name} is {told(read)}", wrong, lines)
+        if not only_ends:
+            yield from self.each_zero(read, keys, values)
 
     def share(self, read: NumberSpan, keys: Sequence[Place], values: dict[int, list[Part]],
               law: LayerLaw) -> Iterator[Query]:  # fmt: skip
@@ -455,7 +484,7 @@ class ReadQueries:
         """The mean of all visible values, as their sum."""
         yield from self.counted(keys)
         count = self.facts.world.count(self.place, self.plan.mask)
-        spans = {order: linear([(span, c) for c, span in parts]) for order, parts in values.items()}
+        spans = {order: plain_sum([(span, c) for c, span in parts]) for order, parts in values.items()}
         varies = any(isinstance(end, Ratio) and "j" in end.names for span in spans.values()
                      for end in (span.low, span.high))  # fmt: skip
         if varies:
@@ -468,6 +497,21 @@ class ReadQueries:
             yield from self.query("read", f"the mean that it reads is {told(read)}", wrong)
         if read.step is not None:
             yield from self.lattice(read, keys, values)
+        yield from self.each_zero(read, keys, values, count)
+        if read.share is not None:
+            yield from self.mean_share(read.share, count, keys, values)
+
+    def mean_share(
+        self, share: Share, count: Value, keys: Sequence[Place], values: dict[int, list[Part]]
+    ) -> Iterator[Query]:
+        """The values are on one lattice, of so many times the step."""
+        larger = replace(share, step=product(share.step, count))
+        for key in keys:
+            parts = values[key.order]
+            wrong = off_share(larger, parts) + ([] if all(same_everywhere(span) for _, span in parts) else ["true"])
+            lines = ["(declare-const j Real)", f"(assert {key_at(key, self.plan.mask, 'j')})"]
+            claim = f"what it reads at {key.name} is {told(NumberSpan(0, 0, share=larger))}"
+            yield from self.query("read", claim, wrong, lines)
 
     def lattice(self, read: NumberSpan, keys: Sequence[Place], values: dict[int, list[Part]]) -> Iterator[Query]:
         """The sum is that of the offsets that are the same at all keys of a place, plus multiples of a step."""
@@ -475,7 +519,7 @@ class ReadQueries:
         step = product(read.step or 0, count)
         offsets, parts = list[FractionTerm](), list[Value]()
         for key in keys:
-            span = linear([(part, c) for c, part in values[key.order]])
+            span = plain_sum([(part, c) for c, part in values[key.order]])
             varying = isinstance(span.offset, Ratio) and "j" in span.offset.names
             each = NumberSpan(0, 0, 0 if varying else span.offset, step)
             lines = ["(declare-const j Real)", f"(assert {key_at(key, self.plan.mask, 'j')})"]
@@ -708,8 +752,9 @@ class ErrorQueries:
             claim = "outputs are multiples of 1/n, half of which is twice as far as the error may be"
         else:
             threshold = number(self.writer.program.threshold or 0)
-            lines += number_in("x", span)
-            wrong = [both((f"(< (- x {threshold}) {twice})", f"(< (- {threshold} x) {twice})"))]
+            more, wrong = number_away("x", span, Fraction(self.writer.program.threshold or 0), place.domains)
+            lines += more
+            wrong += [both((f"(< (- x {threshold}) {twice})", f"(< (- {threshold} x) {twice})"))]
             claim = f"it is at least twice {limit.factor} n^{limit.power} away from the threshold"
         yield Query(f"output at {place.name}", "margin", claim, (*lines, f"(assert {either(wrong)})"))
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, combinations
+from itertools import chain, combinations, pairwise
 
 from hardsim.network.model import AttentionHead, Terms
 from hardsim.network.numbers import Mask
@@ -248,9 +248,11 @@ class RowQueries:
                     yield from self.twice(group)
         for (a, b), found in self.row.pairs.items():
             yield from self.pair(groups[a], groups[b], found)
-        if self.row.winner is not None:
-            yield from (one for key in self.rows.apart if key.places != (self.row.winner,)
-                        for one in self.order(self.row.winner, key.places[0], 1))  # fmt: skip
+        winners = self.row.winners if self.row.winner is None else (self.row.winner,)
+        if winners:
+            yield from (one for key in self.rows.apart if key.places[0] not in winners
+                        for one in self.order(winners[0], key.places[0], 1))  # fmt: skip
+            yield from self.equal(winners)
 
     @property
     def complete(self) -> bool:
@@ -464,6 +466,12 @@ class RowQueries:
                 yield from self.order(alone, order, found.sign or 0)
         tie = not self.row.unique or ends
         yield from self.gap(found, tie, f"(+ {ratio(found.rest)} v)", lines)
+
+    def equal(self, winners: Sequence[int]) -> Iterator[Query]:
+        """That the scores of some single keys are equal."""
+        groups = [next(group for group in self.rows.groups if group.places == (order,)) for order in winners]
+        for one, other in pairwise(groups):
+            yield from self.pair(one, other, Difference((), True, 0, "equal"))
 
     def order(self, alone: int, other: int, sign: int) -> Iterator[Query]:
         """That a single key's score is larger than those at another place (1), less (-1), or no less (0)."""
