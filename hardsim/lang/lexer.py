@@ -6,6 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
 from hardsim.errors import Source, SourceError, Span
@@ -16,6 +17,8 @@ BLANK = re.compile(r"(?:\s|(?<!\S)//[^\n]*)*")
 """White space and comments, which begin after white space or at the beginning of the text."""
 # The symbol that is a quote may be written ''' as well as '''', because that is what one tries first.
 _QUOTED = re.compile(r"'((?:''|[^'\s])+(?:[ ]+(?:''|[^'\s])+)*)'|'(')'(?!')")
+LONGEST_DECIMAL = 20
+"""Characters of a decimal number that a message writes as a fraction."""
 _DECIMALS = re.compile(r"\.[0-9]*")
 _STRONG = re.compile(r"\s*\[\s*!\s*\]")
 """What makes the next operator a strong one, in every dialect."""
@@ -179,8 +182,13 @@ class Scanner(Cited, ABC):
         number = NUMBER.fullmatch(word)
         fraction = number and _DECIMALS.match(self.text, end, self.end)
         if fraction:
-            raise self.wrong(fraction.end(), "not an integer", "an integer", "multiply both sides of the comparison")
+            hint = self.decimal_hint(word + fraction[0])
+            raise self.wrong(fraction.end(), "not an integer", "an integer", hint)
         self.add("NUMBER" if number else "WORD", word, end)
+
+    def decimal_hint(self, text: str) -> str:
+        """What to write in place of a decimal number."""
+        return "multiply both sides of the comparison"
 
     def _sign(self) -> None:
         """The longest operator that stands here. Raises SourceError if there is none, with what a hint is known for."""
@@ -323,6 +331,10 @@ class _ProgramScanner(Scanner):
     spellings = vocabulary.PROGRAMS
     look_alikes = vocabulary.PROGRAM_LOOK_ALIKES
     name = VECTOR_NAME
+
+    def decimal_hint(self, text: str) -> str:
+        exact = f"write {Fraction(text)}" if len(text) <= LONGEST_DECIMAL else "write a fraction, such as 1/2,"
+        return f"numbers are exact: {exact} beside a mean; between integers {super().decimal_hint(text)}"
 
     def special(self) -> bool:
         if triangle := self.match(_TRIANGLE):

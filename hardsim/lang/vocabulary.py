@@ -235,7 +235,7 @@ PROGRAM_LOOK_ALIKES: Mapping[str, str] = {
     **dict.fromkeys("▷►", "rightmost attention is written ▶ or rightmost"),
     "∈": "membership is written in, as in in(i) in { 'a', 'b' }",
     "/": "there is no division; a fraction, as in m(i) >= 1/2, has two integers, and is compared with a mean",
-    "%": "there is no division, and no remainder",
+    "%": "there is no division, and no remainder; a percentage is a fraction, as in m(i) >= 1/2",
     "#": "the blank is quoted, as in '#'; a comment begins with //",
 }
 

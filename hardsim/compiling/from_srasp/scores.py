@@ -36,6 +36,17 @@ def is_mixed_comparison(node: ast.Expression) -> bool:
     return isinstance(node, ast.Compare) and node.left.sort is ast.Sort.INT and mixed(node)
 
 
+def _as_mask(node: ast.Compare) -> str:
+    """The mask that says the same as a comparison of positions; empty if there is none."""
+    flipped = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+    match node:
+        case ast.Compare(op, ast.Position("j"), ast.Position("i")) if op in flipped:
+            return f"j{op}i"
+        case ast.Compare(op, ast.Position("i"), ast.Position("j")) if op in flipped:
+            return f"j{flipped[op]}i"
+    return ""
+
+
 def at_i(node: ast.Expression) -> ast.Expression:
     """The expression with i in place of j."""
 
@@ -245,8 +256,8 @@ class Planner:
     def refused_mean(self, mean: ast.MatchMean, comparison: Comparison) -> Unsupported:
         """The error for a comparison that has no construction in a mean, since its integers have many values."""
         part = self._written(mean.score, comparison)
-        return self._refused(
-            part.span,
+        return self._refused_order(
+            part,
             f"'{part.op}' between integers at i and at j has no construction inside a mean, unless one of them has at "
             f"most {MAX_RANGE} values",
             "'=' works in means under every mask. Counts have more constructions: a mean of Booleans P(j) is at least "
@@ -257,8 +268,8 @@ class Planner:
         """The error for a comparison that has no construction in a count, since its integers have many values."""
         part = self._written(count.score, order)
         where = f"under {count.mask}" if alone else "beside another comparison"
-        return self._refused(
-            part.span,
+        return self._refused_order(
+            part,
             f"'{part.op}' between integers at i and at j has no construction inside a count {where}, unless one of "
             f"them has at most {MAX_RANGE} values",
             "Under the mask 1, alone or beside Booleans, counts by order are compiled; '=' and '!=' are under every "
@@ -267,16 +278,16 @@ class Planner:
 
     def _comparison_alone(self, node: ast.Compare, attention: ast.Attention, alone: bool) -> Plan:
         if not alone:
-            raise self._refused(
-                node.span,
+            raise self._refused_order(
+                node,
                 f"'{node.op}' between integers at i and at j must be the whole score: beside another condition it has "
                 "no construction",
                 "A condition on i can go around the attention, P(i) ? A(i) : D(i); '=' may stand beside others.",
             )
         if node.op != "!=" and attention.mask not in ORDER_MASKS[attention.side]:
             # no score of polynomial gap is known on this side under this mask
-            raise self._refused(
-                node.span,
+            raise self._refused_order(
+                node,
                 f"'{node.op}' between integers at i and at j has no construction inside the score of "
                 f"{attention.side} under {attention.mask}: no bilinear score with a polynomial gap is known for it",
                 f"Order inside scores works for {ORDERED}; '=' and '!=' work everywhere, and so does order between "
@@ -286,6 +297,11 @@ class Planner:
 
     def _refused(self, span: Span, message: str, hint: str) -> Unsupported:
         return Unsupported(self.source, span, message, hint=f"{hint} {RUNS}")
+
+    def _refused_order(self, part: ast.Compare, message: str, hint: str) -> Unsupported:
+        """The error for a comparison between integers; the order of the positions themselves is a mask."""
+        mask = _as_mask(part)
+        return self._refused(part.span, message, f"The order of positions is the mask {mask}. {hint}" if mask else hint)
 
     # ---- integers ----
 

@@ -482,7 +482,10 @@ class ProgramScope(Cited):
         constant = self.rational_constant(raw)
         if constant is None:
             message = f"a mean is compared with a constant or a mean, not with {self._text(raw)}"
-            hint = "of an integer vector take the mean, too, or compare sums: psum_j and count_j are integers"
+            hint = ""
+            if self.sort(raw) is Sort.INT:
+                self.of(raw, Sort.INT)  # for the error of a mean inside of it
+                hint = "an integer v(i) is the mean mean_j[1, pos(j) = pos(i)] v(j) : 0, in a statement of its own"
             raise self.error(raw.whole, message, "an integer, a fraction such as 1/2, or a mean", hint)
         return constant
 
@@ -520,6 +523,10 @@ class ProgramScope(Cited):
         return self.of(raw, Sort.INT)
 
     def _arithmetic(self, raw: Raw) -> ast.Expression:
+        for mean in (arg for arg in raw.args if arg.kind == "word" and self.sort(arg) is Sort.RATIONAL):
+            message = f"{self._text(mean)} is a mean, which can only be compared"
+            hint = "compute inside of the mean, as in mean_j[mask, score] 2 * x(j) + y(j) : default"
+            raise self.error(mean.whole, message, "a comparison with a mean", hint)
         if raw.kind == "sum":
             left, right = (self.number(arg) for arg in raw.args)
             return ast.Sum(cast(ast.SumOp, raw.text), left, right, span=raw.at)
@@ -542,6 +549,8 @@ class ProgramScope(Cited):
         word = raw.text
         if word in ("i", "j"):
             hint = f"the number of the position is pos({word})"
+            if "j" in self.indices and "i" in self.indices:
+                hint += "; a condition such as j<i is a mask, and stands before the comma"
             raise self.error(raw.at, f"{word} is a position, not a vector", "a vector, as in pos(i)", hint)
         if word in self.relations:
             return self._related(raw, self.relations[word])
@@ -640,6 +649,10 @@ def _mean(scope: ProgramScope, raw: Raw) -> ast.MatchMean:
     value = of_j.number(value_raw)
     outer = replace(scope, elsewhere="the default is for positions i that have no j")
     default: ast.Expression = ast.RationalConstant(Fraction(0))
+    if score_raw and raw.args[-1].kind == "compare":
+        message = f"{scope.excerpt(raw.args[-1].whole)} is a comparison, and the default of a mean is a number"
+        hint = "compare the mean in a statement after this one, as in Y(i) := m(i) >= 1/2"
+        raise scope.error(raw.args[-1].whole, message, "an integer or a fraction", hint)
     if score_raw:
         default = outer.rational_constant(raw.args[-1]) or outer.number(raw.args[-1])
     return ast.MatchMean(mask, score, value, default, span=raw.at)
@@ -730,7 +743,7 @@ def _after_operand(
         case kind if inside == "LBRACE" and kind in _STARTS_OPERAND:
             return f"missing comma before {shown}", ", or }", "as in { 'a', 'b' }"
         case "COLON" if first == "MEAN_J" and not scored:
-            return "mean_j without a score has no default", end, form
+            return _unscored(scope, tokens, form)
         case "COLON":
             told = "this : belongs to no conditional and no attention"
             if form and first not in ("ATTENTION", "MEAN_J"):
@@ -739,17 +752,38 @@ def _after_operand(
         case "COMMA":
             return "a comma separates arguments, and mask and score, only", "an operator"
         case "LSQB":
-            return f"{shown} has no meaning here", end
+            return f"{shown} has no meaning here", end, _bracketed(tokens[index - 1].value)
         case "LBRACE":
             return f"{shown} has no meaning here", end, "membership is written in(i) in { 'a', 'b' }"
         case "MEMBER":
             return "in cannot be chained", "an operator that is no comparison"
         case "LPAR" if tokens[index - 1].kind in ("QUOTED", "NUMBER", "FRACTION", "TRUTH"):
             return f"{scope.written(tokens[index - 1].span)} takes no argument", end
+    if inside == "LSQB" and not scored and first in ("ATTENTION", "MEAN_J", "COUNT_J"):
+        return f"missing comma before {shown}", ", and a score", form
     text, start = scope.source.text, token.span.start
     begins_line = not text[text.rfind("\n", 0, start) + 1 : start].strip()
     hint = "indent only lines that continue the statement above" if begins_line else ""
     return f"missing operator before {shown}", "an operator or the end of the statement", hint
+
+
+def _unscored(scope: ProgramScope, tokens: Sequence[Lexeme], form: str) -> tuple[str, ...]:
+    """What is wrong with a default of a mean whose brackets have no comma: they lack the mask, or the score."""
+    inner = tokens[2 : next(place for place, token in enumerate(tokens) if token.kind == "RSQB")]
+    words = sorted(token.value for token in inner if token.kind == "WORD")
+    if [token.value for token in inner] == ["1"] or (len(inner) == 3 and words == ["i", "j"]):
+        return "mean_j without a score has no default", "an operator or the end", form
+    score = scope.excerpt(Span(inner[0].span.start, inner[-1].span.end))
+    return f"{score} is a score, and mean_j has no mask here", "a mask and a comma", f"as in mean_j[1, {score}]"
+
+
+def _bracketed(name: str) -> str:
+    """A hint for brackets after a name that is no attention."""
+    plain = name.lower().removesuffix("_i").removesuffix("_j")
+    known = {"mean": "mean_j", "average": "mean_j", "avg": "mean_j", "count": "count_j", "sum": "psum_j"}
+    if plain in known:
+        return f"did you mean {known[plain]}?"
+    return "brackets follow leftmost_j, rightmost_j, psum_j, count_j and mean_j"
 
 
 def _before_operand(before: Lexeme | None, kind: str, last: str, shown: str) -> tuple[str, ...]:

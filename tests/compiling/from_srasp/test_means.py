@@ -135,6 +135,22 @@ def test_scores_without_a_construction_are_refused_and_run(right: str, message: 
     assert ProgramOracle(program).accepts("ab") in (True, False)
 
 
+@pytest.mark.parametrize(
+    ("score", "mask"),
+    [
+        ("pos(j) < pos(i)", "j<i"),
+        ("pos(i) <= pos(j)", "j>=i"),
+        ("Q_a(j) & pos(i) > pos(j)", "j<i"),
+        ("s(j) < pos(i)", ""),
+    ],
+)
+def test_the_order_of_positions_is_a_mask(score: str, mask: str) -> None:
+    """The message for a score names the mask, which is compiled and says the same."""
+    program = parse_program(f"{PARTS}m(i) := mean_j[1, {score}] Q_a(j) : 0\nY(i) := m(i) > 0\n")
+    error = raised(Unsupported, compile_program, program)
+    assert error.hint.startswith(f"The order of positions is the mask {mask}." if mask else "'=' works in means")
+
+
 def test_means_over_different_positions_are_compared() -> None:
     """Two shares have two denominators; the prefix and the whole word are such, too."""
     head = HEAD.format(mask="1")

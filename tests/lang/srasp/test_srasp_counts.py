@@ -123,6 +123,33 @@ def test_mistakes_with_means(right: str, column: int, message: str) -> None:
     assert error.expected or error.hint
 
 
+@pytest.mark.parametrize(
+    ("right", "hint"),
+    [
+        ("2 * m(i) > 1", "compute inside of the mean, as in mean_j[mask, score] 2 * x(j) + y(j) : default"),
+        ("m(i) > 2 * m(i)", "compute inside of the mean, as in mean_j[mask, score] 2 * x(j) + y(j) : default"),
+        ("m(i) > pos", "an integer v(i) is the mean mean_j[1, pos(j) = pos(i)] v(j) : 0, in a statement of its own"),
+        ("m(i) = in(i)", ""),
+        ("m(i) > 0.75", "numbers are exact: write 3/4 beside a mean; between integers multiply both sides of the "
+         "comparison"),
+    ],
+)  # fmt: skip
+def test_what_to_write_in_place_of_a_mistake_with_means(right: str, hint: str) -> None:
+    error = raised(SourceError, parse_program, f"alphabet: a b\nm(i) := mean_j[j<=i] Q_a(j)\nY(i) := {right}\n")
+    assert error.hint == hint
+
+
+def test_an_integer_is_compared_as_a_mean_of_one_value() -> None:
+    """As the message says: the mean over the position itself."""
+    program = parse_program(
+        "alphabet: a b\nm(i) := mean_j[j<=i] Q_a(j)\nv(i) := Q_b(i) ? 0 : 1\n"
+        "k(i) := mean_j[1, pos(j) = pos(i)] v(j) : 0\nY(i) := m(i) < k(i)\n"
+    )
+    for word in product("ab", repeat=4):
+        share = Fraction(word.count("a"), 4)
+        assert ProgramOracle(program).accepts(word) is (share < (word[-1] == "a"))
+
+
 def test_a_mean_with_a_score() -> None:
     """By hand: Tracr's frac_prevs is the mean over all j <= i; the share of b among the letters before i that are its
     own letter; the mean place of a later a, or the place of i."""
