@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Context, Inexact, Rounded, localcontext
 from fractions import Fraction
@@ -31,7 +32,8 @@ from tests.hostile_certificates import made as formula_certificate
 from tests.hostile_certificates import sealed as formula_sealed
 from tests.mistakes import raised
 from tests.program_certificates import handmade, made, network, rising, row, sealed, wrong_word
-from tests.subjects import FORMULAS, shipped
+from tests.proof.test_smt_program import of_subject
+from tests.subjects import FORMULAS, shipped, subject_of
 
 SHIPPED = sorted(path.name for path in FORMULAS.glob("*.srasp"))
 BY_STRUCTURE = [*SHIPPED, "flipflop.ahat.json", "no_repeats.ahat.json", "same_ends.ahat.json"]
@@ -64,6 +66,36 @@ def test_padding_counts_as_positions() -> None:
     document = made("increment.srasp", 3)
     assert document["lengths"] == [2, 3, 4]
     assert "#" in document["model"]["alphabet"]
+
+
+Parts = dict[str, Any]
+CONSTANT = {"pre": {"1": "1"}, "clip": True}
+NOTHING: dict[str, Callable[[Parts, Parts], object]] = {
+    "value": lambda program, layer: layer["heads"][0]["values"].update(counts={"a": "0"}),
+    "value alone": lambda program, layer: layer["heads"][0]["values"].update(idle={"a": "0"}),
+    "unit": lambda program, layer: layer["units"].append({"outs": {"idle": "0"}, **CONSTANT}),
+    "unit without outs": lambda program, layer: layer["units"].append({"outs": {}, **CONSTANT}),
+    "unit in part": lambda program, layer: layer["units"].append({"outs": {"a": "0", "idle": "1"}, **CONSTANT}),
+    "bias": lambda program, layer: layer["biases"].update(idle="0"),
+    "encodings that add up": lambda program, layer: program.update(
+        encodings=[{"name": "share", "value": value} for value in ("-1/(2*n)", "1/(4*n)")]
+    ),
+}
+"""What changes no output of majority_ties.ahat.json."""
+
+
+@pytest.mark.parametrize("change", NOTHING)
+def test_what_adds_nothing_keeps_no_certificate_away(change: str, tmp_path: Path) -> None:
+    """Zeros have no entries in the matrices of a network, of which certificate and queries are."""
+    document = json.loads((FORMULAS / "majority_ties.ahat.json").read_bytes())
+    program = document["program"]
+    NOTHING[change](program, program["layers"][0])
+    program["coordinates"] += ["idle"] * ("idle" in json.dumps(program["layers"]))
+    subject = subject_of(tmp_path, document)
+    certificate = json.loads(json.dumps(program_certificate(prove_every_length(subject, 0))))
+    assert verify(certificate) is None
+    assert wrong_word(certificate, 2) is None
+    assert [*of_subject(subject).steps()]
 
 
 def test_what_every_word_was_run_for_has_none() -> None:

@@ -128,8 +128,9 @@ def program_json(model: Transformer, program: Program, users: Mapping[str, UserP
     names = model.coordinates
     large = isinstance(model.alphabet, Valuations) and len(model.alphabet) > MOST_LISTED
     hold(not large, "too large: there are too many sets of propositions to be listed")
-    encoded = [names[k] for k, _ in model.encodings]
-    hold(len({*encoded}) == len(encoded), "a coordinate has several position encodings, which add up")
+    encodings: dict[str, list[str]] = {}
+    for k, function in model.encodings:
+        encodings.setdefault(names[k], []).append(_encoding(function, users))
     layers = []
     for layer in model.layers:
         heads = []
@@ -148,19 +149,34 @@ def program_json(model: Transformer, program: Program, users: Mapping[str, UserP
         ]
         biases = {names[k]: str(value) for k, value in layer.ffn.biases}
         layers.append({"heads": heads, "units": units, "biases": biases})
-    written = {*encoded, *(out for layer in program.layers for out in layer.written)}
+    written = {*encodings, *_written(layers)}
     columns = {name: _embedded(model, k) for k, name in enumerate(names)}
     return {
         "alphabet": list(model.alphabet),
         "bos": model.bos,
         "embedding": {name: row for name, row in columns.items() if {*row} != {"0"} or name not in written},
-        "encodings": {names[k]: _encoding(value, users) for k, value in model.encodings},
+        "encodings": {name: _sum(texts) for name, texts in encodings.items()},
         "layers": layers,
         "outputs": list(program.answers),
         "read": "every" if program.maps else program.reading,
         "threshold": None if program.threshold is None or program.integers else str(program.threshold),
         "integers": program.integers,
     }
+
+
+def _written(layers: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The coordinates that layers of the network add to."""
+    found: list[str] = []
+    for layer in layers:
+        found += [out for head in layer["heads"] for out in head["values"]]
+        found += [out for unit in layer["units"] for out in unit["outs"]]
+        found += layer["biases"]
+    return found
+
+
+def _sum(texts: Sequence[str]) -> str:
+    """Position encodings of one coordinate, which add up, as one expression."""
+    return texts[0] if len(texts) == 1 else " + ".join(f"({text})" for text in texts)
 
 
 def _rows(matrix: Matrix, names: Sequence[str]) -> list[dict[str, str]]:
@@ -196,12 +212,8 @@ class _Facts:
 
     def __init__(self, program: Program, model: Mapping[str, Any]) -> None:
         self.program, self.model = program, model
-        written = [
-            *model["embedding"],
-            *model["encodings"],
-            *(out for layer in program.layers for out in layer.written),
-        ]
-        self.coordinates = tuple(dict.fromkeys(written))
+        names = [*model["embedding"], *model["encodings"], *_written(model["layers"])]
+        self.coordinates = tuple(dict.fromkeys(names))
         self._functions: dict[str, int] = {}
         self._counts: dict[DenominatorName, int] = {}
         self._spans: dict[tuple[Any, ...], int] = {}
@@ -276,14 +288,16 @@ class _Facts:
         told = [{key: unit[key] for key in ("clip", "outs")} for unit in network["units"]]
         hold(forms == told, "the network has other hidden units than the program")
         heads = {}
+        # A value or a bias of zero has no entry in the network's matrices: it is not written there.
+        values = {head["name"]: head["values"] for head in network["heads"]}
         for head in layer.heads:
-            reads = {out: self._column(law.reads[head.name, out]) for out, _ in head.values}
+            reads = {out: self._column(law.reads[head.name, out]) for out in values[head.name]}
             rows = law.heads[head.name].rows if head.name in law.heads else {}
             heads[head.name] = {"reads": reads, "rows": [self._row(rows[order]) for order in sorted(rows)]}
         units = [[self._column(spans) for spans in unit] for unit in law.units]
-        outs = [out for head in layer.heads for out, _ in head.values]
-        written = [*(out for unit in layer.units for out, _ in unit.outs), *(out for out, _ in layer.biases)]
-        attended, final = self._columns(law.attended, outs), self._columns(law.leaving, written)
+        read = [out for own in values.values() for out in own]
+        written = [*(out for unit in network["units"] for out in unit["outs"]), *network["biases"]]
+        attended, final = self._columns(law.attended, read), self._columns(law.leaving, written)
         return {"heads": heads, "attended": attended, "units": units, "final": final}
 
     def _row(self, row: Row) -> dict[str, Any]:

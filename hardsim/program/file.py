@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from importlib.resources import files
 from typing import Any
@@ -392,7 +392,7 @@ class _Reading:
         for item in data.field(members[0]).items():
             units.append(self.unit(item, attended, own))
             own |= {out for out, _ in units[-1].outs}
-        return ProgramLayer(heads, tuple(units), tuple(self._biases(data, own)))
+        return ProgramLayer(heads, _writing(units), tuple(self._biases(data, own)))
 
     def _biases(self, data: Reader, own: set[str]) -> Iterable[tuple[str, Rational]]:
         if data.has("biases"):
@@ -487,6 +487,13 @@ class _Reading:
                     "a form that is not zero: the product would add nothing to the score, so leave it out"
                 )
         return pair
+
+
+def _writing(units: Iterable[Unit]) -> tuple[Unit, ...]:
+    """The hidden units that write something. Those of no weight but 0 are left out, as they are in the matrices of the
+    network, so that a proof about the program's units is one about the network's."""
+    weighted = (replace(unit, outs=tuple((out, weight) for out, weight in unit.outs if weight)) for unit in units)
+    return tuple(unit for unit in weighted if unit.outs)
 
 
 # ---- version 1: programs by matrices ----

@@ -634,16 +634,15 @@ def _searched(claim: DecayClaim, power: int, more: str) -> tuple[Fraction | None
 
 def _given(claim: DecayClaim, tau: Arith) -> ProgramArgument:
     """At a temperature of n."""
-    reason = f"the temperature {tau} is no rational function of n alone"
     if "i" in tau.variables:
-        return ProgramArgument(str(tau), reason=reason)
+        return ProgramArgument(str(tau), reason=f"the temperature {tau} is no function of n alone")
     try:
         sharp = InverseTemperature.of(tau)
         if not tau.irrational and (below(sharp.least) is None or tau.evaluate(n=1) <= 0):
             return ProgramArgument(str(tau), reason=f"the temperature {tau} is not known to be positive")
         return claim.argument(sharp, str(tau))
     except NoRatio as failure:
-        return ProgramArgument(str(tau), reason=f"{reason}: {failure}")
+        return ProgramArgument(str(tau), reason=f"the temperature {tau} is not followed at every length: {failure}")
     except NotProved as failure:
         return ProgramArgument(str(tau), reason=failure.reason)
 
