@@ -19,7 +19,7 @@ from hardsim.checking.prove import ProofResult, prove_attention, prove_every_len
 from hardsim.checking.result import Answer, Verdict, Word
 from hardsim.checking.subject import Subject
 from hardsim.errors import InputError
-from tests.attention_models import HEAD, Document, critical, majority, sided, some_a, with_head
+from tests.attention_models import HEAD, Document, critical, majority, sided, some_a, some_a_by_words, with_head
 from tests.checking.test_sharpening import check
 from tests.mistakes import raised
 from tests.subjects import at_temperature, known, program_of, shipped, subject_of
@@ -45,7 +45,7 @@ def reasons(proof: ProofResult) -> list[str | None]:
 
 def test_the_distance_and_the_temperature(tmp_path: Path) -> None:
     """Outputs 0 and 1 are 1/4 from 3/4; the bound (n - 1) e^(-1/tau) is to be at most half of that."""
-    proof = prove(subject_of(tmp_path, some_a()), 3)
+    proof = prove(subject_of(tmp_path, some_a_by_words()), 3)
     two = proof.lengths[1]
     assert two.distance == Fraction(1, 4)
     assert known(two.bound) <= Fraction(1, 8)
@@ -135,7 +135,7 @@ def test_an_epsilon_beyond_the_distance_proves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_false_gap_proves_nothing(tmp_path: Path) -> None:
-    proof = prove(subject_of(tmp_path, with_head(gap="2")), 3)
+    proof = prove(subject_of(tmp_path, with_head(some_a_by_words(), gap="2")), 3)
     assert (proof.verdict, proof.proved_to) == (Verdict.UNDECIDED, 1)  # length 1 has no two scores
     assert reasons(proof)[1:] == [f"the declared gap of head {HEAD} at position 1 does not hold"] * 2
     assert prove(subject_of(tmp_path, with_head(gap="1")), 3).verdict is Verdict.PROVED
@@ -183,7 +183,7 @@ def test_outputs_of_a_transduction_are_as_near_to_the_threshold_as_they_are(tmp_
 
 
 def test_too_many_words(tmp_path: Path) -> None:
-    model = prove(subject_of(tmp_path, some_a()), 4, every=8)
+    model = prove(subject_of(tmp_path, some_a_by_words()), 4, every=8)
     assert (model.verdict, model.proved_to) == (Verdict.UNDECIDED, 3)
     assert reasons(model)[3] == (
         "a gap that is measured, or declared by the file, says nothing of words that were not tried, and 16 words are "

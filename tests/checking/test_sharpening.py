@@ -25,7 +25,7 @@ from hardsim.hard.exact import ExactModel
 from hardsim.lang.arith import parse_arith
 from hardsim.program.assemble import assemble
 from hardsim.run.soft import SoftModel
-from tests.attention_models import HEAD, critical, majority, sided, some_a, with_head
+from tests.attention_models import HEAD, critical, majority, sided, some_a, some_a_by_words, with_head
 from tests.subjects import at_temperature, evaluations, known, program_of, shipped, subject_of
 
 HALF = Fraction(1, 2)
@@ -141,7 +141,7 @@ def test_ties_of_one_side_are_broken_and_of_the_mean_are_not(tmp_path: Path) -> 
 
 
 def test_the_plan_of_a_length(tmp_path: Path) -> None:
-    subject = subject_of(tmp_path, some_a())
+    subject = subject_of(tmp_path, some_a_by_words())
     found = prepared(subject, {3: words(3)})
     plan = plan_length(found, subject, 3)
     # Outputs 0 and 1 are 1/4 from the threshold 3/4; the bound is (n - 1) e^(-1/tau).
@@ -235,7 +235,7 @@ def test_a_constant_temperature_is_the_same_at_every_length() -> None:
 
 
 def test_errors_are_enclosed_and_below_their_bounds(tmp_path: Path) -> None:
-    result = check(subject_of(tmp_path, some_a()), 4)
+    result = check(subject_of(tmp_path, some_a_by_words()), 4)
     assert result.verdict is Verdict.CERTIFIED
     assert "in ball arithmetic" in result.reach
     for length in result.lengths[1:]:

@@ -20,7 +20,7 @@ from hardsim.cli import streams
 from hardsim.errors import InvariantError, Undecided
 from hardsim.examples import formulas_directory
 from hardsim.program.regimes import PROVEN
-from tests.attention_models import some_a, write
+from tests.attention_models import some_a_by_words, write
 from tests.cli.conftest import interrupt, written
 from tests.documents import exact
 
@@ -216,7 +216,7 @@ def test_a_long_check_is_announced(hardsim: Any, since: Path, monkeypatch: pytes
 
 @pytest.mark.parametrize("engine", ["auto", "float64", "ball", "mpmath"])
 def test_engines_from_the_command_line(hardsim: Any, since: Path, tmp_path: Path, engine: str) -> None:
-    for path, best in ((since, "PROVED"), (write(tmp_path, some_a()), "CERTIFIED")):
+    for path, best in ((since, "PROVED"), (write(tmp_path, some_a_by_words()), "CERTIFIED")):
         result = hardsim("check", path, "--max-n", "3", "--engine", engine, "--json", "-").exits(0).result
         verdict = {"auto": best, "mpmath": "OBSERVED"}.get(engine, "CERTIFIED")
         assert (result["engine"], result["verdict"], result["undecided_word"]) == (engine, verdict, None)

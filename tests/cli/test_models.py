@@ -16,7 +16,7 @@ import pytest
 
 from hardsim.examples import formulas_directory
 from hardsim.program.file import schema
-from tests.attention_models import HEAD, critical, majority, sided, some_a, with_head, write
+from tests.attention_models import HEAD, critical, majority, sided, some_a, some_a_by_words, with_head, write
 from tests.cli.conftest import written
 from tests.documents import exact
 
@@ -35,11 +35,17 @@ def words(symbols: str, longest: int) -> list[str]:
     return ["".join(word) for n in range(1, longest + 1) for word in product(symbols, repeat=n)]
 
 
+@pytest.fixture
+def by_words(tmp_path: Path) -> Path:
+    """A file with the model of which no temperature is proved for every length."""
+    return write(tmp_path, some_a_by_words())
+
+
 # ---- check ----
 
 
-def test_a_model_that_softmax_simulates(hardsim: Any, model: Path) -> None:
-    outcome = hardsim("check", model, "--max-n", "4")
+def test_a_model_that_softmax_simulates(hardsim: Any, by_words: Path) -> None:
+    outcome = hardsim("check", by_words, "--max-n", "4")
     outcome.clean("CERTIFIED ", "all 30 words up to length 4, in float64", "no assumption")
     rows = [line.split() for line in outcome.out.splitlines() if line[:2].strip().isdigit() and " all " in line]
     # Of 2^n words all but bbb... have an a; the score gap is 1 wherever two scores differ.
@@ -50,8 +56,8 @@ def test_a_model_that_softmax_simulates(hardsim: Any, model: Path) -> None:
     assert f"head {HEAD} is tieless up to length 1: at length 2, position 1 has 2 positions" in outcome.told
 
 
-def test_the_json_of_a_check(hardsim: Any, model: Path) -> None:
-    document = hardsim("check", model, "--max-n", "3", "--json", "-").json
+def test_the_json_of_a_check(hardsim: Any, by_words: Path) -> None:
+    document = hardsim("check", by_words, "--max-n", "3", "--json", "-").json
     (result,) = document["results"]
     assert document["inputs"][0]["alphabet"] == ["a", "b"]
     assert (result["kind"], result["title"], result["words"], result["mismatch"]) == ("ahat", "Some a", 14, None)
@@ -125,7 +131,7 @@ def test_a_false_gap_is_refuted_by_the_word_that_shows_it(
 
 def test_a_false_gap_is_named_as_the_reason(hardsim: Any, tmp_path: Path) -> None:
     # With gap 2 it is 2/ln 8 = 0.96, above it: softmax is wrong as well, and the gap is still named as the reason.
-    outcome = hardsim("check", write(tmp_path, with_head(gap="2")), "--max-n", "2")
+    outcome = hardsim("check", write(tmp_path, with_head(some_a_by_words(), gap="2")), "--max-n", "2")
     outcome.exits(1, "REFUTED ", "soft/hard disagree", "correct the gap").lacks("lower --tau")
     assert hardsim("check", write(tmp_path, with_head(gap="1")), "--max-n", "2").code == 0
     refused = hardsim("check", write(tmp_path, with_head(gap="i - 1")), "--max-n", "2")
@@ -177,7 +183,7 @@ def test_options_of_formulas_are_remarked_on(hardsim: Any, model: Path, since: P
 
 
 def test_a_directory_of_all_kinds(hardsim: Any, tmp_path: Path, since: Path) -> None:
-    write(tmp_path, some_a(), "some.ahat.json")
+    write(tmp_path, some_a_by_words(), "some.ahat.json")
     write(tmp_path, {"anything": "else"}, "other.json")
     program(tmp_path, SOME_A, "some.srasp")
     program(tmp_path, REVERSE, "turned.srasp")
@@ -378,7 +384,10 @@ def test_a_formula_and_its_own_file_have_one_verdict_and_one_shortest_word(
 
 
 def test_the_softmax_model_of_a_model(hardsim: Any, tmp_path: Path) -> None:
-    path, soft = write(tmp_path, some_a(examples={"accept": ["ba"], "reject": ["b"]})), tmp_path / "soft.ahat.json"
+    path, soft = (
+        write(tmp_path, some_a_by_words(examples={"accept": ["ba"], "reject": ["b"]})),
+        tmp_path / "soft.ahat.json",
+    )
     result = hardsim("compile", path, "--max-n", "4", "-o", soft, "--json", "-").exits(0).result
     assert result["kind"] == "ahat"
     assert result["sha256"] == hashlib.sha256(soft.read_bytes()).hexdigest()
