@@ -135,8 +135,11 @@ def as_written_now(document: dict[str, Any]) -> dict[str, Any]:
 class ProgramChecker(ShareSigns):
     """Proves the claim of a certificate of a program, or raises Rejected."""
 
+    parting: set[str]
+    """The heads of which it is not seen that all keys with the largest score of a row carry one value."""
+
     def __init__(self, document: dict[str, Any]) -> None:
-        document = as_written_now(document)
+        document, self.parting = as_written_now(document), set()
         for key, form in CHECKED.items():
             form(document.get(key), key)
         facts, self.model = document["facts"], document["model"]
@@ -421,6 +424,12 @@ class ProgramChecker(ShareSigns):
             outs = [out for out, form in head.values.items() if facts.unique or kinds.agrees(form)]
             picks[place.order] = facts.winners if facts.unique else (), frozenset(outs)
         self.picks[head.name] = picks
+        if head.uniform:
+            kinds_of = (KindRows(self.kinds, head.mask, (), place) for place in self.sites.places)
+            alone = all(kinds.agrees(form) for kinds in kinds_of for form in head.values.values())
+        else:
+            alone = all(outs == head.values.keys() for _, outs in picks.values())
+        self.parting |= set() if alone else {head.name}
         sizes = tuple((self._extent(query), self._extent(key)) for query, key in head.pairs)
         values, reads = {}, {}
         for out, form in head.values.items():

@@ -24,7 +24,7 @@ from hardsim.network.columns import PositionFunction, PredicateColumn
 from hardsim.network.model import Matrix, Transformer
 from hardsim.network.numbers import Rational
 from hardsim.program.assemble import assemble
-from hardsim.program.model import Program, ProgramLayer
+from hardsim.program.model import Program, ProgramLayer, Weighting
 from hardsim.programs import PROGRAM_CLAIM, PROGRAM_VERSION, ProgramChecker
 from hardsim.proof.lattice import DenominatorName, NumberSpan, Share, plus, positive, times
 from hardsim.proof.places import Place, Seen
@@ -93,10 +93,19 @@ def program_certificate(result: ProofResult) -> dict[str, Any]:
 
 def check_network(document: Mapping[str, Any], subject: Subject, name: str) -> None:
     """Hold that a certificate is about the network of a program or a model, at its temperature if it has one of its
-    own; Rejected with the first difference."""
+    own, and about its hard attention; Rejected with the first difference."""
     model = assemble(subject.program, constant(Fraction(1)))
     found = difference(document["model"], program_json(model, subject.program, predicates_of(subject)), "model")
     hold(found is None, f"{found}: it is not what {name} has")
+    heads = [head for layer in subject.program.layers for head in layer.heads]
+    sides = {head.name: head.weighting.value for head in heads if head.weighting is not Weighting.AVERAGE}
+    # The claim is about means over tied keys: of another weighting only if all of them carry one value.
+    for parting in sorted(ProgramChecker(dict(document)).parting & sides.keys()) if sides else ():
+        hold(
+            False,
+            f"head {parting} is {sides[parting]} in {name}, and the certificate is about the mean over tied keys, "
+            "which are not seen to carry one value",
+        )
     if subject.schedule is not None:
         own = in_python(str(subject.schedule)) if isinstance(subject.schedule, Arith) else None
         hold(document["temperature"] == own, f"temperature: it is not what {name} has")
@@ -293,7 +302,8 @@ class _Facts:
         for head in layer.heads:
             reads = {out: self._column(law.reads[head.name, out]) for out in values[head.name]}
             rows = law.heads[head.name].rows if head.name in law.heads else {}
-            heads[head.name] = {"reads": reads, "rows": [self._row(rows[order]) for order in sorted(rows)]}
+            orders = sorted(rows) if head.score else ()  # where all scores are 0 nothing is left to say
+            heads[head.name] = {"reads": reads, "rows": [self._row(rows[order]) for order in orders]}
         units = [[self._column(spans) for spans in unit] for unit in law.units]
         read = [out for own in values.values() for out in own]
         written = [*(out for unit in network["units"] for out in unit["outs"]), *network["biases"]]

@@ -516,8 +516,22 @@ class Induction:
                     raise NotProved(f"head {head.name}: the gap {value} over the temperature does not grow as n or "
                                     "log(n + 1) does")  # fmt: skip
         least = [min(found.values(), default=None) for found in (fast, slow)]
-        gaps = (str(value) for value, own in (*fast.items(), *slow.items()) if own in least)
+        gaps = map(str, _least_of([*fast, *slow], _from(self.start)))
         return least[0], least[1], tuple(gaps)
+
+
+def _least_of(values: Sequence[Value], domain: dict[str, Ratio]) -> list[Value]:
+    """Those of some functions without which the least is not known: none is seen to be at least another one."""
+    kept: list[Value] = []
+    for value in values:
+        if not any(_over(value, other, domain) for other in kept):
+            kept = [*(other for other in kept if not _over(other, value, domain)), value]
+    return kept
+
+
+def _over(value: Value, other: Value, domain: dict[str, Ratio]) -> bool:
+    least = lower(Ratio.of(value) - other, domain)
+    return least is not None and least >= 0
 
 
 def _reach(low: OfN, high: OfN) -> PowerBound:

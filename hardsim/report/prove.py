@@ -257,7 +257,8 @@ def print_program_argument(screen: Screen, argument: ProgramArgument) -> None:
             over += [] if head.logarithms is None else [multiple_of(head.logarithms, "L")]
             if over:
                 found = f"`gap/tau >= {over[0]}`" if len(over) == 1 else f"`gap/tau >= {over[0]}` or `>= {over[1]}`"
-                screen.line(*prose(f"    `gap >= {' and '.join(head.gap)}`, so {found}"))
+                least = head.gap[0] if len(head.gap) == 1 else f"min({', '.join(head.gap)})"
+                screen.line(*prose(f"    `gap >= {least}`, so {found}"))
             if head.factor:
                 eta = f"eta <= {decaying(head.factor, head.power)} E(n)"
                 screen.line(*prose(f"    `{eta}` of layer {layer.layer - 1}"))

@@ -295,3 +295,28 @@ def test_what_was_proved_by_every_word_has_no_certificate(hardsim: Any, tmp_path
     assert outcome.code == 3
     assert "proved by running every word" in outcome.err
     assert not target.exists()
+
+
+@pytest.mark.parametrize("score", ["a and b first", "all alike"])
+def test_a_certificate_of_means_is_not_of_leftmost_heads_whose_ties_differ(
+    hardsim: Any, tmp_path: Path, score: str
+) -> None:
+    model = json.loads(Path("formulas/majority_ties.ahat.json").read_text(encoding="utf-8"))
+    del model["examples"]
+    (head,) = model["program"]["layers"][0]["heads"]
+    if score == "all alike":
+        head["score"] = []
+        del head["gap"]
+    mean, left, target = tmp_path / "mean.ahat.json", tmp_path / "left.ahat.json", tmp_path / "means.cert.json"
+    mean.write_text(json.dumps(model), encoding="utf-8")
+    hardsim("prove", mean, "--all-n", "--certificate", target).exits(0)
+    hardsim("verify", target, "--model", mean).exits(0, "VALID")
+    # Of `ba` the leftmost reading is 0, and the mean 1/2; of `baa` one rejects, and the other accepts.
+    head["weighting"] = "leftmost"
+    left.write_text(json.dumps(model), encoding="utf-8")
+    hardsim("verify", target, "--model", left).refused("INVALID: head a and b is leftmost in", code=1)
+    # All that are tied carry one value: the leftmost one is the mean.
+    head["values"]["share"] = {"counts": "1"} if head["score"] else {"1": "1"}
+    left.write_text(json.dumps(model), encoding="utf-8")
+    hardsim("prove", left, "--all-n", "--certificate", target).exits(0, "PROVED")
+    hardsim("verify", target, "--model", left).exits(0, "VALID")

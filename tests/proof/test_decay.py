@@ -88,6 +88,25 @@ def two_tied_layers() -> Program:
     )
 
 
+def latest_or_b() -> Program:
+    """An a reads the latest position, by the score 1 - 1/(j + 1), and its neighbour is 1/(i (i + 1)) below. Any other
+    letter reads the mean over all b, whose scores are 1/20 above the others."""
+    score = (
+        (Affine.coordinate("a"), Affine.coordinate("late")),
+        (Affine.of({"b": Fraction(1, 20)}), Affine.coordinate("b")),
+    )
+    head = Head("head", Mask.FUTURE, Weighting.AVERAGE, (("out", Affine.coordinate("b")),), score)
+    return Program(
+        alphabet=("a", "b"),
+        letters=(Letter("a", frozenset("a")), Letter("b", frozenset("b"))),
+        encodings=(Encoding("late", parse_arith("1-1/(i+1)")), Encoding("out", parse_arith("-1/(4*n)"))),
+        layers=(ProgramLayer((head,)),),
+        output="out",
+        coordinates=("1", "a", "b", "late", "out"),
+        threshold=Fraction(1, 2),
+    )
+
+
 def claim_of(subject: Subject) -> DecayClaim:
     def lengths(end: int) -> Sequence[int]:
         return range(1, end)
@@ -230,6 +249,18 @@ def test_logarithms_that_do_not_do(name: str, tau: str, reason: str) -> None:
     argument = argue(claim, parse_arith(tau))
     assert not argument.proved
     assert reason in known(argument.reason)
+
+
+@pytest.mark.parametrize(("tau", "gaps"), [("1/(4*n^3)", 2), ("1/(80*n^2*log(n+1))", 1)])
+def test_the_least_of_the_functions_shown_is_a_gap(tau: str, gaps: int) -> None:
+    """A constant may be the worst row of all lengths by its rate, and another row have the smaller gap: both count."""
+    argument = argue(claimed(latest_or_b()), parse_arith(tau))
+    assert argument.proved
+    (head,) = argument.heads
+    assert len(head.gap) == gaps
+    for n in (5, 9, 40):
+        shown = min(parse_arith(text).evaluate(n=n) for text in head.gap)
+        assert shown <= min(Fraction(1, 20), Fraction(1, n * (n + 1)))
 
 
 FADINGS = st.builds(Fading, st.integers(-6, 6), st.just(Fraction(0)) | st.fractions(0, 8, max_denominator=8))
