@@ -4,10 +4,11 @@
 is the head's, alone; heads of one layer with the same mask and the same query and key forms have the same count, and
 the first of them gives its name. A longer name is a count at another position: after the head come the heads and places
 through which it was read, the last first. `[h, 3]` at i is the count of h at the last position; `[h, g]` at i is the
-count of h at the first of the keys that g finds largest from i. So each name is one integer at each position of each
-word, from 1 to the number of keys that h sees from where it is counted. A count is the same *everywhere* in a word if
-it is counted at one known place, or if the head has no mask and the same query at all positions: then its rows of
-scores are equal.
+count of h at the first of the keys that g finds largest from i. That also serves where g finds several that have one
+value: the mean of these is what the first has. So each name is one integer at each position of each word, from 1 to the
+number of keys that h sees from where it is counted. Where two numbers have different bounds of a count, both bounds are
+true. A count is the same *everywhere* in a word if it is counted at one known place, or if the head has no mask and the
+same query at all positions: then its rows of scores are equal.
 
 **Shares.** x lies in o + s/P Z, P a product of powers of counts. Sums: steps and exponents may only become finer. Of
 numbers read at one key, the counts are those at that key. A mean over m tied keys of numbers in o + s/P Z, where P is
@@ -17,7 +18,8 @@ at least the smaller of |w| and s/P - |w| from t.
 
 **Isolated zeros.** x = b + e z, e = 1 or -1, where z is 0, or positive and at least the least of some functions. Sums
 of equal signs keep this. A mean of such x over some of V visible keys, b being the same for all, is b + e times the
-mean of the z: that is 0, or at least the least z over V.
+mean of the z: that is 0, or at least the least z over V. No z is negative, so that a function says nothing where it is
+not positive, whether it is divided by V or not.
 """
 
 from __future__ import annotations

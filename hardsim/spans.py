@@ -8,6 +8,11 @@ and, where it has a step, that x is in `offset + step Z`; with `most` x is 1/m f
 Spans are written in the certificate; here it is only checked that they hold. What is used: a function f is a multiple
 of a step s at all integers i, n, j if f/s is a polynomial with integer coefficients; f >= 0 on a domain if it has
 coefficients >= 0 in the numbers >= 0 that the domain is written in.
+
+A step may have either sign, or be 0 at some i and n: f = (f/s) s is 0 there, too, and `offset + s Z` is one number.
+Only gaps, margins and distances need a sign, and are held to be positive where they are taken. A place may have no
+positions: none between at n = 2, no keys between that are before i = 2. What is said of these is true; it adds 0 to a
+sum, and where the least of several functions is taken it can only make that smaller.
 """
 
 from __future__ import annotations

@@ -481,6 +481,25 @@ def test_each_leaf_that_is_altered_is_rejected_or_leaves_a_true_claim(name: str)
             assert accepts(program, replaced(claimed, ("facts", *path), value)) is not False, (path, value)
 
 
+def test_functions_that_change_their_sign_prove_nothing_false() -> None:
+    """Steps, bounds, bases and distances that are 0, negative or without a value at some of the lengths: what is
+    accepted of them is true. A checker that takes functions of n for nonnegative accepts what is false."""
+    found = derived(BY_HAND["one mean"])
+    assert found is not None
+    program, law = found
+    claimed = document(program, law)
+    factors = ("*(n - 2)", "*(3 - n)", "*(n - 3)**2", "/(n - 3)")
+    altered = [
+        replaced(claimed, ("facts", "functions", number), f"({old}){factor}")
+        for number, old in enumerate(claimed["facts"]["functions"])
+        for factor in factors
+    ]
+    assert not any(accepts(program, one) is False for one in altered)
+    unsigned = (ShareSigns, "nonnegative", lambda self, value, _: isinstance(value, RationalFunction) or value >= 0)
+    with broken([unsigned]):
+        assert any(accepts(program, one) is False for one in altered)
+
+
 SHARE_SPAN, ANSWER = ("facts", "spans", 5), ("facts", "more", "answers", "share")
 
 
