@@ -45,12 +45,14 @@ it adds what one of them has."""
 
 
 def always(value: Number) -> Relation:
-    """A number that depends on no choice."""
+    """The relation of a number that depends on no choice."""
     return (({}, value),)
 
 
 def few(span: KnownSpan, source: Any) -> Relation | None:
-    """A number of which its span alone is known: a choice of its own, if it has few values."""
+    """The relation of a number of which only the span is known: each value is one choice of `source`. None if the span
+    has too many values, or no lattice.
+    """
     if span.exact:
         return always(span.offset)
     step, offset, ends = span.step, span.offset, (span.low, span.high)
@@ -65,7 +67,7 @@ def few(span: KnownSpan, source: Any) -> Relation | None:
 
 
 class Kinds:
-    """The relations of all coordinates at each kind of position, from layer to layer."""
+    """The relations of all coordinates at each kind of position, updated layer by layer."""
 
     def __init__(self, signs: Signs, sites: SiteKinds) -> None:
         self.signs, self.sites = signs, sites
@@ -78,8 +80,9 @@ class Kinds:
         encodings: Mapping[str, Mapping[int, KnownSpan]],
         spans: Columns,
     ) -> None:
-        """The input of coordinates: what the embedding has at each symbol and, last, at the beginning of the sequence;
-        spans of the encodings; and those of the sums."""
+        """Set the relations of the input coordinates. `embedding` has a value for each symbol and, last, for the
+        beginning of the sequence; `encodings` and `spans` are the spans of the encodings and of the sums.
+        """
         columns = [*zip(*embedding.values(), strict=True)] if embedding else []
         symbols = list(dict.fromkeys(columns[: len(columns) - self.sites.bos]))
         for name, own in spans.items():
@@ -104,8 +107,9 @@ class Kinds:
         reads: Mapping[str, Mapping[str, Read]],
         spans: Columns,
     ) -> None:
-        """What heads add: `picks` says where they read one key, `reads` what is known of what they read, and `spans` of
-        coordinates after that."""
+        """Add what the heads of a layer read. `picks` says where a head reads a single key, `reads` has the spans of
+        what heads read, and `spans` those of the coordinates after the layer's attention.
+        """
         self.layer += 1
         parts: dict[str, dict[int, list[tuple[Fraction, Relation | None]]]] = {}
         for head in heads:
@@ -121,7 +125,9 @@ class Kinds:
         self._add(parts, {}, spans, "attended")
 
     def _picked(self, head: ScoreHead, query: SiteKind, picks: Picks) -> dict[str, Relation]:
-        """What a head reads at one key, of the values whose kinds are numbers at every key."""
+        """The relation of each coordinate that a head reads at one key. Only coordinates whose values are plain numbers
+        at every visible key are included.
+        """
         orders, some = picks
         keys = [key for key in self.sites.places if self.sites.sees(query, key, head.mask) is not None]
         keys = [key for key in keys if not orders or key.order in orders]
@@ -152,8 +158,9 @@ class Kinds:
         biases: Row,
         spans: Columns,
     ) -> None:
-        """What hidden units add: each is a clip or not, a bias, a form and the weights of its outputs; `given` and
-        `spans` are what is known of their outputs, and of coordinates after that."""
+        """Add the outputs of the hidden units of a layer. A unit is a clip or a relu, with a bias, an input form and
+        output weights; `given` has the spans of the outputs, and `spans` those of the coordinates after the layer.
+        """
         parts: dict[str, dict[int, list[tuple[Fraction, Relation | None]]]] = {}
         for number, ((clip, bias, form, outs), read) in enumerate(zip(units, given, strict=True)):
             for place in self.sites.places:
@@ -203,12 +210,16 @@ class Kinds:
         span: KnownSpan,
         stage: str,
     ) -> None:
-        """A coordinate is a sum, or else a number of which its span is known."""
+        """Set the relation of a coordinate to the sum of its parts or, if that is not known, to the values of its
+        span.
+        """
         found = always(span.offset) if span.exact else self.sum(parts, bias)
         self.known[name][order] = found if found is not None else few(span, (stage, self.layer, name))
 
     def sum(self, parts: Iterable[tuple[Rational, Relation | None]], bias: Number) -> Relation | None:
-        """A linear combination; None if it is not known, or has too many rows."""
+        """The relation of a linear combination; None if the relation of a term is not known, or the sum has too many
+        rows.
+        """
         rows: list[tuple[Choices, Number]] = [({}, bias)]
         for factor, relation in parts:
             if relation is None:
@@ -219,7 +230,7 @@ class Kinds:
         return self._short(tuple(rows))
 
     def _joined(self, rows: Sequence[tuple[Choices, Any]], relation: Relation) -> Iterator[tuple[Choices, Any, Number]]:
-        """The rows of both that agree on all choices, until there are too many."""
+        """Pairs of rows from two relations that agree on all choices. It stops after too many pairs."""
         found = 0
         for choices, value in rows:
             for others, more in relation:
@@ -231,13 +242,13 @@ class Kinds:
                         return
 
     def _short(self, relation: Relation) -> Relation:
-        """One row, where all have one value; and no rows twice."""
+        """Reduce a relation to one row if all its rows have the same value."""
         values = {value for _, value in relation}
         self.signs.spend(len(relation))
         return always(relation[0][1]) if len(values) == 1 else relation
 
     def joint(self, forms: Sequence[Row], order: int) -> list[Vector] | None:
-        """The joint values of forms at a place; None where one is not known, or there are too many."""
+        """The joint values of some forms at a place; None if a form has no relation, or there are too many values."""
         rows: list[tuple[Choices, Vector]] = [({}, ())]
         for form in forms:
             own = self.sum([(factor, self.known[name][order]) for name, factor in form.items()], 0)
@@ -251,8 +262,9 @@ class Kinds:
 
 @dataclass(frozen=True)
 class KindScore:
-    """A score of keys of some places: between two functions of i and n, and equal or, where it depends on j, no two
-    equal and neighbours at least `rise` apart."""
+    """The score of one kind of key: between two functions of i and n. Keys of this kind have equal scores, unless
+    `rise` is given: then the score is strictly monotone in j, and neighbours differ by at least `rise`.
+    """
 
     low: Number
     high: Number
@@ -262,8 +274,9 @@ class KindScore:
 
 @dataclass(frozen=True)
 class KindRow:
-    """What is known of the rows of a head at a place: functions of which the least is at most the gap, whether the
-    largest score is unique, and whether all are equal."""
+    """The rows of a head at a place. The minimum of `gaps` is at most the gap. `unique`: the largest score belongs to
+    one key. `equal`: all scores are equal.
+    """
 
     gaps: tuple[Number, ...]
     unique: bool
@@ -289,7 +302,7 @@ class KindRows:
         self.keys = self._keys(self.forms)
 
     def _keys(self, forms: Sequence[Row]) -> dict[int, list[Vector]]:
-        """The kinds of keys by place; none if they are not known, or are too many."""
+        """The kinds of the visible keys by place; {} if they are not known, or are too many."""
         found: dict[int, list[Vector]] = {}
         for order in self.sights:
             some = self.kinds.joint(forms, order)
@@ -299,7 +312,7 @@ class KindRows:
         return found if len(self.queries) * sum(map(len, found.values())) <= MOST_PAIRS else {}
 
     def row(self) -> KindRow | None:
-        """What is known of the rows here; None if their order is not seen."""
+        """The row that holds for every kind of query; None if the order of the scores is not seen."""
         every = [self._ranked(query) for query in self.queries] if self.keys else []
         rows = [self._of(ranks) for ranks in every if ranks is not None]
         gaps = dict.fromkeys(gap for row in rows for gap in row.gaps)
@@ -315,7 +328,7 @@ class KindRows:
         )
 
     def agrees(self, value: Row) -> bool:
-        """Whether all keys that may share the largest score have one value of a form."""
+        """Return True if all keys that may share the largest score carry one value of a form."""
         keys = self._keys([*self.forms, value]) if self.keys else {}
         for query in self.queries if keys else ():
             ranks = self._ranked(query)
@@ -332,7 +345,7 @@ class KindRows:
         return bool(keys) and bool(self.queries)
 
     def _ranked(self, query: Vector) -> list[KindScore] | None:
-        """The scores of one kind of query, the lowest first; None if their order is not seen."""
+        """The scores for one kind of query in ascending order; None if their order is not seen."""
         scores = self._scores(query)
         if scores is None:
             return None
@@ -342,7 +355,9 @@ class KindRows:
         return [ranked[number] for number in range(len(scores))] if known else None
 
     def _certain(self, ranked: Sequence[KindScore]) -> int:
-        """The number of a score that the largest is never below: that of the lowest kind of a key that is seen."""
+        """The rank that the largest score certainly reaches: a key at a single place (first, last, beginning) is always
+        visible, so the largest score is at least the lowest score there.
+        """
         return max(
             (next(n for n, score in enumerate(ranked) if order in score.orders) for order in self.sights if order != 2),
             default=0,
@@ -352,7 +367,7 @@ class KindRows:
         return len(score.orders) == 1 and (score.rise is not None or 2 not in score.orders)
 
     def _of(self, ranked: Sequence[KindScore]) -> KindRow:
-        """For one kind of query."""
+        """The row for one kind of query, from its scores in ascending order."""
         gaps, unique = list[Number](), True
         for number in range(self._certain(ranked), len(ranked)):
             score = ranked[number]
@@ -397,7 +412,9 @@ class KindRows:
         return KindScore(low, high, self.signs.floor(sign * rise, sight), frozenset([order]))
 
     def _below(self, score: KindScore, scores: Sequence[KindScore]) -> int | None:
-        """How many scores are below one, if all others are seen to be above it."""
+        """How many of the other scores are below this one; None if some score is neither seen to be below it nor above
+        it.
+        """
         found = 0
         for other in scores:
             if other is score:

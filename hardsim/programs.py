@@ -70,7 +70,7 @@ KINDS = keys(kinds=truth)
 
 
 def row_claim(data: Any, place: str) -> None:
-    """What is claimed of a row: how its keys are grouped, that its score is one product, or that its kinds tell."""
+    """Check the shape of a claim about a row. It has one of three forms: groups of keys, one product, or kinds."""
     names = data if type(data) is dict else {}
     (PRODUCT if "product" in names else KINDS if "kinds" in names else GROUPS)(data, place)
 
@@ -118,7 +118,11 @@ PROGRAM_CERTIFICATE = keys(
 
 
 def as_written_now(document: dict[str, Any]) -> dict[str, Any]:
-    """A certificate of version 3 as one of the present version; any other, and what is none, as it is."""
+    """Convert a certificate of version 3 to the present version. Any other document is returned unchanged.
+
+    Raises:
+        Rejected: if a version 3 document has parts that only later versions have.
+    """
     facts = document["facts"]
     if document.get("schema_version") != PROGRAM_VERSIONS[0] or type(facts) is not dict:
         return document
@@ -277,7 +281,11 @@ class ProgramChecker(ShareSigns):
         return {place.order: self._claim(number, what, place) for place, number in pairs}
 
     def _claim(self, number: int, what: str, place: SiteKind) -> KnownSpan:
-        """A span of numbers at a place."""
+        """The span with this number, checked at a place.
+
+        Raises:
+            Rejected: if there is no such span, a function of it has no value there, or a count has too small a bound.
+        """
         hold(0 <= number < len(self.spans), f"facts: {what} has a span that is not there")
         span = self.spans[number]
         self._values(span.functions, what, place)
@@ -285,7 +293,11 @@ class ProgramChecker(ShareSigns):
         return span
 
     def _values(self, functions: Iterable[Number], what: str, place: SiteKind) -> None:
-        """Hold that functions have one value at each position of a place."""
+        """Require that each function has a value at every position of a place.
+
+        Raises:
+            Rejected: if one has not.
+        """
         for part in functions:
             fine = not has(part, 2) and (place.several or not has(part, 0))
             fine = fine and (self.longer or not isinstance(part, RationalFunction))
@@ -444,7 +456,7 @@ class ProgramChecker(ShareSigns):
         return HeadShape(head, rows, sizes, values), reads
 
     def _row(self, head: ScoreHead, place: SiteKind, told: Any, reader: RowReader, kinds: KindRows) -> RowFacts:
-        """What is known of the rows of a head at a place, from what is claimed."""
+        """The row of a head for queries at a place, by the rule that the certificate names."""
         if "product" in told:
             query, *lattice = told["product"]
             parts = [*map(self._function, lattice)]
@@ -513,11 +525,13 @@ class ProgramChecker(ShareSigns):
         )
 
     def _asks_alike(self, head: ScoreHead) -> bool:
-        """Whether all positions see all keys, with the same query."""
+        """Return True if every position sees all keys, with the same query."""
         return head.mask == "none" and all(name in self.constant for query, _ in head.pairs for name in query)
 
     def _still_constant(self, heads: Sequence[ScoreHead], units: Sequence[Any]) -> set[str]:
-        """The coordinates that are the same at all positions of a word after a layer, too: all that is added is."""
+        """The coordinates that are equal at all positions of a word after a layer: they were equal before it, and
+        everything added to them is.
+        """
         varying = {out for head in heads if not self._asks_alike(head) for out in head.values}
         attended = self.constant - varying
         return attended - {out for _, _, form, outs in units if not form.keys() <= attended for out in outs}
@@ -531,8 +545,9 @@ class ProgramChecker(ShareSigns):
         head: ScoreHead | None,
         count: Number,
     ) -> bool:
-        """Whether the mean over the largest keys of a head, or over all (None), is as a span says by its share, and by
-        its isolated zero."""
+        """Return True if a mean has the share and the isolated zeros of the claimed span. The mean is over the largest
+        keys of `head` or, if `head` is None, over all visible keys.
+        """
         terms = [(self._terms(form, key), sight) for key, sight in seen]
         zeros = [(zero, *key) for zero in claimed.isolated for key in terms]
         if not all(self.isolates(some, 0, zero, sight, count) for zero, some, sight in zeros):
@@ -555,12 +570,14 @@ class ProgramChecker(ShareSigns):
         return sum((factor * span.offset for factor, span in spans), 0)
 
     def _terms(self, form: Mapping[str, Rational], key: SiteKind) -> Terms:
-        """A form at a key, in terms of that key."""
+        """The terms of a form at a key, as functions of the key's position."""
         spans = [(factor, self.columns[name][key.order]) for name, factor in form.items()]
         return [(factor, as_key(span)) for factor, span in spans] if key.several else spans
 
     def _read(self, terms: Terms, via: str | None) -> Terms:
-        """A form at a key in terms of the query: at the largest key of a head, or (None) at any of several."""
+        """The terms of a form that is read at a key, as seen from the query: at the one largest key of head `via`, or,
+        if `via` is None, at any of several keys.
+        """
         head = None if via is None else self.like[via]
         return [(factor, self.read_from(span, head)) for factor, span in terms]
 
@@ -573,7 +590,7 @@ class ProgramChecker(ShareSigns):
         return low, high
 
     def _contained(self, terms: Sequence[tuple[Rational, KnownSpan]], sight: VisibleKeys, claimed: KnownSpan) -> bool:
-        """Whether what a form is at the keys of a place is within the ends of a span, and on its lattice."""
+        """Return True if a form at the keys of a place lies within the ends of a span, and on its lattice."""
         low, high = self._ends(terms)
         return self._between(low, high, sight, claimed) and self.on_lattice(terms, 0, claimed)
 
@@ -616,8 +633,10 @@ class ProgramChecker(ShareSigns):
     def _mean_share(
         self, keys: Sequence[tuple[Terms, VisibleKeys]], count: Number, share: KnownShare, query: SiteKind
     ) -> bool:
-        """Whether the mean over all visible keys is in a share: the sum over the keys, of integers times steps and of
-        offsets, less count times the offset."""
+        """Return True if the mean over all visible keys lies in a share. The keys' values are offsets plus integers
+        times steps. So their sum minus count times the share's offset must be a multiple of count times the share's
+        step.
+        """
         unit, powers = share.step * count, share.powers
         for lattices in (False, True):
             rest: Number = 0
@@ -641,8 +660,9 @@ class ProgramChecker(ShareSigns):
         return False
 
     def _times(self, value: Number, sight: VisibleKeys, query: SiteKind) -> Number:
-        """A function, as often as there are visible keys of a place. Where there may be none, as between the ends of
-        two positions, it must have a value all the same: 0 times that is 0, as formulas are simplified."""
+        """A function times the number of visible keys of a place. It must have a value even where that number is 0:
+        simplifying the product assumes that 0 times it is 0.
+        """
         fine = self.functions.defined(value, [query.domain])
         hold(fine, "facts: a mean adds up numbers that have no value where there are none")
         return value * (sight.high - sight.low + 1)
@@ -650,8 +670,9 @@ class ProgramChecker(ShareSigns):
     # ---- the answer ----
 
     def _distances(self, claims: Mapping[str, Sequence[int]]) -> tuple[tuple[int, Number], ...]:
-        """How far outputs are from where they would mean something else, at most, by order of the place; of some there
-        are spans by which that is seen."""
+        """Lower bounds of the distance of the outputs from where they would mean something else, by order of the place.
+        For some outputs the certificate claims a span that shows the distance.
+        """
         hold(claims.keys() <= {*self.model["outputs"]}, "facts: answers are spans of outputs")
         answers = {name: self._claimed(numbers, f"the answer '{name}'") for name, numbers in claims.items()}
         last = self.sites.places[-1].order

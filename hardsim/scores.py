@@ -54,7 +54,7 @@ class ScoreHead:
 
     @property
     def scores(self) -> tuple[str, tuple[tuple[Row, Row], ...]]:
-        """What the rows of scores depend on, in a layer."""
+        """The mask and the score forms. Two heads of a layer with equal ones have equal rows."""
         return self.mask, self.pairs
 
     @property
@@ -95,9 +95,11 @@ class KeyGroup:
 
 @dataclass(frozen=True)
 class RowFacts:
-    """What is known of the rows of queries at a place: how many keys they see, at least one of which functions of n and
-    i the gap is, whether the largest score is unique, whether all are equal, the places of the keys that have it where
-    these are always the same, and whether it is seen that the beginning of the sequence has it, perhaps with others."""
+    """The rows of scores of the queries at a place. `visible`: the number of visible keys. `gaps`: functions of i and n
+    whose minimum is at most the gap. `unique`: one key has the largest score. `equal`: all scores are equal. `winners`:
+    the places of the keys with the largest score, where these are the same in every word. `begins`: the beginning of
+    the sequence has the largest score, alone or with others.
+    """
 
     visible: Number
     gaps: tuple[Number, ...]
@@ -359,11 +361,11 @@ class RowReader:
         return RowFacts(visible, self._divided(gaps), unique, equal, winners)
 
     def product(self, query: KnownSpan, offset: Number, step: Number) -> RowFacts:
-        """What is known of the rows of a score that is one product: from a span of the query's form, and a lattice of
-        the keys'.
+        """The row of a score that is one product, from a span of the query form and the lattice of the key forms.
 
         Raises:
-            Rejected: if it is not seen that these are what is claimed, or that q is away from 0 where it is not 0.
+            Rejected: if the query or the keys are not seen to be as claimed, or a query that is not 0 has no known
+                distance from 0.
         """
         self.need(len(self.head.pairs) == 1 and self.inverse is None, "has a score that is no product")
         ((form, key),) = self.head.pairs
@@ -386,7 +388,7 @@ class RowReader:
         return RowFacts(self.sites.count(self.query, self.head.mask), gaps, unique, False, tuple(keys) if alone else ())
 
     def _highest(self, keys: Mapping[int, tuple[Parts, VisibleKeys]], sign: int) -> bool:
-        """Whether the form of one key at a known place, times a sign, is above those of all others."""
+        """Return True if the key form at one single place, times `sign`, is above those at all other places."""
         ends = {}
         for order, (some, sight) in keys.items():
             total = self.signs.total(some, 0, sight.domains)
@@ -406,7 +408,9 @@ class RowReader:
         return gaps if most is None else tuple(of(gap) / most for gap in gaps)
 
     def _winners(self, a: int, groups: Sequence[KeyGroup], pairs: Mapping[tuple[int, int], Any]) -> tuple[int, ...]:
-        """The places of a single key and of those equal to it, if they are single and all others are below; or none."""
+        """The places of single keys that have the largest score in every row: group `a` and the groups equal to it. ()
+        if a group is not single, or another one is not seen to be below.
+        """
         if not groups[a].single:
             return ()
         found = list(groups[a].orders)

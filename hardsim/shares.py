@@ -54,7 +54,9 @@ MOST_COUNTS = 12
 
 
 class ShareSigns(Signs):
-    """What is known of functions, spans, shares and isolated zeros, in one world of positions."""
+    """Decide what a certificate claims of functions, spans, shares and isolated zeros, either for words of length 1 or
+    for longer words.
+    """
 
     sites: SiteKinds
     masks: Mapping[str, str]
@@ -68,7 +70,11 @@ class ShareSigns(Signs):
     # ---- counts ----
 
     def count_name(self, parts: Sequence[str | int]) -> CountName:
-        """A name as it is written in the certificate."""
+        """Read the name of a count from its list in the certificate.
+
+        Raises:
+            Rejected: if the list names no head, or is too long.
+        """
         head, *path = parts
         fine = head in self.like and len(parts) <= MOST_COUNTS
         fine = fine and all(part in self.like if isinstance(part, str) else part in (0, 1, 3) for part in path)
@@ -76,11 +82,13 @@ class ShareSigns(Signs):
         return tuple(self.like[part] if isinstance(part, str) else part for part in parts)
 
     def everywhere(self, name: CountName) -> bool:
-        """Whether a count is seen to be the same at all positions of a word."""
+        """Return True if a count is seen to be the same integer at all positions of a word."""
         return isinstance(name[-1], int) or (len(name) == 1 and name[0] in self.alike)
 
     def bounds(self, name: CountName, place: SiteKind) -> tuple[Number, ...]:
-        """Functions of i and n, of which one is at least a count at a place: numbers of visible keys."""
+        """Upper bounds of a count at a place, as functions of i and n. Each is a number of visible keys; the count is
+        at most one of them.
+        """
         key = name, place.order
         if key not in self._bounds:
             self._bounds[key] = self._bounded(name, place)
@@ -104,7 +112,9 @@ class ShareSigns(Signs):
         return tuple(dict.fromkeys(found))
 
     def counted(self, span: KnownSpan, place: SiteKind) -> bool:
-        """Whether the counts of a span are seen to be within their bounds at a place."""
+        """Return True if every count in the share of a span has a claimed bound that is seen to be large enough at a
+        place.
+        """
         counts = () if span.share is None else span.share.counts
         names = [name for name, _, _ in counts]
         return len({*names}) == len(names) and all(
@@ -114,8 +124,10 @@ class ShareSigns(Signs):
         )
 
     def read_from(self, span: KnownSpan, via: str | int | None) -> KnownSpan:
-        """What is known of numbers at a key, in terms of the query: of the largest key of a head, of a place, or (None)
-        of several keys, of which counts that may differ say nothing."""
+        """The span of a number that is read at another position. `via` says how the position is found: a head (its one
+        largest key), a known place, or None if several keys are read. Counts that differ between positions are renamed
+        after `via`. With None, a share that has such counts is dropped.
+        """
         share = span.share
         if share is None:
             return span
@@ -130,7 +142,7 @@ class ShareSigns(Signs):
     # ---- shares ----
 
     def in_share(self, parts: Parts, bias: Number, outer: KnownShare) -> bool:
-        """Whether sums of multiples of numbers of spans, and of a number, are in a share."""
+        """Return True if the linear combination `parts` plus `bias` is seen to lie in a share."""
         return any(self._in_share(parts, bias, outer, lattices) for lattices in (False, True))
 
     def _in_share(self, parts: Parts, bias: Number, outer: KnownShare, lattices: bool) -> bool:
@@ -147,7 +159,9 @@ class ShareSigns(Signs):
     # ---- isolated zeros ----
 
     def total(self, parts: Parts, bias: Number, domains: Sequence[Domain], units: Sequence[Number] = ()) -> KnownSpan:
-        """A sum of multiples of numbers of spans as one span, with a step that one of some units is, if one serves."""
+        """The span of the linear combination `parts` plus `bias`. Its step divides all steps; a step that some of
+        `units` gives is preferred.
+        """
         low, high = bias, bias
         for factor, span in parts:
             ends = (span.low, span.high) if factor > 0 else (span.high, span.low)
@@ -176,7 +190,9 @@ class ShareSigns(Signs):
         return None if step is None else KnownShare(offset, step, tuple(counts.values()))
 
     def _unit(self, steps: Iterable[Number], tries: Iterable[Number]) -> Number | None:
-        """A step of which all are multiples: one of some, one of them, or the largest such number; None if none is."""
+        """A number of which all steps are integer multiples, or None. `tries` are tried first, then the steps
+        themselves, then the greatest common divisor of the rational ones.
+        """
         some = [step for step in steps if step != 0]
         numbers = [Fraction(step) for step in some if not isinstance(step, RationalFunction)]
         last = list[Number]()
@@ -187,7 +203,9 @@ class ShareSigns(Signs):
         return next(found, None) if some else 0
 
     def _zeros(self, parts: Parts, bias: Number, sign: int, domains: Sequence[Domain]) -> KnownZero | None:
-        """A sum of isolated zeros, all of which can be taken to depart from their bases in one direction."""
+        """The isolated zero, with this sign, of a linear combination; None if one of its terms has no isolated zero in
+        that direction.
+        """
         base, apart = bias, list[Number]()
         for factor, span in parts:
             way = sign if factor > 0 else -sign
@@ -202,9 +220,10 @@ class ShareSigns(Signs):
     def _isolated(
         self, span: KnownSpan, base: Number, sign: int, domains: Sequence[Domain], apart: Sequence[Number] = ()
     ) -> Iterator[KnownZero]:
-        """What makes of a span an isolated zero with a sign: what is claimed; that it is one number; that it is on one
-        side of a base, and on a lattice through that; or how far it is on that side. Steps are tried for which it is
-        apart from the base by some functions."""
+        """Isolated zeros of a span, from each source in turn: those that the certificate claims; the span is one
+        number; the span is on one side of `base`, and on a lattice or in a share through it; the span is on one side of
+        `base` by some distance. `apart` are the distances that the caller needs; they guide the choice of a step.
+        """
         yield from span.isolated
         if span.exact:
             yield KnownZero(span.offset, 0, ())
@@ -214,7 +233,9 @@ class ShareSigns(Signs):
             yield KnownZero(base, sign, (height,))
 
     def _off(self, span: KnownSpan, base: Number, apart: Sequence[Number]) -> Iterator[Number]:
-        """Functions that numbers of a span are at least off a base where they are not that, by their lattices."""
+        """Lower bounds of the distance from `base` of every number of a span that is not `base`, from its lattice and
+        its share.
+        """
         for share in (share_of(span, True), share_of(span, False)):
             if share is not None:
                 most = share.most
@@ -223,8 +244,9 @@ class ShareSigns(Signs):
                     yield of(unit) / most
 
     def isolates(self, parts: Parts, bias: Number, outer: KnownZero, sight: VisibleKeys, over: Number = 1) -> bool:
-        """Whether sums of multiples of numbers of spans, at all keys that are seen, are among the isolated zeros that
-        are claimed; with `over` if every z is divided by that."""
+        """Return True if the linear combination `parts` plus `bias`, at all visible keys, has the isolated zero that is
+        claimed. `over` divides the distance z (for a mean over that many keys).
+        """
         apart = [limit * over for limit in outer.apart]
         span = self.total(parts, bias, sight.domains, apart)
         found = self._isolated(span, outer.base, outer.sign, sight.domains, apart)
@@ -249,22 +271,22 @@ class ShareSigns(Signs):
     # ---- spans ----
 
     def holds(self, parts: Parts, bias: Number, outer: KnownSpan, sight: VisibleKeys) -> bool:
-        """Whether sums of multiples of numbers of spans are as a span says by its share and its isolated zeros."""
+        """Return True if the linear combination `parts` plus `bias` has the share and the isolated zeros of `outer`."""
         if outer.share is not None and not self.in_share(parts, bias, outer.share):
             return False
         return all(self.isolates(parts, bias, zero, sight) for zero in outer.isolated)
 
     def sums_to(self, parts: Parts, bias: Rational, outer: KnownSpan, domain: Domain) -> bool:
-        """Whether every sum of multiples of numbers of spans is in another span."""
+        """Return True if the linear combination `parts` plus `bias` always lies in the span `outer`."""
         fine = super().sums_to(parts, bias, outer, domain)
         return fine and self.holds(parts, bias, outer, VisibleKeys(0, 0, (domain,)))
 
     def within(self, inner: KnownSpan, outer: KnownSpan, sight: VisibleKeys) -> bool:
-        """Whether every number of one span, at every position that is seen, is in another of i and n."""
+        """Return True if every number of the span `inner`, at every visible position, lies in the span `outer`."""
         return super().within(inner, outer, sight) and self.holds(((1, inner),), 0, outer, sight)
 
     def active(self, span: KnownSpan, outer: KnownSpan, clip: bool, domain: Domain) -> bool:
-        """Whether max(x, 0), or min(max(x, 0), 1), of every number x of a span is in another."""
+        """Return True if max(x, 0), or min(max(x, 0), 1) for a clip, lies in `outer` for every x of `span`."""
         if not super().active(span, outer, clip, domain):
             return False
         here = VisibleKeys(0, 0, (domain,))
@@ -288,8 +310,9 @@ class ShareSigns(Signs):
         )
 
     def _shapes(self, span: KnownSpan, outer: KnownZero, clip: bool, domain: Domain) -> bool:
-        """Whether max(x, 0), or min(max(x, 0), 1), is an isolated zero, as x is. Both rise with x: beyond x = b + a
-        they are at least as far from what they are at b as they are there."""
+        """Return True if max(x, 0), or min(max(x, 0), 1) for a clip, has the isolated zero `outer`. Both functions rise
+        with x. So beyond x = b + a they stay at least as far from their value at b as they are at b + a.
+        """
         here, end = VisibleKeys(0, 0, (domain,)), span.high if outer.sign == -1 else span.low
         for own in self._isolated(span, end, outer.sign, [domain]):
             base = self._shaped(own.base, clip, domain)
@@ -307,7 +330,9 @@ class ShareSigns(Signs):
         return any(self._fits(KnownZero(goal, outer.sign, (least, *tops)), outer, here, 1) for least in some)
 
     def _shaped(self, value: Number, clip: bool, domain: Domain) -> Number | None:
-        """max(x, 0), or min(max(x, 0), 1), of a function, where it is known which of these it is."""
+        """max(value, 0), or min(max(value, 0), 1) for a clip, for a function of i and n; None if it is not seen which
+        piece applies.
+        """
         if self.nonnegative(-1 * value, [domain]):
             return 0
         if clip and self.nonnegative(value - 1, [domain]):
@@ -318,8 +343,9 @@ class ShareSigns(Signs):
     # ---- distances ----
 
     def far(self, span: KnownSpan, value: Rational, domain: Domain) -> tuple[Number, ...]:
-        """Positive functions, of which the least is at most the distance of every number of a span from a value; none
-        if it may be that value."""
+        """Positive functions whose minimum is at most |x - value| for every x of a span; () if x may equal the
+        value.
+        """
         for side in (span.low - value, value - span.high):
             if self.positive(side, [domain]):
                 return (side,)
@@ -334,7 +360,7 @@ class ShareSigns(Signs):
         return next((some for some in tries if all(self.positive(one, [domain]) for one in some)), ())
 
     def from_zero(self, span: KnownSpan, domain: Domain) -> tuple[Number, ...]:
-        """Positive functions, of which the least is at most the size of every number of a span that is not 0."""
+        """Positive functions whose minimum is at most |x| for every x != 0 of a span; () if none are found."""
         tries: list[tuple[Number, ...]] = [(least,) for least in self._off(span, 0, ())]
         tries += [zero.apart for zero in span.isolated if zero.base == 0]
         fine = (some for some in tries if some and all(self.positive(one, [domain]) for one in some))
@@ -342,18 +368,20 @@ class ShareSigns(Signs):
 
 
 def share_of(span: KnownSpan, lattice: bool) -> KnownShare | None:
-    """What says on which lattice numbers are: the share or the span's own lattice, the latter first if asked for."""
+    """The share of a span, or its lattice as a share without counts. With `lattice` the lattice is preferred, else the
+    share; None if the span has neither.
+    """
     own = None if span.step is None else KnownShare(span.offset, span.step, ())
     first, second = (own, span.share) if lattice else (span.share, own)
     return second if first is None else first
 
 
 def share_at_key(share: KnownShare) -> KnownShare:
-    """A share with j in the place of i."""
+    """Rename the position of a share from i (the query) to j (the key)."""
     counts = tuple((name, moved(bound, i=KEY), power) for name, bound, power in share.counts)
     return KnownShare(moved(share.offset, i=KEY), moved(share.step, i=KEY), counts)
 
 
 def zero_at_key(zero: KnownZero) -> KnownZero:
-    """An isolated zero with j in the place of i."""
+    """Rename the position of an isolated zero from i (the query) to j (the key)."""
     return KnownZero(moved(zero.base, i=KEY), zero.sign, tuple(moved(one, i=KEY) for one in zero.apart))

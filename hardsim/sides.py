@@ -123,7 +123,7 @@ class MonotoneBounds:
 
 
 def value_of(function: str, x: Fraction, side: int) -> Fraction:
-    """A rational below (-1) or above (1) a function's value."""
+    """A rational number below (sign -1) or above (sign 1) the value of a function."""
     return short(ends(FUNCTIONS[function](x, PRECISIONS[0]))[side > 0], contexts(DIGITS)[side > 0])
 
 

@@ -128,7 +128,7 @@ def exp_above(x: Decimal) -> Decimal:
 
 
 def uneven(x: Decimal) -> Decimal:
-    """At least 2 tanh(x/2) = 2 - 4/(1 + e^x), which is at most x, and hardly less where x is small."""
+    """An upper bound of 2 tanh(x/2) = 2 - 4/(1 + e^x). It is never above x."""
     if x <= SMALL or x > COLD:
         return min(x, TWO)
     return min(x, UP.subtract(TWO, DOWN.divide(FOUR, UP.add(ONE, exp_above(x)))))
@@ -224,8 +224,9 @@ class AtLength:
         return max((self._row(*row, eta) for row in self._worst(head)), default=NONE)
 
     def _worst(self, head: HeadShape) -> Iterable[tuple[int, int | None, Between, Fraction | None]]:
-        """The rows of which one is the worst: keys that are seen, how many are largest if that is known, 1/tau, the
-        gap; of rows that are alike otherwise only those count than which none with more keys has a smaller gap."""
+        """The rows that can be the worst: number of visible keys, number of largest keys if known, 1/tau, and gap. A
+        row is left out if another one that is otherwise alike has at least as many keys and at most the same gap.
+        """
         rows: dict[tuple[int | None, Between, bool], dict[int, Fraction]] = {}
         for order, facts in head.rows.items():
             for i in self.at[order]:
@@ -315,8 +316,9 @@ class Falling:
 
 @dataclass
 class FromOn:
-    """The errors of every length from `start` on, with 1/tau between `sharp` and `steep`, functions of n, and at least
-    `slow`, one of n and log(n + 1)."""
+    """The errors of every length n >= `start`. `sharp` and `steep` are functions of n below and above 1/tau; `slow` is
+    a lower bound in n and log(n + 1).
+    """
 
     signs: Signs
     facts: ProgramFacts
@@ -328,7 +330,7 @@ class FromOn:
 
     @property
     def domain(self) -> Domain:
-        """n from the start on, with its logarithm."""
+        """Lengths n >= start, with their logarithms."""
         return lengths_from(self.start)
 
     def run(self) -> None:
@@ -358,7 +360,7 @@ class FromOn:
         return UP.multiply(up(factor), self._starts(power, rate)) <= down(limit)
 
     def _starts(self, power: int, rate: Fraction) -> Decimal:
-        """At least n^power e^(-rate n) at the start."""
+        """An upper bound of n^power e^(-rate n) at n = start."""
         return UP.multiply(up(Fraction(self.start) ** power), exp(-rate * self.start)[1])
 
     def _hold(self, what: str, factor: Fraction, power: int, rate: Fraction | None, limit: Fraction) -> None:
@@ -424,7 +426,11 @@ class FromOn:
         return Falling(final, power, attended.rate if any(final.values()) else None)
 
     def _share(self, power: int, rate: Fraction) -> Fraction:
-        """At least n^power e^(-rate n) from the start on."""
+        """An upper bound of n^power e^(-rate n) for all n >= start.
+
+        Raises:
+            Rejected: if the function is not seen to fall from the start on.
+        """
         if power <= 0:
             return Fraction(1)
         hold(rate * self.start >= power, f"errors are not seen to fall as others do from n = {self.start} on")
@@ -479,7 +485,9 @@ class FromOn:
         return result
 
     def _grows(self, sharp: Number | None, gap: Number, unit: Number) -> Fraction:
-        """At most 1/tau times a gap over n or log(n + 1), from the start on; 0 if that is not seen to be positive."""
+        """A lower bound of gap/(tau unit) for n >= start, where `unit` is n or log(n + 1); 0 if no positive one is
+        seen.
+        """
         found = None if sharp is None else polynomials.lower(of(of(sharp) * gap) / unit, self.domain)
         return max(Fraction(0), found or Fraction(0))
 

@@ -58,7 +58,9 @@ def _domain(i: Any = 1, n: Any = 1, j: Any = 1) -> Domain:
 
 
 def lengths_from(start: int) -> Domain:
-    """Lengths from one on, with their logarithms: of these only that they are at least that of the first is used."""
+    """The domain of lengths n >= start with their logarithms. Of log(n + 1) it only uses that it is at least log(start
+    + 1).
+    """
     least = Polynomial({polynomials.CONSTANT: value_of("log", Fraction(start + 1), -1)})
     return polynomials.ONE, above(start, 0), polynomials.ONE, least.plus(NAMES[1])
 
@@ -89,12 +91,12 @@ class KnownShare:
 
     @property
     def powers(self) -> dict[CountName, int]:
-        """The exponents by name."""
+        """The exponent of each count, by name."""
         return {name: power for name, _, power in self.counts}
 
     @property
     def most(self) -> Number:
-        """A bound of the product of the powers."""
+        """An upper bound of the product of the powers of the counts."""
         total: Number = 1
         for _, bound, power in self.counts:
             for _ in range(power):
@@ -125,7 +127,7 @@ class KnownSpan:
 
     @property
     def functions(self) -> Iterator[Number]:
-        """All functions of the claim."""
+        """Every function of i and n that the claim contains."""
         yield from (part for part in (self.low, self.high, self.offset, self.step, self.most) if part is not None)
         if self.share is not None:
             yield from (self.share.offset, self.share.step, *(bound for _, bound, _ in self.share.counts))
@@ -477,8 +479,9 @@ class Functions:
         return MonotoneBounds(lambda tree: self._number(tree, {"n": LENGTH}, domain), domain).of(what.tree, side)
 
     def in_logarithms(self, text: str) -> Number | None:
-        """A function of n and of the fourth variable, which stands for log(n + 1), above such a temperature, and
-        positive; None if none is found."""
+        """An upper bound of a temperature as a positive function of n and log(n + 1) (the fourth variable); None if
+        none is found.
+        """
         what, domain = expression(text, "n", functions=True), lengths_from(2)
         sides = MonotoneBounds(lambda tree: self._number(tree, {"n": LENGTH}, domain), domain, LOGARITHM)
         try:

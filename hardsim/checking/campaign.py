@@ -993,11 +993,13 @@ def judge(
     counted: bool = True,
     undecided: HardUndecided | None = None,
 ) -> tuple[Verdict, str]:
-    """The verdict and what it speaks of: certain contradictions first, then those that mpmath saw. Never more than was
-    earned: one word without an answer leaves a check undecided. Words of more than `max_n` symbols are pinned, and
-    there are none of less than `least`; `every`: every error bound was held too; `judged`: some words are not judged,
-    and not among those tried; `counted`: nor among those that are possible; `undecided`: a word on which hard attention
-    itself decides nothing."""
+    """Return the verdict and a sentence on what it covers. Certain contradictions come first, then those that mpmath
+    saw. One word without an answer leaves a check undecided.
+
+    `max_n` and `least`: the range of lengths; longer words are pinned. `every`: every error bound was checked too.
+    `judged`: some words are not judged, and not counted as tried. `counted`: those are counted among the possible
+    words. `undecided`: a word on which hard attention itself decides nothing.
+    """
     found: list[tuple[bool, str]] = []
     if mismatch is not None and mismatch.refutes:
         what = f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}, the shortest mismatch found"

@@ -60,14 +60,14 @@ def temperatures(prepared: Preparation, subject: Subject) -> LengthTable:
 
 
 def compiled_text(subject: Subject, hard: bool, max_n: int) -> str:
-    """The document of `compiled_document` alone."""
+    """The text of `compiled_document`, without the ties."""
     return compiled_document(subject, hard, max_n)[0]
 
 
 def compiled_document(subject: Subject, hard: bool, max_n: int) -> tuple[str, tuple[Tie, ...]]:
-    """The document of a subject: hard attention, or the softmax network, of a program or model at a temperature for
-    which every length is proved, if there is one, or else with Theorem 26's at each length up to `max_n`, unless it has
-    another. With it the ties of the words that were run for that.
+    """The JSON document of a subject, and the ties of the words that were run for it. The document is hard attention
+    (`hard`) or the softmax network. The temperature of a program or model is its own; else one that is proved for every
+    length; else that of Theorem 26 at each length up to `max_n`.
 
     Raises:
         Undecided: if no temperature gives the wanted error.

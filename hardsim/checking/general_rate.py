@@ -21,8 +21,9 @@ RATE = "tau(n) = Omega(gap(n)/log n)"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class GeneralRate(Record):
-    """What the theorem for general heads, ties included, asks of the temperature, and what is proved of every length; n
-    is the length with its padding."""
+    """The temperature that the theorem for general heads (ties included) asks for, and the temperatures that are proved
+    for every length. n is the length with its padding.
+    """
 
     rate: str
     """The theorem's rate: it holds for some constant, which the theorem does not name."""
@@ -43,9 +44,10 @@ class GeneralRate(Record):
 
 
 def general_rate(subject: Subject) -> GeneralRate | None:
-    """That of a hard-attention model or a program; None of what has a regime, whose rates are known.
+    """The general rate of a hard-attention model or a program; None for a subject with a regime, whose rates are known.
 
-    A temperature of the subject's own is not asked: what is proved at it `prove` says."""
+    A temperature that the subject itself has is ignored here; `prove` uses it.
+    """
     if subject.sharpness is not None:
         return None
     claim = subject.decay_claim
@@ -72,7 +74,7 @@ def general_rate(subject: Subject) -> GeneralRate | None:
 
 
 def function_text(bound: PowerBound) -> str:
-    """`factor n^power` as an expression."""
+    """Format `factor n^power` as an expression."""
     factor, power = Fraction(bound.factor), bound.power
     raised = "n" if abs(power) == 1 else f"n^{abs(power)}"
     if power >= 0 or not factor:

@@ -29,15 +29,18 @@ LONGEST = 24
 
 @dataclass(frozen=True)
 class Obstacles:
-    """What was found on short words: the first word on which hard attention decides nothing, and the first tie of each
-    head that has one."""
+    """What short words show: the first word on which hard attention decides nothing, and the first tie of each head
+    that has one.
+    """
 
     undecided: HardUndecided | None = None
     ties: tuple[Tie, ...] = ()
 
     def reason(self, proof: str | None) -> str:
-        """Why a model's own weights are not proved to simulate it: the word that shows it, beside what the prover says
-        (`proof`); or else the ties, of which a prover may know too little."""
+        """The reason why a model's own weights are not proved to simulate it. A tie whose positions carry different
+        values comes first, then a word on the threshold, then the other ties; the last two stand beside the prover's
+        reason (`proof`).
+        """
         differ = next((tie.reason for tie in self.ties if tie.reason), "")
         if differ:
             return f"{differ}; weights that break ties (Lemma 8) are added only where the words of a length are run"
@@ -48,15 +51,16 @@ class Obstacles:
 
     @property
     def advice(self) -> str:
-        """What to do next. Where a word lies on the threshold, shorter lengths and other temperatures do not help."""
+        """The next step to try. If a word lies on the threshold, no shorter length and no other temperature helps."""
         if self.undecided is not None and self.undecided.threshold is not None:
             return "move the threshold, or add an offset to the output, so that no word lies on it"
         return "leave out --all-n; --max-n names the longest length"
 
 
 def obstacles(subject: Subject) -> Obstacles:
-    """Search short words of a hard-attention model for what keeps softmax from it. The search ends at the first length
-    at which there is a certain obstacle."""
+    """Search short words of a hard-attention model for reasons why softmax cannot simulate it. Stop at the first length
+    with a word that hard attention leaves undecided, or with a tie whose positions carry different values.
+    """
     ties: tuple[Tie, ...] = ()
     for words in _searched(subject.alphabet):
         n = len(words[0])
@@ -69,8 +73,9 @@ def obstacles(subject: Subject) -> Obstacles:
 
 
 def known_ties(subject: Subject) -> tuple[Tie, ...]:
-    """The ties, on short words, of leftmost and rightmost heads of which the weights show that all tied positions carry
-    one value; none where they do not show it of every head."""
+    """The first tie, on short words, of each leftmost or rightmost head whose maximum is not known to be unique. For a
+    model that is proved from its weights.
+    """
     law = subject.law
     if isinstance(law, str) or subject.kind == "srasp":
         return ()
@@ -85,8 +90,9 @@ def known_ties(subject: Subject) -> tuple[Tie, ...]:
 
 
 def merged_ties(found: Iterable[Iterable[Tie]]) -> tuple[Tie, ...]:
-    """One tie for each head, of those found at several lengths, shortest first: the first, with the first row whose
-    tied positions carry different values."""
+    """Merge the ties found at several lengths, shortest first, into one per head: its first tie, with its first row
+    whose tied positions carry different values.
+    """
     kept: dict[str, Tie] = {}
     for tie in (tie for some in found for tie in some):
         known = kept.setdefault(tie.head, tie)
@@ -96,7 +102,9 @@ def merged_ties(found: Iterable[Iterable[Tie]]) -> tuple[Tie, ...]:
 
 
 def _searched(alphabet: Alphabet) -> Iterator[list[Word]]:
-    """Words of one length at a time, the shortest first."""
+    """Yield the words of one length at a time, the shortest length first: all words while they are few, then those
+    whose symbols are in order.
+    """
     left, ordered, size = TRIED, IN_ORDER, len(alphabet)
     for n in range(1, LONGEST + 1):
         left -= count_words(size, n)
@@ -110,8 +118,9 @@ def _searched(alphabet: Alphabet) -> Iterator[list[Word]]:
 
 
 def hard_undecided(subject: Subject, word: Word) -> HardUndecided | None:
-    """The first output of a word that decides nothing; None if every output does, or the outputs of a position name no
-    symbol or several."""
+    """The first output of a word that decides nothing; None if every output decides, or if the fault is that the
+    outputs of a position name no symbol, or several.
+    """
     program, prepared = subject.program, subject.prepared(word)
     trace = HardRunner(subject).trace([prepared])
     n, place = trace.n, program.reading_index(trace.n)

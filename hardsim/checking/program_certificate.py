@@ -210,7 +210,9 @@ def _encoding(function: PositionFunction, users: Mapping[str, UserPredicate]) ->
 
 
 def program_facts(program: Program, model: Mapping[str, Any], law: ProgramLaw, one: bool, more: bool) -> dict[str, Any]:
-    """What the prover found of a network that is written as JSON: of words of length 1, of longer ones, or of both."""
+    """The prover's facts about a network that is written as JSON: for words of length 1 (`one`), for longer words
+    (`more`), or for both.
+    """
     facts = _Facts(program, model)
     worlds = {"one": facts.world(law.one) if one else None, "more": facts.world(law.more) if more else None}
     return {"functions": facts.texts, "counts": facts.counts, "spans": facts.spans, **worlds}
@@ -334,8 +336,9 @@ class _Facts:
 
 
 def _shown(span: NumberSpan, threshold: Rational, place: Place) -> NumberSpan:
-    """A span of an output with the share, or the isolated zero, by which it stays away from the threshold, where its
-    ends or a lattice of numbers do not tell."""
+    """The span of an output with only the share, or the isolated zero, that keeps it away from the threshold. Unchanged
+    if its ends or its lattice already do.
+    """
     ends = plus(span.low, -threshold), plus(threshold, times(span.high, -1))
     numbers = span.step and not isinstance(span.step, Ratio) and not isinstance(span.offset, Ratio)
     if numbers or any(positive(end, place.domains) for end in ends):
@@ -346,5 +349,5 @@ def _shown(span: NumberSpan, threshold: Rational, place: Place) -> NumberSpan:
 
 
 def _listed(value: Any) -> Any:
-    """Tuples as lists."""
+    """Replace tuples by lists, at every depth."""
     return [*map(_listed, value)] if isinstance(value, tuple) else value

@@ -18,8 +18,9 @@ _ALONE = "program: it.srasp"
 
 @dataclass(frozen=True)
 class ProgramReference:
-    """What a program says of each position, for a network that says as much: which output wins an argmax, or what a
-    number is. It is the specification `program:` without other lines."""
+    """A program as the reference for a network that outputs as much as the program does at each position: a symbol, by
+    argmax, or a number. It acts as the specification `program:` without other lines.
+    """
 
     name: str
     sha256: str
@@ -27,14 +28,14 @@ class ProgramReference:
 
     @property
     def alphabet(self) -> tuple[str, ...]:
-        """What its words are made of."""
+        """The symbols of its words."""
         return self.program.alphabet
 
     def deciding(self, foreign: Foreign) -> Foreign:
-        """An external network, judged by the program.
+        """Let the program judge an external network.
 
         Raises:
-            InputError: if the network has other symbols, or its outputs are not what the program says.
+            InputError: if the network has other symbols, or outputs of another kind.
         """
         layout = read_spec(_ALONE, self.name)
         try:
@@ -48,7 +49,7 @@ class ProgramReference:
         return replace(found, examples=examples)
 
     def judging(self, subject: Subject) -> NoReturn:
-        """Refuse a network that was compiled here: its reference says of every word whether it is accepted.
+        """Refuse a network that was compiled here: it needs a reference that says which words are accepted.
 
         Raises:
             InputError: always.

@@ -497,7 +497,9 @@ def prove_every_length(subject: Subject, max_n: int, min_n: int = 1) -> ProofRes
 
 
 def _searched(subject: Subject) -> Obstacles:
-    """What short words show of why there is no proof for every length; a program's words say nothing of longer ones."""
+    """Search short words for the reason why there is no proof for every length. A program is not searched:
+    its short words say nothing about longer ones.
+    """
     return Obstacles() if subject.kind == "srasp" else obstacles(subject)
 
 
@@ -523,7 +525,7 @@ def _refute_short(subject: Subject) -> tuple[int, Mismatch | None]:
 
 
 def _every_length(subject: Subject, argument: ProgramArgument) -> str:
-    """What structure proves of every length."""
+    """The sentence for a proof of every length from structure."""
     rest = " (that hard attention is the program rests on one construction per vector)" * (subject.kind == "srasp")
     claim = f"softmax answers as hard attention does{rest}"
     return f"every word of every length: {claim}, at the temperature {argument.temperature}"
@@ -634,7 +636,7 @@ def known_by_words(subject: Subject, n: int) -> KnownLength | tuple[LengthProof,
 
 
 def _undecided(subject: Subject, word: Word) -> str:
-    """Why a word that hard attention does not decide keeps a length from being proved."""
+    """The reason why a length is not proved: hard attention does not decide this word."""
     found = hard_undecided(subject, word)
     return NO_ANSWER if found is None else found.summary
 

@@ -490,8 +490,9 @@ class TiedRow(Record):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Tie(Record):
-    """The shortest length at which a head has a tie, and what softmax makes of the head's ties: of the model as it was
-    given, before weights are added that break ties."""
+    """The first tie of a head: its shortest length, a word, and how softmax simulates the ties of the head. It
+    describes the model as given, before weights are added that break ties.
+    """
 
     head: str
     """The head's name."""
@@ -512,8 +513,7 @@ class Tie(Record):
 
     @property
     def note(self) -> str:
-        """One sentence: what was made of the ties of a leftmost or rightmost head, and why nothing else can help; empty
-        for an average head."""
+        """One clause: how the ties of a leftmost or rightmost head were treated, and why. Empty for an average head."""
         if self.simulated == "average":
             return ""
         if self.differ is None:
@@ -524,7 +524,7 @@ class Tie(Record):
 
     @property
     def reason(self) -> str:
-        """Why a head's own weights do not simulate its ties; empty if they do."""
+        """The reason why a head's own weights do not simulate its ties; empty if they do."""
         if self.differ is None:
             return ""
         why = "so no temperature helps" if self.differ.other_mean else "and not one value"
@@ -533,15 +533,16 @@ class Tie(Record):
 
 
 def values_text(values: Sequence[Fraction]) -> str:
-    """Exact values, shorter where they are long."""
+    """Format exact values; long ones are shortened."""
     shown = [str(value) if len(str(value)) <= LONGEST_VALUE else short(value) for value in values]
     return shown[0] if len(shown) == 1 else f"({', '.join(shown)})"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class HardUndecided(Record):
-    """A word on which hard attention itself decides nothing, since an output lies exactly on the threshold or, without
-    a threshold, is no value that means something."""
+    """A word on which hard attention itself decides nothing: an output lies exactly on the threshold or, without a
+    threshold, is neither a truth value nor an integer over n.
+    """
 
     word: Word
     """The word."""

@@ -178,14 +178,15 @@ def prepare_words(
     keep: bool = True,
     tolerant: bool = False,
 ) -> tuple[Preparation, dict[int, list[Shard]], dict[int, list[Answer]]]:
-    """Run exact hard attention once on all words of some lengths, and break the ties of leftmost and rightmost heads
-    whose tied positions carry different values, which softmax could not break. Return the words again in shards that
-    carry their runs, and the answers of hard attention (before ties are broken). If this is `tolerant`, words that
-    leave the range of the construction are left out, and listed as failures.
+    """Run exact hard attention once on all words of some lengths. Then break the ties of leftmost and rightmost heads
+    whose tied positions carry different values, since softmax cannot.
+
+    Return the preparation, the words in shards that carry their runs, and the answers of hard attention (before ties
+    are broken). With `tolerant`, words that leave the range of the construction are left out, and listed as failures.
 
     Raises:
-        OutOfRange: if a word leaves the range that the construction covers, unless this is `tolerant`.
-        InvariantError: if an answer is another one once ties are broken.
+        OutOfRange: if a word leaves the range that the construction covers, unless `tolerant` is set.
+        InvariantError: if breaking ties changes an answer.
     """
     shards = [Shard(n, some) for n, every in words.items() for some in _portions(tuple(every))]
 
@@ -232,8 +233,9 @@ def prepare_words(
 
 
 def _to_break(program: Program, facts: Mapping[int, LengthFacts]) -> list[str]:
-    """The leftmost and rightmost heads with a row whose tied positions carry different values. The others read what an
-    average head reads."""
+    """The leftmost and rightmost heads with a row whose tied positions carry different values. The other ones read what
+    an average head would read.
+    """
     heads = (head.name for head in program.heads if head.weighting in SIDES)
     return [name for name in heads if any(found.heads[name].differ is not None for found in facts.values())]
 
@@ -261,8 +263,7 @@ def _portions(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
 
 
 def tied(ties: Iterable[Tie]) -> str:
-    """What softmax makes of the ties of leftmost and rightmost heads, as the end of a sentence; empty if there are
-    none."""
+    """The notes on ties of leftmost and rightmost heads, as the end of a sentence; empty if there are none."""
     return "".join(f"; {tie.note}" for tie in ties if tie.note)
 
 
@@ -278,8 +279,9 @@ def _separation(program: Program, name: str, facts: Mapping[int, LengthFacts]) -
 
 
 def first_ties(program: Program, facts: Mapping[int, LengthFacts], broken: Collection[str]) -> tuple[Tie, ...]:
-    """For each head with ties the shortest length at which there is one, with a word, and what softmax makes of its
-    ties; those of `broken` heads are broken by added weights."""
+    """The first tie of each head that has one, shortest length first. Heads in `broken` have added weights that break
+    their ties.
+    """
     heads, found = {head.name: head for head in program.heads}, dict[str, Tie]()
     for n in sorted(facts):
         for name, rows in facts[n].heads.items():
@@ -294,8 +296,9 @@ def first_ties(program: Program, facts: Mapping[int, LengthFacts], broken: Colle
 
 
 def _tied_row(program: Program, head: Head, facts: Mapping[int, LengthFacts]) -> TiedRow | None:
-    """A row whose tied positions carry different values: the first of which the mean is not what the head reads, if
-    there is one."""
+    """A row whose tied positions carry different values, or None. Rows in which the mean differs from what the head
+    reads come first.
+    """
     rows = (facts[n].heads[head.name].differ for n in sorted(facts))
     kind, witness = max((row for row in rows if row is not None), key=lambda row: row[0], default=(ONE_VALUE, None))
     if witness is None:

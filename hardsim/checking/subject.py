@@ -261,7 +261,9 @@ class Subject(Target):
 
     @property
     def decay_claim(self) -> DecayClaim | str:
-        """What is to be proved for every length; or why it cannot be. It is not kept: a process cannot send it."""
+        """The claim to prove for every length, or the reason why there is none. It is computed at each use: a process
+        cannot send it.
+        """
         if not self.structural and self.kind == "srasp":
             return "its integers may leave their range on some words"
         if isinstance(self.law, str):

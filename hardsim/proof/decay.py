@@ -64,8 +64,9 @@ DIGITS = 16
 
 @dataclass(frozen=True, slots=True, repr=False)
 class DecayCheck(Record):
-    """`factor n^power e^(-rate n) <= limit` from the start on: it falls where rate n >= power, and `value` is its left
-    side at the start."""
+    """A checked inequality `factor n^power e^(-rate n) <= limit` for n >= start. `value` is the left side at the start,
+    from where it falls since rate n >= power.
+    """
 
     what: str
     """What it is needed for."""
@@ -181,7 +182,9 @@ def below(value: Value) -> tuple[Fraction, int] | None:
 
 @lru_cache(maxsize=1 << 14)
 def rate_of(sharp: Value, gap: Value, start: int, unit: Value = N) -> Fraction | None:
-    """At most f g over n, or over another unit, for n >= start; None if it is not known to be positive."""
+    """A lower bound of f gap/unit for n >= start, where `sharp` is a lower bound of f and `unit` is n unless given;
+    None if no positive one is known.
+    """
     found = lower(Ratio.of(sharp) * gap / unit, _from(start))
     return found if found is not None and found > 0 else None
 
@@ -195,7 +198,9 @@ def _power(power: int) -> Ratio:
 
 @lru_cache(maxsize=256)
 def _from(start: int) -> dict[str, Ratio]:
-    """Lengths from one on, with their logarithms: at least the least of them, and anything above."""
+    """Substitutions for lengths n >= start and their logarithms: n = start + a and log(n + 1) = log(start + 1) + b,
+    with a, b >= 0.
+    """
     return {"n": start + A, LOG: Ratio.variable("b") + rounded("log", Fraction(start + 1), -1)}
 
 
@@ -220,8 +225,9 @@ def _unsigned(form: object) -> int:
 
 @dataclass(frozen=True)
 class InverseTemperature:
-    """f = 1/tau: functions of n that are at most, and at least f from length 1 on; and tau itself, where these are not
-    both 1/tau, with a function of n and log(n + 1) that is at most f, if there is one."""
+    """f = 1/tau. `least` and `most` are functions of n below and above f, from length 1 on. If these are not equal to
+    f, `tau` is the temperature itself, and `logarithmic` a lower bound of f in n and log(n + 1), if there is one.
+    """
 
     least: Value
     most: Value
@@ -252,7 +258,7 @@ class InverseTemperature:
 
     @property
     def ends(self) -> tuple[str, ...]:
-        """The functions, where there are several."""
+        """The bounds of f as texts; () if f is known exactly."""
         if self.tau is None:
             return ()
         return (str(self.least), str(self.most), *(() if self.logarithmic is None else (str(self.logarithmic),)))
@@ -263,7 +269,7 @@ class InverseTemperature:
         return max((rate for rate in found if rate is not None), default=None)
 
     def logarithms(self, gap: Value, start: int) -> Fraction | None:
-        """At most f g / log(n + 1) for n >= start; None if it is not known to be positive."""
+        """A lower bound of f gap/log(n + 1) for n >= start; None if no positive one is known."""
         return None if self.logarithmic is None else rate_of(self.logarithmic, gap, start, Ratio.variable(LOG))
 
 
@@ -272,26 +278,28 @@ class InverseTemperature:
 
 @dataclass(frozen=True, slots=True)
 class Fading:
-    """`n^power e^(-rate n)`, rate >= 0: how errors fall, exponentially or (rate 0) as a power of n."""
+    """The function `n^power e^(-rate n)`, rate >= 0: how errors fall. With rate 0 it is a power of n."""
 
     power: int
     rate: Fraction
 
     def grown(self, power: int) -> Fading:
-        """It times a power of n."""
+        """This function times a power of n."""
         return Fading(self.power + power, self.rate)
 
     def falls(self, start: int) -> bool:
-        """Whether it does from a length on: the derivative of its logarithm is power/n - rate."""
+        """Return True if the function falls from a length on: the derivative of its logarithm is power/n - rate."""
         return self.rate * start >= self.power
 
     def at(self, n: int) -> Fraction:
-        """At least its value at a length."""
+        """An upper bound of the value at length n."""
         return Fraction(n) ** self.power * (exp_above(-self.rate * n) if self.rate else 1)
 
     @staticmethod
     def slowest(some: Iterable[Fading]) -> Fading | None:
-        """What falls as slowly as all of some; of powers, as those of them that are powers do."""
+        """A function that falls no faster than any of the given ones, up to a constant; None if none are given.
+        Functions with a positive rate do not raise the power of one with rate 0.
+        """
         known = list(some)
         rate = min((one.rate for one in known), default=None)
         if rate is None:
@@ -299,7 +307,11 @@ class Fading:
         return Fading(max(one.power for one in known if rate or not one.rate), rate)
 
     def over(self, slow: Fading, start: int) -> Fraction:
-        """At least its quotient by what falls no faster, from a length on; NotProved if none is known."""
+        """An upper bound, for n >= start, of the quotient by `slow`.
+
+        Raises:
+            NotProved: if the quotient is not known to fall.
+        """
         if self.power <= slow.power and self.rate >= slow.rate:
             return Fraction(1)
         apart = Fading(self.power - slow.power, self.rate - slow.rate)
@@ -308,28 +320,29 @@ class Fading:
         return apart.at(start)
 
     def __str__(self) -> str:
-        return f"n^{self.power} e^(-{float(self.rate):.3g} n)" if self.rate else f"n^{self.power}"
+        power = {0: "1", 1: "n"}.get(self.power, f"n^{self.power}")
+        return f"{power} e^(-{float(self.rate):.3g} n)" if self.rate else power
 
 
 @dataclass(frozen=True)
 class Decay:
-    """`A_c E(n)` by coordinate c; without an E all are 0."""
+    """The errors of all coordinates: `A_c E(n)` for coordinate c. Without an E all errors are 0."""
 
     factors: dict[str, Fraction]
     fading: Fading | None = None
 
     @property
     def power(self) -> int:
-        """That of n in E."""
+        """The power of n in E."""
         return 0 if self.fading is None else self.fading.power
 
     @property
     def rate(self) -> Fraction | None:
-        """That of E."""
+        """The rate of E; None if all errors are 0."""
         return None if self.fading is None else self.fading.rate
 
     def slowed(self, fading: Fading | None, start: int) -> dict[str, Fraction]:
-        """The factors of another E, that falls no faster, from a length on."""
+        """The factors of the same errors in terms of another E, which falls no faster, for n >= start."""
         if self.fading is None or fading is None:
             return dict(self.factors)
         share = self.fading.over(fading, start)
@@ -351,10 +364,10 @@ class PowerBound:
 
 @dataclass(frozen=True, slots=True)
 class WeightStep:
-    """What is known of the weights of a head: by row of W_Q and W_K the sizes of query and key, the error of its
-    scores (`factor n^power` times E), of that over the temperature (`over`), that gap over temperature is at least
-    `rate n` (None: no such row has a gap), and the terms, multiples of how something falls, that the weights are off
-    by."""
+    """The step from scores to weights for one head. `sizes` bounds query and key by row of W_Q and W_K, `eta` the error
+    of the scores (over E), and `over` that error over the temperature (over E). `rate` is such that gap/tau >= rate n
+    (None: not known, or no row has a gap). `terms` bound the error of the weights; each is a factor times a `Fading`.
+    """
 
     sizes: tuple[tuple[PowerBound, PowerBound], ...]
     eta: PowerBound
@@ -402,7 +415,9 @@ class Induction:
         return error
 
     def falls(self, what: str, factor: Fraction, fading: Fading | None, limit: Fraction) -> bool:
-        """Whether a multiple of how something falls is at most a limit from the start on; then it is written down."""
+        """Return True if `factor` times a fading function is at most `limit` for n >= start. Such an inequality is
+        recorded in `checks`.
+        """
         if not factor:
             return True
         assert fading is not None
@@ -417,8 +432,8 @@ class Induction:
     def hold(self, what: str, factor: Fraction, fading: Fading | None, limit: Fraction) -> None:
         """The same where nothing goes on without it."""
         if not self.falls(what, factor, fading, limit):
-            left = f"{float(factor):.3g} {fading}"
-            raise NotProved(f"{what}: {left} is not known to stay at most {float(limit):.3g} from n = {self.start} on")
+            left = f"{fading}" if factor == 1 else f"{float(factor):.3g} {fading}"
+            raise NotProved(f"{what}: cannot show {left} <= {float(limit):.3g} for every n >= {self.start}")
 
     def _layer(self, depth: int, layer: ProgramLayer, known: LayerLaw, error: Decay) -> Decay:
         own = dict.fromkeys(error.factors, ZERO)
@@ -500,8 +515,12 @@ class Induction:
         return WeightStep(tuple(sizes), PowerBound(factor, power), PowerBound(over, exponent), rate, tuple(result))
 
     def _rate(self, head: Head, known: HeadLaw) -> tuple[Fraction | None, Fraction | None, tuple[str, ...]]:
-        """At most the gap over the temperature and n, over all rows where that is known, and over log(n + 1), over the
-        others; and the functions that are at most the gap."""
+        """Lower bounds of gap/tau for the rows of a head: over n, for the rows where such a bound is known, and over
+        log(n + 1) for the others. Also the gaps, as texts, that attain these bounds.
+
+        Raises:
+            NotProved: if a row has neither bound.
+        """
         fast: dict[Value, Fraction] = {}
         slow: dict[Value, Fraction] = {}
         for place in self.law.world.places:
@@ -607,8 +626,9 @@ class DecayClaim:
 
 
 def argue(claim: DecayClaim, tau: Arith | None = None) -> ProgramArgument:
-    """The argument for every length: at a given temperature, or else at `1/(C n^(k + 1))`, where all gaps are at least
-    a constant times n^-k and C is the least of `GRID` at which it goes through."""
+    """The argument for every length: at the given temperature, or else at `1/(C n^(k + 1))`, where every gap is at
+    least a constant times n^-k. C is the first number of `GRID` at which the argument goes through.
+    """
     if tau is not None:
         return _given(claim, tau)
     try:
@@ -621,7 +641,9 @@ def argue(claim: DecayClaim, tau: Arith | None = None) -> ProgramArgument:
 
 
 def argue_with_logarithm(claim: DecayClaim) -> tuple[Fraction | None, ProgramArgument]:
-    """The argument at `1/(C n^k log(n + 1))`, the theorem's rate, with this C; none if no row has a gap."""
+    """The argument at `1/(C n^k log(n + 1))`, the theorem's rate, and its C. C is None if no number of `GRID` works, or
+    no row has a gap.
+    """
     try:
         gap = least_gap(claim.law)
     except NotProved as failure:
@@ -632,7 +654,7 @@ def argue_with_logarithm(claim: DecayClaim) -> tuple[Fraction | None, ProgramArg
 
 
 def _searched(claim: DecayClaim, power: int, more: str) -> tuple[Fraction | None, ProgramArgument]:
-    """The argument at `1/(C n^power)`, with one more factor below, and the least C at which it goes through."""
+    """The argument at `1/(C n^power more)`, and the first C of `GRID` at which it goes through (None if none does)."""
     found = ProgramArgument(None, reason="no temperature was tried")
     for constant in GRID:
         factors = [str(constant)] * (constant != 1) + ["n" if power == 1 else f"n^{power}"] * (power > 0)
@@ -662,10 +684,10 @@ def _given(claim: DecayClaim, tau: Arith) -> ProgramArgument:
 
 
 def least_gap(law: ProgramLaw) -> PowerBound | None:
-    """M and -k such that every gap is at least M n^-k for n >= 2, with the least k; None if there is no gap.
+    """M and -k such that every gap is at least M n^-k for n >= 2, with the least k; None if no row has a gap.
 
     Raises:
-        NotProved: if a gap is not known to be positive.
+        NotProved: if a gap is not known to be positive at every length.
     """
     found: list[tuple[Fraction, int]] = []
     for layer in law.more.layers:
@@ -682,9 +704,9 @@ def least_gap(law: ProgramLaw) -> PowerBound | None:
 
 
 def largest_size(law: ProgramLaw) -> PowerBound:
-    """B and b such that every coordinate between layers is at most B n^b for n >= 2.
+    """B and b such that every coordinate between layers is at most B n^b in absolute value for n >= 2.
 
     Raises:
-        NotProved: if none is known.
+        NotProved: if no such bound is known.
     """
     return _most((*law.more.size, *(one for layer in law.more.layers for one in layer.size)))

@@ -91,7 +91,9 @@ _SOMEWHERE = [{"i": 3, "j": 5, "n": 7}.get(name, 1) for name in NAMES]
 
 
 def _upright(step: Ratio) -> Value:
-    """A step with the sign that makes it positive at a position of a word: i - n - 2 divides as n - i + 2 does."""
+    """Change the sign of a step if it is negative at positions of a word: a step of i - n - 2 divides the same numbers
+    as n - i + 2.
+    """
     return (-step if step.top(*_SOMEWHERE) * step.bottom(*_SOMEWHERE) < 0 else step).simplest
 
 
@@ -150,8 +152,10 @@ def _monomial(power: Sequence[int]) -> fmpq_mpoly:
 
 
 def finer_steps(value: Value, step: Value) -> Iterator[tuple[Value, Value]]:
-    """Each term of a function, constants first, with steps of which the others and the given one are multiples: that of
-    their sum, in lowest terms, and one over the denominator of the function itself, whichever is larger somewhere."""
+    """Split off one term of a function at a time, constants first. Yield the term with a step that divides both the
+    given step and the other terms. Two steps are tried, since either may be the larger one: that of the sum of the
+    other terms in lowest terms, and one over the denominator of the function.
+    """
     if not isinstance(value, Ratio):
         return
     context, parts = value.top.context(), value.top.to_dict()

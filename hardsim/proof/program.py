@@ -147,7 +147,9 @@ class ProgramLaw:
     more: Law
 
     def may_tie(self, head: Head) -> bool:
-        """Whether several positions may have the largest score of a row, and carry different values."""
+        """Return True if several positions may share the largest score of a row of this head and carry different
+        values.
+        """
         layers = [layer for law in (self.one, self.more) for layer in law.layers if head.name in layer.heads]
         rows = [row for layer in layers for row in layer.heads[head.name].rows.values()]
         return not all(row.one_value(head) for row in rows)
@@ -368,8 +370,9 @@ class _Derivation:
     # ---- reading ----
 
     def _counted(self, layer: ProgramLayer) -> dict[str, tuple[str, bool]]:
-        """The heads whose maxima are those of heads that are not uniform, and whether the rows of all positions are
-        alike: the first head with the same mask and score is the same rows."""
+        """For each head that is not uniform, the first head of the layer with the same mask and score, and whether the
+        rows of all positions are equal. Heads with equal mask and score have equal rows, so they share one denominator.
+        """
         firsts: dict[tuple[Mask, object], tuple[str, bool]] = {}
         found: dict[str, tuple[str, bool]] = {}
         for head in layer.heads:
@@ -379,11 +382,13 @@ class _Derivation:
         return found
 
     def _alike(self, head: Head) -> bool:
-        """Whether all positions of a word have the same row: they see everything, and have one query."""
+        """Return True if all positions of a word have the same row: there is no mask, and the query is the same
+        everywhere.
+        """
         return head.mask is Mask.NONE and all(name in self.constant for form, _ in head.score for name, _ in form.terms)
 
     def _constant_inputs(self, columns: Column) -> set[str]:
-        """The coordinates that have one value at all positions of a word, whatever the word, in the input."""
+        """The input coordinates that are equal at all positions of every word."""
         found = set[str]()
         for name, spans in columns.items():
             first, *others = spans.values()
@@ -392,7 +397,9 @@ class _Derivation:
         return found
 
     def _still_constant(self, layer: ProgramLayer) -> set[str]:
-        """The coordinates that have one value at all positions after a layer: all that is added to them has."""
+        """The coordinates that are equal at all positions after a layer: they were equal before it, and everything
+        added to them is.
+        """
         varying = {out for head in layer.heads if not self._alike(head) for out, _ in head.values}
         attended = self.constant - varying
         units = [unit for unit in layer.units if not {name for name, _ in unit.pre.terms} <= attended]
@@ -460,7 +467,9 @@ class _Derivation:
     # ---- the answer ----
 
     def _distance(self, columns: Column, layers: Sequence[LayerLaw]) -> tuple[OfN, str]:
-        """At most the distance of an output from where it would mean something else, and why it may be 0."""
+        """A lower bound of the distance of the outputs from where they would mean something else, and the reason if it
+        may be 0.
+        """
         program, doubt = self.program, ""
         real = [place for place in self.world.places if place.order]
         if not program.maps:
@@ -482,7 +491,9 @@ class _Derivation:
         return _pruned(found, min), doubt
 
     def _doubt(self, out: str, span: NumberSpan, place: Place, layers: Sequence[LayerLaw]) -> str:
-        """Why an output may be exactly the threshold, naming the head that takes the mean in question."""
+        """The reason why an output may lie exactly on the threshold. It names the head whose mean is not known to avoid
+        it.
+        """
         threshold = (
             "an integer and a half, over n" if self.program.integers else f"the threshold {self.program.threshold}"
         )
@@ -497,12 +508,13 @@ class _Derivation:
         head, inner = lost
         if not inner:
             return f"{what}: nothing is known of what head {head} reads"
-        return f"{what}: head {head} takes the mean of means with different denominators (ties of head {inner})"
+        return f"{what}: head {head} averages means whose denominators differ (from the ties of head {inner})"
 
 
 def _lost(out: str, place: Place, program: Program, layers: Sequence[LayerLaw]) -> tuple[str, str] | None:
-    """The last head whose reading brings a number of which no lattice and no share is known to a coordinate, and the
-    head, if any, whose ties the numbers that it reads have denominators of."""
+    """The last head whose mean brings a number without lattice or share to the output, and the head whose ties are in
+    the denominators of the values it reads (or an empty string). None if there is no such head.
+    """
     wanted = {out}
     for layer, law in zip(reversed(program.layers), reversed(layers), strict=True):
         for unit in layer.units:

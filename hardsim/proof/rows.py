@@ -155,8 +155,9 @@ class Difference:
 
 @dataclass(frozen=True)
 class ProductRule:
-    """Scores `q k` of one product (THEORY 16.1, R3): the query form q, the hull of the key forms k, and, where q is
-    known to stay away from 0, functions of which the least bounds |q| from below (else none: q may be 0)."""
+    """Scores `q k` of one product: the query form q, the hull of the key forms k, and positive functions whose minimum
+    is at most |q|. These are empty if q may be 0.
+    """
 
     query: NumberSpan
     keys: NumberSpan
@@ -192,7 +193,7 @@ class Row:
     """Coordinates to which the head adds one value, whichever of the positions with the largest score it reads."""
 
     def one_value(self, head: Head) -> bool:
-        """Whether the head reads the same from each of the positions that share the largest score."""
+        """Return True if the head reads the same value from each position that shares the largest score."""
         return self.unique or {out for out, _ in head.values} <= {*self.agreed}
 
 
@@ -434,9 +435,10 @@ class ScoreRows:
         )  # fmt: skip
 
     def _product(self, visible: Value) -> Row | None:
-        """The row of one product `q k`, where q is in a share or has an isolated zero, and k is on a lattice of step s:
-        scores that differ do so by at least |q| s. If q is never 0 and the largest and the least key each stand at a
-        position of their own, the maximum is unique: it tests the sign of q."""
+        """The row of one product `q k` where q has a share or an isolated zero, and k is on a lattice of step s. Two
+        scores that differ do so by at least |q| s. If q is never 0, and the largest and the least key each have a
+        single place, the maximum is unique: the head reads the sign of q.
+        """
         if len(self.head.score) != 1:
             return None
         ((query, key),) = self.head.score
@@ -457,7 +459,7 @@ class ScoreRows:
         return Row(self.query, visible, gaps, unique, rules=(PRODUCT,), product=ProductRule(q, every, far))
 
     def _keys(self, form: Affine) -> dict[int, NumberSpan]:
-        """A form of the key at each visible place, in terms of the query."""
+        """The span of a key form at each visible place, as seen from the query."""
         found: dict[int, NumberSpan] = {}
         for place in self.world.places:
             reach = self.world.sees(self.query, place, self.head.mask)
@@ -469,7 +471,7 @@ class ScoreRows:
         return found
 
     def _extreme(self, keys: Mapping[int, NumberSpan], sign: int) -> bool:
-        """Whether the largest key (of sign -1 the least) always stands at one single position."""
+        """Return True if the largest key (the least for sign -1) always stands at one single place."""
         places = {place.order: place for place in self.world.places}
         ends = {order: span.high if sign > 0 else span.low for order, span in keys.items()}
         return any(
@@ -483,7 +485,9 @@ class ScoreRows:
         )
 
     def _winners(self, pairs: Mapping[tuple[int, int], Difference]) -> tuple[int, ...]:
-        """The places of single keys that are equal to one another and above all others, whatever the word."""
+        """The orders of the single places whose keys are equal and above all others in every word; () if there are
+        none.
+        """
         groups = self.groups
 
         def sign(a: int, b: int) -> int | None:

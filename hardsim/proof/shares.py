@@ -55,13 +55,14 @@ SIGNS = (1, -1)
 
 
 def share_of(span: NumberSpan) -> Share | None:
-    """The share that a span is known to be in; a lattice is one without denominators."""
+    """The share of a span; a lattice is a share without denominators. None if the span has neither."""
     return Share(span.offset, span.step, ()) if span.step is not None else span.share
 
 
 def isolated_of(span: NumberSpan, domains: Domains) -> tuple[IsolatedZero, ...]:
-    """The isolated zeros of a span, at most one of each sign: those that it has, or its ends if they are in its share:
-    numbers of `low + s/(m ...) Z` that are at least `low` are `low` or at least s/(M ...) above it."""
+    """The isolated zeros of a span, at most one of each sign: the stored ones, or else those at its ends. If an end b
+    lies in the share, each number of the span is b or at least s/(M ...) away from b.
+    """
     if span.exact:
         return (IsolatedZero(span.offset, 0, ()),)
     share = share_of(span)
@@ -87,7 +88,7 @@ def _minus(value: Value) -> Value:
 
 
 def known(spans: Iterable[NumberSpan]) -> bool:
-    """Whether one of several spans has a share or an isolated zero."""
+    """Return True if one of the spans has a share or an isolated zero."""
     return any(span.share is not None or span.isolated for span in spans)
 
 
@@ -119,8 +120,10 @@ def _sum_of_shares(terms: Sequence[tuple[NumberSpan, Rational]], domains: Domain
 
 
 def union(denominators: Iterable[Denominator], domains: Domains) -> tuple[Denominator, ...] | None:
-    """Each name once, with its largest power and bound; None if the largest bound is not known. Bounds of one name
-    differ where a head read from the first position, say, or from another one."""
+    """Unite denominators: each name once, with its largest power and its largest bound. None if it is not known which
+    bound of a name is the largest. (Two bounds of one name differ if, for example, a head read from the first position
+    or from another one.)
+    """
     found: dict[DenominatorName, Denominator] = {}
     for one in denominators:
         known = found.setdefault(one.name, one)
@@ -136,7 +139,7 @@ def union(denominators: Iterable[Denominator], domains: Domains) -> tuple[Denomi
 def _shared(
     offset: Value, steps: Iterable[Value | None], denominators: Iterable[Denominator], domains: Domains
 ) -> Share | None:
-    """A share with a common step, where there is one."""
+    """A share with a common step of the given ones; None if there is none."""
     step, every = common_step(steps), union(denominators, domains)
     return None if step is None or every is None else Share(offset, step, every)
 
@@ -151,7 +154,7 @@ def _sum_of_zeros(
 def _one_sided(
     zeros: Sequence[tuple[tuple[IsolatedZero, ...], Rational]], sign: int, bias: Rational
 ) -> IsolatedZero | None:
-    """The sum of numbers that can all be taken to depart from their bases in one direction."""
+    """The isolated zero of a sum, with this sign; None if one term has no isolated zero in that direction."""
     base: Value = bias
     apart: list[Value] = []
     for some, factor in zeros:
@@ -168,7 +171,7 @@ def _one_sided(
 
 
 def hull(spans: Sequence[NumberSpan], domains: Domains) -> NumberSpan:
-    """One of several numbers at one position."""
+    """A span that contains every number of several spans, at one position."""
     found = lattice.hull(spans, domains)
     if not known(spans) or found.share is not None or found.isolated:
         return found
@@ -190,7 +193,7 @@ def _common_share(spans: Sequence[NumberSpan], domains: Domains) -> Share | None
 
 
 def _common_zero(zeros: Sequence[tuple[IsolatedZero, ...]], sign: int, domains: Domains) -> IsolatedZero | None:
-    """An isolated zero of each of several numbers; a base beyond the common one is a number that is apart from it."""
+    """One isolated zero that fits several spans; a span with a farther base is that much apart from the common base."""
     some = [next((zero for zero in each if zero.sign in (0, sign)), None) for each in zeros]
     known = [zero for zero in some if zero is not None]
     if len(known) < len(some):
@@ -221,7 +224,7 @@ def relu(span: NumberSpan, domains: Domains) -> NumberSpan:
 
 
 def _through(share: Share | None, *values: Rational) -> Share | None:
-    """The share that has some numbers besides."""
+    """A share with offset 0 that contains the given share and the given values."""
     if share is None:
         return None
     step = common_step([share.step, content(share.offset), *map(content, values)])
@@ -229,8 +232,9 @@ def _through(share: Share | None, *values: Rational) -> Share | None:
 
 
 def _relu_of_zero(zero: IsolatedZero, domains: Domains) -> IsolatedZero | None:
-    """That of max(b + z, 0) is max(b, 0): above it by b + z if b <= 0 < b + d. For b > 0, max(b - z, 0) is b, or below
-    it by the lesser of z and b."""
+    """The isolated zero of relu(b + e z). If e = 1 and b <= 0 < b + d, it is 0 or at least b + d. If b > 0, it is b or
+    apart from b: by z if e = 1, by at least min(z, b) if e = -1.
+    """
     if zero.sign == 1 and nonnegative(_minus(zero.base), domains):
         apart = tuple(plus(least, zero.base) for least in zero.apart)
         return IsolatedZero(0, 1, apart) if all(positive(least, domains) for least in apart) else None
@@ -250,7 +254,7 @@ def clip(span: NumberSpan, domains: Domains) -> NumberSpan:
 
 
 def _clip_of_zeros(span: NumberSpan, domains: Domains) -> tuple[IsolatedZero, ...]:
-    """1 - relu(1 - relu(x))."""
+    """The isolated zeros of a clip, which is 1 - relu(1 - relu(x))."""
     upper = linear([(relu(span, domains), -1)], domains, 1)
     return linear([(relu(upper, domains), -1)], domains, 1).isolated
 
@@ -259,7 +263,9 @@ def _clip_of_zeros(span: NumberSpan, domains: Domains) -> tuple[IsolatedZero, ..
 
 
 def seen_from(span: NumberSpan, reach: Seen, via: str | int) -> NumberSpan:
-    """A number at any visible j, a function of j, as one of the query, read by a head."""
+    """The span of a number at any visible key j, seen from the query: a function of j becomes one of i and n. `via`
+    renames its denominators (see `read_through`).
+    """
     low, high, offset, step = reach.least(span.low), reach.greatest(span.high), span.offset, span.step
     if step is not None:
         offset, step = _seen_lattice(offset, step, reach)
@@ -274,7 +280,7 @@ def seen_from(span: NumberSpan, reach: Seen, via: str | int) -> NumberSpan:
 
 
 def _seen_lattice(offset: Value, step: Value, reach: Seen) -> tuple[Value, Value | None]:
-    """The lattice that has what a lattice has at each j; without a step if there is none."""
+    """One lattice that contains the lattices at all visible j; the step is None if there is none."""
     if isinstance(step, Ratio) and "j" in step.names:
         return 0, None
     if not isinstance(offset, Ratio) or "j" not in offset.names:
@@ -291,7 +297,9 @@ def _seen_share(share: Share, reach: Seen) -> Share | None:
 
 
 def read_through(span: NumberSpan, via: str | int) -> NumberSpan:
-    """A number read at another position, by a head or from a single position (the order of its place)."""
+    """Rename the denominators of a number that is read at another position. `via` is the reading head, or the order of
+    the place if the number comes from a known place.
+    """
     share = span.share
     if share is None or all(one.everywhere for one in share.denominators):
         return span
@@ -306,7 +314,9 @@ def same_everywhere(span: NumberSpan) -> bool:
 
 
 def tied_mean(span: NumberSpan, head: Denominator, count: Value, domains: Domains) -> NumberSpan:
-    """The mean over some of the visible positions, how many of which is a denominator; `span` has all values."""
+    """The mean over the positions that share the largest score. `span` has the values at all of them; `head` is the
+    denominator that counts them, and `count` bounds it.
+    """
     share = share_of(span)
     if share is not None:
         same = all(one.everywhere for one in share.denominators)
@@ -316,7 +326,9 @@ def tied_mean(span: NumberSpan, head: Denominator, count: Value, domains: Domain
 
 
 def full_mean(mean: NumberSpan, span: NumberSpan, count: Value, domains: Domains) -> NumberSpan:
-    """The mean over all visible positions, with what is known of it from the lattice; `span` has all values."""
+    """The mean over all visible positions. `mean` is what the lattice gives for it, and `span` has the values at all
+    positions.
+    """
     share = span.share
     if share is not None:
         same = all(one.everywhere for one in share.denominators)
@@ -328,7 +340,7 @@ def full_mean(mean: NumberSpan, span: NumberSpan, count: Value, domains: Domains
 
 
 def _divided(zero: IsolatedZero, count: Value) -> IsolatedZero:
-    """That of a mean of at most `count` numbers."""
+    """The isolated zero of a mean of at most `count` numbers that have this isolated zero."""
     return replace(zero, apart=tuple(_over(least, count) for least in zero.apart))
 
 
@@ -336,8 +348,9 @@ def _divided(zero: IsolatedZero, count: Value) -> IsolatedZero:
 
 
 def away(span: NumberSpan, value: Rational, domains: Domains) -> tuple[Value, ...]:
-    """Positive functions of which the least bounds |x - value| from below, from a share or an isolated zero; none if
-    there is no such bound."""
+    """Positive functions whose minimum is at most |x - value|, from the share or an isolated zero of a span; () if
+    there are none.
+    """
     share = share_of(span)
     if share is not None:
         found = _away_from_share(share, value, domains)
@@ -348,8 +361,9 @@ def away(span: NumberSpan, value: Rational, domains: Domains) -> tuple[Value, ..
 
 
 def splits(offset: Value, step: Value) -> Iterable[tuple[Value, Value]]:
-    """Ways to write an offset as a multiple of a step plus a rest: the rests, and steps that divide the given one. A
-    finer step makes multiples of all but one term of the offset, or of its limit, in steps, for long words."""
+    """Ways to write an offset as a multiple of a step plus a rest; each is a pair of the rest and a step that divides
+    the given one. A finer step can absorb one part of the offset: its limit for long words, or all terms but one.
+    """
     rest = offset if step == 0 else remainder(offset, step)
     yield rest, step
     yield from finer_steps(rest, step)
@@ -372,7 +386,9 @@ def _away_from_share(share: Share, value: Rational, domains: Domains) -> tuple[V
 
 
 def _split(share: Share, value: Rational, domains: Domains) -> Share | None:
-    """A share that has another one, whose offset has one sign beside a value, and is nearer to it than a step."""
+    """The share with a new offset such that the rest from `value` has one sign and is smaller than a step; None if
+    there is none.
+    """
     most = share.product
     for rest, step in splits(plus(share.offset, -value), share.step):
         unit = _over(step, most)
@@ -384,8 +400,9 @@ def _split(share: Share, value: Rational, domains: Domains) -> Share | None:
 
 
 def shown_away(span: NumberSpan, value: Rational, domains: Domains) -> NumberSpan | None:
-    """A span that has all numbers of another one, with the share, or the isolated zero, by which `away` bounds their
-    distance from a value; None if there is none."""
+    """The span with only the share, or only the isolated zero, that bounds its distance from `value` (see `away`); None
+    if nothing does.
+    """
     share = share_of(span)
     found = None if share is None else _split(share, value, domains)
     if found is not None:
@@ -409,7 +426,7 @@ def _away_from_zero(zero: IsolatedZero, value: Rational, domains: Domains) -> tu
 
 
 def _limit(value: Ratio) -> Fraction | None:
-    """The limit of a function of n alone for long words, where there is one."""
+    """The limit of a function of n as n grows; None if it depends on more than n, or has no finite limit."""
     if value.names - {"n"}:
         return None
     place = NAMES.index("n")
@@ -423,8 +440,7 @@ def _limit(value: Ratio) -> Fraction | None:
 
 
 def apart_from_zero(span: NumberSpan, domains: Domains) -> tuple[Value, ...]:
-    """Positive functions of which the least bounds |x| from below for every x that is not 0; none if there is no such
-    bound."""
+    """Positive functions whose minimum is at most |x| for every x != 0 of a span; () if there are none."""
     share = _through(share_of(span))
     if share is not None and share.step != 0:
         least = _over(share.step, share.product)
@@ -433,6 +449,6 @@ def apart_from_zero(span: NumberSpan, domains: Domains) -> tuple[Value, ...]:
 
 
 def shown_apart(span: NumberSpan) -> NumberSpan:
-    """A span that has all numbers of another one, with the share by which `apart_from_zero` bounds them."""
+    """The span with the share that `apart_from_zero` uses; unchanged if it uses none."""
     share = _through(share_of(span))
     return span if share is None or share.step == 0 else replace(span, share=share)

@@ -35,21 +35,22 @@ PAIR = 2
 
 
 class NumberedProgram(Protocol):
-    """A program with its network, as queries are written of it."""
+    """A program together with its network, in which coordinates have numbers. Queries are written from both."""
 
     model: Transformer
     program: Program
 
     @property
     def index(self) -> dict[str, int]:
-        """The coordinates by name."""
+        """The number of each coordinate, by name."""
         ...
 
 
 @dataclass
 class PositionTerms:
-    """The coordinates at one position, as terms: `tag` begins the names that are declared, and `name` is what the
-    position is called there (None: i)."""
+    """SMT terms for the coordinates at one position. `tag` begins the names that are declared; `name` is the variable
+    of the position (None: i).
+    """
 
     network: NumberedProgram
     law: Law
@@ -66,15 +67,15 @@ class PositionTerms:
 
     @property
     def lines(self) -> list[str]:
-        """What declares and defines all that was asked for."""
+        """The declarations and definitions of all terms that were requested so far."""
         return [*self._symbol(), *self._lines]
 
     def form(self, terms: Terms, depth: int) -> str:
-        """A linear form of coordinates before a layer."""
+        """The term of a linear form of the coordinates before layer `depth`."""
         return total(times(c, self.coordinate(k, depth)) for k, c in terms)
 
     def coordinate(self, k: int, depth: int) -> str:
-        """A coordinate before a layer."""
+        """The term of a coordinate before layer `depth`."""
         columns = self.law.layers[depth].entering
         span = columns[self.network.model.coordinates[k]][self.place.order]
         if span.exact:
@@ -82,18 +83,18 @@ class PositionTerms:
         return self._left(k, depth - 1) if depth else self._input(k)
 
     def at(self, value: Value) -> Value:
-        """A function of i, at this position."""
+        """Write a function of i in the variable of this position."""
         moves = self.name is not None and self.place.several and isinstance(value, Ratio)
         return simplest(value.at({"i": self.name})) if moves and isinstance(value, Ratio) and self.name else value
 
     def equal(self, terms: Sequence[str], values: Sequence[Value]) -> str:
-        """That terms have values."""
+        """The formula that each term equals its value."""
         return both(f"(= {term} {ratio(self.at(value))})" for term, value in zip(terms, values, strict=True))
 
     # ---- from layer to layer ----
 
     def _defined(self, kind: str, k: int, depth: int, parts: Sequence[str]) -> str:
-        """A sum, by a name of its own if it has several terms."""
+        """The term of a sum. A sum of several terms gets a name and a definition."""
         if len(parts) == 1:
             return parts[0]
         name = self._terms.get((kind, k, depth))
@@ -103,7 +104,7 @@ class PositionTerms:
         return name
 
     def _left(self, k: int, depth: int) -> str:
-        """A coordinate after a layer."""
+        """The term of a coordinate after layer `depth`."""
         span = self.law.layers[depth].leaving[self.network.model.coordinates[k]][self.place.order]
         if span.exact:
             return ratio(self.at(span.offset))
@@ -127,7 +128,7 @@ class PositionTerms:
         return name
 
     def _attended(self, k: int, depth: int) -> str:
-        """A coordinate after the attention of a layer."""
+        """The term of a coordinate after the attention of layer `depth`."""
         out = self.network.model.coordinates[k]
         span = self.law.layers[depth].attended[out][self.place.order]
         if span.exact:
@@ -153,7 +154,9 @@ class PositionTerms:
         return name
 
     def _picked(self, place: int, depth: int) -> dict[str, str]:
-        """The names of what a head reads at one key."""
+        """The names of the variables for what a head reads at one key. The first call declares them, and asserts that
+        they take one of the joint values.
+        """
         law, head = self.law.layers[depth], self.network.program.layers[depth].heads[place]
         known = law.heads.get(head.name)
         outs, joint = (
@@ -187,7 +190,9 @@ class PositionTerms:
         return self._letters.setdefault(k, f"{self.tag}a{k}")
 
     def _symbol(self) -> list[str]:
-        """What the embedding has of the coordinates that were asked for."""
+        """The lines that tie the requested embedding coordinates to one symbol of the alphabet, or to the beginning of
+        the sequence.
+        """
         rows = self.network.model.embedding.rows()
         names, alphabet = self._letters, self.network.model.alphabet
         lines = [f"(declare-const {name} Real)" for name in names.values()]
@@ -210,7 +215,7 @@ class PositionTerms:
         return lines
 
     def _number(self, name: str, span: NumberSpan) -> list[str]:
-        """The declaration of a number of a span; if it has few, it is one of these."""
+        """Declare a number of a span, with its bounds and, if it has few values, the list of these."""
         low, high = (ratio(self.at(end)) for end in (span.low, span.high))
         lines = [f"(declare-const {name} Real)", f"(assert (and (<= {low} {name}) (<= {name} {high})))"]
         few = free(span, ())
@@ -221,8 +226,7 @@ class PositionTerms:
 
 @dataclass
 class TypeQueries:
-    """The queries of what types tell of one head, before a layer of which `depth` is the number, for queries at one
-    place."""
+    """The queries that check the types rule for one head of layer `depth`, for queries at one place."""
 
     network: NumberedProgram
     law: Law
@@ -233,7 +237,7 @@ class TypeQueries:
     row: Row
 
     def steps(self) -> Iterator[Query]:
-        """All queries."""
+        """Yield all queries of the head."""
         world = self.law.world
         seen = [key for key in world.places if world.sees(self.place, key, self.plan.mask) is not None]
         single, several = [key for key in seen if not key.several], [key for key in seen if key.several]
@@ -262,8 +266,9 @@ class TypeQueries:
     def _levels(
         self, when: str, values: Sequence[Value], keys: Sequence[PositionTerms], more: Sequence[PositionTerms]
     ) -> Iterator[Query]:
-        """What is claimed of the scores of one kind of query: of keys at positions of their own, and of one or two at
-        others. Of two others it is asked what is not asked of one."""
+        """Yield queries that check the claimed scores for one type of query. `keys` are the keys at single places, and
+        `more` one or two keys at places of several positions. With two of them only what involves both is checked.
+        """
         scores: dict[str, str] = {}
         own = dict[str, dict[str, str]]()
         for position in (*keys, *more):
@@ -285,14 +290,14 @@ class TypeQueries:
 
     @property
     def claims(self) -> list[str]:
-        """What is claimed of scores, in words."""
+        """The claims about the scores, in words."""
         gaps = " or ".join(map(str, self.row.gaps))
         told = [f"scores differ by {gaps} at least, or not at all" if gaps else "all scores are equal"]
         told += ["the largest is unique"] * (self.row.unique and bool(gaps))
         return told + ["the beginning of the sequence has the largest"] * self.row.first
 
     def _places(self, more: Sequence[PositionTerms]) -> Iterator[str]:
-        """Where the keys are that are not at positions of their own."""
+        """Lines that declare the positions of the keys at places of several positions."""
         for name, position in zip("jw", more, strict=False):
             yield f"(declare-const {name} Real)"
             yield f"(assert {key_at(position.place, self.plan.mask, name)})"
@@ -300,7 +305,9 @@ class TypeQueries:
             yield "(assert (or (<= (+ j 1.0) w) (<= (+ w 1.0) j)))"
 
     def _apart(self, x: str, y: str, always: Sequence[str], own: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
-        """How the score of x, if it is the largest, and that of y may be something else than is claimed."""
+        """Formulas for a counterexample to the claims in which the key x has the largest score, and y is another
+        key.
+        """
         top = [f"(<= s{tag} s{x})" for tag in dict.fromkeys((*always, y)) if tag != x]
         same = f"(= s{x} s{y})"
         if self.row.rules == (RULE,):
@@ -313,7 +320,7 @@ class TypeQueries:
                 yield both([*top, same, f"(not (= {value} {own[y][out]}))"])
 
     def _largest(self, tags: Sequence[str]) -> Iterator[str]:
-        """How other positions may have the largest score than is claimed."""
+        """Formulas for a counterexample to the claim that known places have the largest score."""
         if self.row.first:
             yield from (f"(< sk0 s{tag})" for tag in tags if tag != "k0")
         best = self.row.winners if self.row.winner is None else (self.row.winner,)
@@ -323,7 +330,7 @@ class TypeQueries:
                     yield f"(not (= sk{order} s{tag}))" if int(tag[1:]) in best else f"(<= sk{order} s{tag})"
 
     def _picks(self, position: PositionTerms) -> Iterator[Query]:
-        """That what a head reads at one key is one of the joint values that are claimed."""
+        """Yield queries that each value a head reads at one key is one of the claimed joint values."""
         for (depth, place), joint in position.picked.items():
             head = self.network.program.layers[depth].heads[place]
             plan = self.network.model.layers[depth].heads[place]
@@ -333,7 +340,7 @@ class TypeQueries:
             yield from below.picked(outs, joint)
 
     def picked(self, outs: Sequence[str], joint: Types) -> Iterator[Query]:
-        """That the joint values of what the head reads are those of its visible keys."""
+        """Yield queries that every visible key carries one of the claimed joint values."""
         world, values = self.law.world, {self.network.model.coordinates[k]: terms for k, terms in self.plan.values}
         for key in world.places:
             if world.sees(self.place, key, self.plan.mask) is None or self.row.winner not in (None, key.order):
@@ -347,7 +354,7 @@ class TypeQueries:
             yield from self._picks(position)
 
     def _query(self, kind: str, claim: str, lines: Sequence[str], wrong: Sequence[str]) -> Iterator[Query]:
-        """One that denies what can be wrong."""
+        """Yield one query that asserts the negation of a claim; none if nothing can be wrong."""
         if wrong:
             own = (*query_lines(self.law.world, self.place), *lines, f"(assert {either(wrong)})")
             about = f"head {self.head.name}, query at {self.place.name}{length_told(self.law.world)}"

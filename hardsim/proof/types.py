@@ -55,7 +55,9 @@ Types: TypeAlias = list[tuple[Value, ...]]
 
 @dataclass(frozen=True)
 class TypeTable:
-    """A value for each choice of some sources, in the order of `product`; `sizes` says how many choices each has."""
+    """A value for each joint choice of some sources, in the order of `product`. `sizes` has the number of choices of
+    each source.
+    """
 
     sources: tuple[Source, ...]
     sizes: tuple[int, ...]
@@ -63,25 +65,25 @@ class TypeTable:
 
     @staticmethod
     def constant(value: Value) -> TypeTable:
-        """A value that depends on no source."""
+        """The table of a value that depends on no source."""
         return TypeTable((), (), (value,))
 
     def at(self, choice: Mapping[Source, int]) -> Value:
-        """The value for choices of at least these sources."""
+        """The value for a choice of at least the sources of this table."""
         place = 0
         for source, size in zip(self.sources, self.sizes, strict=True):
             place = place * size + choice[source]
         return self.values[place]
 
     def map(self, function: Callable[[Value], Value | None]) -> TypeTable | None:
-        """The table of a function of the value; None if the function has no value somewhere."""
+        """Apply a function to every value; None if the function returns None for one of them."""
         found = [function(value) for value in self.values]
         known = tuple(value for value in found if value is not None)
         return TypeTable(self.sources, self.sizes, known) if len(known) == len(found) else None
 
 
 def choices(tables: Iterable[TypeTable]) -> Iterator[dict[Source, int]] | None:
-    """Every choice of all sources of some tables; None if there are more than MOST_CHOICES."""
+    """Iterate over the joint choices of all sources of some tables; None if there are more than MOST_CHOICES."""
     sizes = {source: size for table in tables for source, size in zip(table.sources, table.sizes, strict=True)}
     if prod(sizes.values()) > MOST_CHOICES:
         return None
@@ -89,7 +91,7 @@ def choices(tables: Iterable[TypeTable]) -> Iterator[dict[Source, int]] | None:
 
 
 def combined(terms: Iterable[tuple[TypeTable | None, Rational]], bias: Rational = 0) -> TypeTable | None:
-    """A linear combination; None if a table is missing, or too large."""
+    """The table of a linear combination; None if the table of a term is missing, or the result is too large."""
     some: list[tuple[TypeTable, Rational]] = []
     for table, factor in terms:
         if factor:
@@ -119,7 +121,7 @@ def combined(terms: Iterable[tuple[TypeTable | None, Rational]], bias: Rational 
 
 
 def _without_idle(table: TypeTable) -> TypeTable:
-    """The table without sources that its values do not depend on."""
+    """Drop the sources that the values of a table do not depend on."""
     sources, sizes, values = table.sources, table.sizes, table.values
     for source in table.sources:
         at = sources.index(source)
@@ -132,8 +134,9 @@ def _without_idle(table: TypeTable) -> TypeTable:
 
 
 def free(span: NumberSpan, source: Source) -> TypeTable | None:
-    """The table of a number of which only its span is known: constant, or a source of its own if the span has few
-    numbers; None for another."""
+    """The table of a number of which only its span is known: a constant, or a source of its own if the span has few
+    numbers; else None.
+    """
     if span.exact:
         return TypeTable.constant(span.offset)
     step, offset, low, high = span.step, span.offset, span.low, span.high
@@ -152,18 +155,19 @@ def free(span: NumberSpan, source: Source) -> TypeTable | None:
 
 @dataclass(frozen=True)
 class TypedColumns:
-    """The tables of coordinates, by name and by order of the place, at one moment of a program: of one without a table
-    at a place no type is known there."""
+    """The tables of all coordinates, by name and by order of the place, at one moment of a program. None means that the
+    coordinate has no type at that place.
+    """
 
     world: World
     tables: Mapping[str, Mapping[int, TypeTable | None]]
 
     def form(self, terms: Affine, order: int) -> TypeTable | None:
-        """The table of an affine form at a place."""
+        """The table of an affine form at a place, or None."""
         return combined((self.tables[name][order], factor) for name, factor in terms.terms)
 
     def joint(self, forms: Sequence[Affine], order: int) -> Types | None:
-        """The joint values of some forms at a place; None if one of them has no table, or there are too many."""
+        """The joint values of some forms at a place; None if a form has no table, or there are too many choices."""
         tables = [self.form(form, order) for form in forms]
         known = [table for table in tables if table is not None]
         if len(known) < len(tables):
@@ -199,7 +203,7 @@ def input_types(program: Program, world: World, columns: Columns) -> TypedColumn
 
 
 def _symbol_tables(program: Program) -> dict[str, TypeTable | None]:
-    """What the word embedding has of coordinates at the positions of symbols."""
+    """The table of what the word embedding gives each coordinate at the position of a symbol."""
     letters: dict[str, list[Letter]] = {}
     for letter in program.letters:
         letters.setdefault(letter.name, []).append(letter)
@@ -223,7 +227,7 @@ def _symbol_tables(program: Program) -> dict[str, TypeTable | None]:
 
 
 def _of_set(letter: Letter, alphabet: Valuations) -> TypeTable | None:
-    """What a letter adds at the positions of sets of propositions."""
+    """The table of what one entry of the embedding adds, if symbols are sets of propositions."""
     if not isinstance(letter.symbols, Holding):
         return None if letter.symbols else TypeTable.constant(0)
     name = letter.symbols.name
@@ -243,8 +247,9 @@ def attended_types(
     reads: Mapping[tuple[str, str], Mapping[int, NumberSpan]],
     attended: Columns,
 ) -> TypedColumns:
-    """The types after the heads of a layer, of which `number` is the number: `rows` are what is known of their scores,
-    `reads` the spans of what they add, and `attended` those of the coordinates after that."""
+    """The types after the heads of layer `number`. `rows` are the rows of the heads, `reads` the spans of what they
+    add, and `attended` the spans of the coordinates afterwards.
+    """
     parts: dict[str, list[tuple[dict[int, TypeTable | None], Rational]]] = {}
     for head in layer.heads:
         added: dict[str, dict[int, TypeTable | None]] = {out: {} for out, _ in head.values}
@@ -269,7 +274,9 @@ def _written(
     spans: Columns,
     source: Source,
 ) -> TypedColumns:
-    """The types of coordinates that something is added to, whose spans are known then."""
+    """The types of the coordinates that something is added to; a sum without a table gets a source of its own if
+    `spans` gives it few values.
+    """
     tables = dict(before.tables)
     for out in {**parts, **biases}:
         tables[out] = {
@@ -281,9 +288,10 @@ def _written(
 
 
 def picked_types(columns: TypedColumns, head: Head, query: Place, row: Row) -> tuple[tuple[str, ...], Types]:
-    """What a head reads from one key: coordinates, and the joint values of what it adds to them. It reads one key if
-    its maximum is unique, or all maxima have one value; those values are left out that have no types somewhere, or are
-    no numbers."""
+    """The coordinates that a head reads from one key, and the joint values of what it adds to them. A head reads one
+    key if its maximum is unique, or if all maxima carry one value. A coordinate is left out if it has no table at some
+    visible place, or a value that depends on n or position.
+    """
     world = columns.world
     keys = [key for key in world.places if world.sees(query, key, head.mask) is not None]
     if row.winner is not None:
@@ -304,7 +312,7 @@ def picked_types(columns: TypedColumns, head: Head, query: Place, row: Row) -> t
 
 
 def _picked(columns: TypedColumns, head: Head, query: Place, row: Row, source: Source) -> dict[str, TypeTable]:
-    """What a head reads from one key, by coordinate: a choice of one of the joint values."""
+    """The table of each coordinate that a head reads from one key. The source is the choice of one joint value."""
     outs, found = picked_types(columns, head, query, row)
     return {
         out: _without_idle(TypeTable((source,), (len(found),), tuple(vector[k] for vector in found)))
@@ -319,8 +327,9 @@ def hidden_types(
     units: Sequence[tuple[Mapping[int, NumberSpan], Mapping[int, NumberSpan]]],
     leaving: Columns,
 ) -> TypedColumns:
-    """The types after the hidden units of a layer: `units` are the spans of what they read and give, and `leaving`
-    those of the coordinates after the layer."""
+    """The types after the hidden units of a layer. `units` has the spans of their inputs and outputs, and `leaving`
+    those of the coordinates after the layer.
+    """
     parts: dict[str, list[tuple[Mapping[int, TypeTable | None], Rational]]] = {}
     for place, (unit, (_, active)) in enumerate(zip(layer.units, units, strict=True)):
         source = ("unit", str(number), str(place))
@@ -334,7 +343,7 @@ def hidden_types(
 
 
 def _active(unit: Unit, columns: TypedColumns, place: Place) -> TypeTable | None:
-    """The table of what a hidden unit gives; None where it is not known for some choice."""
+    """The table of the output of a hidden unit; None if it is not known which piece applies for some choice."""
     table = columns.form(unit.pre, place.order)
 
     def value(x: Value) -> Value | None:
@@ -354,8 +363,9 @@ def _active(unit: Unit, columns: TypedColumns, place: Place) -> TypeTable | None
 
 @dataclass(frozen=True)
 class Level:
-    """Positions with equal scores, or (`rise`) of one place with scores that are a strictly monotone function of j, by
-    neighbours at least so far apart: between two functions of i and n. `orders` are the places."""
+    """Visible positions with equal scores, between two functions of i and n. `orders` are their places. If `rise` is
+    given, the level is one place whose scores are strictly monotone in j, and neighbours differ by at least `rise`.
+    """
 
     low: Value
     high: Value
@@ -386,7 +396,7 @@ class TypedRows:
         return found
 
     def _keys(self, forms: Sequence[Affine], order: int) -> Types:
-        """Types of keys; what varies between middle positions is written with j."""
+        """The types of the keys at a place. At a place of several positions functions of i become functions of j."""
         found, (key, _) = self._joint(forms, order), self.seen[order]
         if not key.several:
             return found
@@ -396,7 +406,7 @@ class TypedRows:
         """The levels of the scores for one type of query, in ascending order.
 
         Raises:
-            NotProved: if the order of two is not known.
+            NotProved: if the order of two levels is not known.
         """
         found: dict[tuple[Value, int | None], Level] = {}
         for order, keys in self.keys.items():
@@ -427,18 +437,24 @@ class TypedRows:
         raise NotProved(f"the order of its scores {one.low} and {other.low} is not known")
 
     def surest(self, levels: Sequence[Level]) -> int:
-        """The number of a level that the largest score is certainly not below."""
+        """The index of a level that the largest score certainly reaches: a single place is always visible, so the
+        largest score is at least the lowest level there.
+        """
         single = [order for order, (key, _) in self.seen.items() if not key.several]
         lowest = (min(n for n, level in enumerate(levels) if order in level.orders) for order in single)
         return max(lowest, default=0)
 
     def single(self, level: Level) -> bool:
-        """Whether no two positions can have one of the scores of a level."""
+        """Return True if at most one position can have each score of a level."""
         (order, *others) = level.orders
         return not others and (level.rise is not None or not self.seen[order][0].several)
 
     def row(self) -> Row:
-        """What is known of the rows here; NotProved if types do not tell it."""
+        """The row that holds for every type of query.
+
+        Raises:
+            NotProved: if types do not determine it.
+        """
         gaps: dict[Value, None] = {}
         unique = equal = first = True
         tops: set[tuple[int, ...]] = set()
@@ -473,18 +489,19 @@ class TypedRows:
         )
 
     def _elsewhere(self, order: int, levels: Sequence[Level]) -> bool:
-        """Whether a place is not seen, or has scores below the highest level."""
+        """Return True if a place is not visible, or has keys below the highest level."""
         return order not in self.seen or any(order in level.orders for level in levels[:-1])
 
     def _always(self, levels: Sequence[Level]) -> tuple[int, ...]:
-        """The places of the maxima, where these are the same whatever the types of the keys are."""
+        """The orders of the places of the maxima, if these are the same whatever the types of the keys are; else ()."""
         orders = sorted(levels[-1].orders)
         fixed = not any(self.seen[order][0].several or self._elsewhere(order, levels) for order in orders)
         return tuple(orders) if fixed else ()
 
     def agrees(self, value: Affine) -> bool:
-        """Whether all positions that can share the largest score of a row have one value of a form, so that the
-        leftmost of them, the rightmost and the mean read the same."""
+        """Return True if all positions that can share the largest score carry one value of a form. Then the leftmost of
+        them, the rightmost and the mean read the same.
+        """
         forms = [form for _, form in self.head.score]
         try:
             keys = {order: self._keys([*forms, value], order) for order in self.seen}
@@ -504,7 +521,7 @@ class TypedRows:
 
 
 def scored(query: Sequence[Value], key: Sequence[Value]) -> Value:
-    """The score of a key, from the forms of both."""
+    """The score of a query and a key, from the values of their forms."""
     total: Value = 0
     for left, right in zip(query, key, strict=True):
         total = plus(total, times(left, right))
@@ -516,10 +533,10 @@ def _at_key(value: Value) -> Value:
 
 
 def with_types(rows: Callable[[], ScoreRows], typed: Callable[[], TypedRows]) -> Row:
-    """What is known of the rows of a head at one place: what `rows` knows, unless types tell more.
+    """The row of a head at one place, by the other rules (`rows`) or by types (`typed`), whichever says more.
 
-    Types are asked where the other rules fail, or leave open whether the largest score is unique. They are taken if
-    nothing that the others know is lost, and something is gained.
+    Types are used if the other rules fail, or if they leave open whether the largest score is unique. They replace the
+    other row only if no known fact is lost and one is gained.
 
     Raises:
         NotProved: the reason of `rows`, if neither knows the gap.
@@ -540,7 +557,7 @@ def with_types(rows: Callable[[], ScoreRows], typed: Callable[[], TypedRows]) ->
 
 
 def _better(known: Row, found: Row) -> Row:
-    """The row that says more: types, if they lose nothing."""
+    """Return the row from types if it loses nothing and gains something, else the known row."""
     domains = known.place.domains
     narrower = any(
         all(not nonnegative(plus(gap, times(other, -1)), domains) for other in known.gaps) for gap in found.gaps
@@ -553,8 +570,7 @@ def _better(known: Row, found: Row) -> Row:
 
 
 def agreed(row: Row, typed: Callable[[], TypedRows]) -> Row:
-    """A row, with the coordinates to which the head adds one value, whichever of the positions with the largest score
-    it reads: none where its scores have no types."""
+    """Add to a row the coordinates to which the head adds one value, whichever of the tied positions it reads."""
     if row.unique:
         return row
     try:
@@ -565,6 +581,7 @@ def agreed(row: Row, typed: Callable[[], TypedRows]) -> Row:
 
 
 def read_by(row: Row | None, out: str) -> Row | None:
-    """What is known of the rows of a head as it adds to a coordinate: it reads one of the positions with the largest
-    score if all of them have one value."""
+    """The row of a head as it adds to the coordinate `out`. If all tied positions carry one value, it counts as a
+    unique maximum.
+    """
     return row if row is None or out not in row.agreed else replace(row, unique=True, equal=False)

@@ -46,14 +46,14 @@ GAP_COLUMNS = columns(
 ANY = "any"
 """The temperature of what has no row with two different scores."""
 RATE_COLUMNS = columns(
-    "<input", "<gap(n)\nat least", "a", "<proved, of this rate:\ngap(n)/(a log(n + 1))",
-    "<proved besides:\n1/(C n^(k+1))",
+    "<input", "<gap(n)\nat least", "a", "<proved at\ngap(n)/(a log(n + 1))",
+    "<proved at\n1/(C n^(k+1))",
 )  # fmt: skip
 RATE = (
     "Every length: gap(n) follows from the weights; n >= 2 is the length with its padding. For general heads, ties "
-    f"included, the theorem gives a temperature of the rate {THEOREM}, and names no constant. Proved for every length "
-    "are two temperatures: one of that rate, with the least a of a grid, and one at which errors fall exponentially, "
-    "where gap(n) falls as n^-k."
+    f"included, the theorem gives a temperature of the rate {THEOREM}, and names no constant. Two temperatures are "
+    "tried for every length: gap(n)/(a log(n + 1)), which has that rate, with the least a of a grid; and "
+    "1/(C n^(k+1)), at which errors fall exponentially, if gap(n) falls as n^-k."
 )
 """What is written above the rates."""
 SUMMARY_COLUMNS = columns(
@@ -84,7 +84,9 @@ def print_bound(
 
 
 def rate_facts(rate: GeneralRate | None) -> list[tuple[str, str | None]]:
-    """The theorem's temperature for general heads in closed form, and what is proved, of a model or a program."""
+    """For a model or a program: the theorem's temperature for general heads in closed form, and the temperatures that
+    are proved.
+    """
     if rate is None:
         return []
     proved = [] if rate.proved is None else [rate.proved if rate.gap is not None else "any temperature"]
@@ -141,7 +143,7 @@ def print_gaps(screen: Screen, results: Sequence[BoundResult]) -> None:
 
 
 def _print_rates(screen: Screen, results: Sequence[BoundResult]) -> None:
-    """The theorem's temperature for general heads, and what is proved, of those that have no regime."""
+    """Print the theorem's temperature for general heads, and what is proved, for subjects without a regime."""
     rated = [(result, result.general) for result in results if result.general is not None]
     if not rated:
         return
@@ -152,13 +154,13 @@ def _print_rates(screen: Screen, results: Sequence[BoundResult]) -> None:
         screen.table(RATE_COLUMNS, [rate_row(result, rate) for result, rate in known])
     for result, rate in rated:
         if rate.reason is not None:
-            missing = "nothing is proved" if rate.proved is None and rate.logarithmic is None else "one is not proved"
+            missing = "neither temperature is proved" if rate.proved is None and rate.logarithmic is None else "one temperature is not proved"
             screen.line(f"{named(result.input, result.regime)}: {missing}: {rate.reason}")
     screen.raw()
 
 
 def rate_row(result: BoundResult, rate: GeneralRate) -> list[str]:
-    """The temperatures of one result that are proved for every length."""
+    """The table row of one result: the temperatures that are proved for every length."""
     name = named(result.input, result.regime)
     if rate.gap is None:
         return [name, "no gap", NOTHING, ANY, ANY]

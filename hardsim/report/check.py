@@ -344,7 +344,7 @@ def print_facts(
 
 
 def tied_text(tied: Sequence[TiedPosition]) -> str:
-    """The first tied positions, each with the values that the head reads there."""
+    """The first tied positions as text, each with the values that the head reads there."""
     few = [f"{values_text(one.values)} (position {one.position})" for one in tied[:MOST_TIED]]
     return ", ".join(few) + ", ..." * (len(tied) > MOST_TIED)
 
@@ -399,7 +399,7 @@ def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
 
 
 def print_hard_undecided(screen: Screen, found: HardUndecided | None) -> None:
-    """A word on which hard attention itself decides nothing, where the verdict does not say it."""
+    """Print a word on which hard attention itself decides nothing; nothing for None (the verdict names it already)."""
     if found is not None:
         screen.line(f"  {found.summary}", hang=2)
 
@@ -519,13 +519,14 @@ def next_in_network(model: ModelFacts, mismatch: Mismatch, what: str, own: bool,
 
 
 def larger_beta(model: ModelFacts) -> str:
-    """A larger beta, as an option."""
+    """The option `--beta` with a larger number."""
     return "a larger --beta" if "beta" in model.given else f"--beta above {model.beta}"
 
 
 def sharper(model: ModelFacts, stored: bool = False) -> str:
-    """How attention becomes sharper: of the options, only those that were given are to be changed. `stored`: the
-    network was read from a file."""
+    """Advice on how to make attention sharper. Only options that were given are named. `stored`: the network was read
+    from a file.
+    """
     changes = {"beta": "raise --beta", "tau": "lower --tau", "epsilon": "lower --epsilon"}
     told = " or ".join(changes[name] for name in model.given)
     if model.regime is not None:

@@ -241,9 +241,7 @@ def print_program_argument(screen: Screen, argument: ProgramArgument) -> None:
     if argument.inverse:
         below, above, *logarithmic = argument.inverse
         lowers = " and ".join(f"`1/tau >= {one}`" for one in (below, *logarithmic))
-        screen.line(
-            *prose(f"  {lowers}, which bound{'' if logarithmic else 's'} `gap/tau`; `1/tau <= {above}`, `eta/tau`")
-        )
+        screen.line(*prose(f"  for `gap/tau`: {lowers}; for `eta/tau`: `1/tau <= {above}`"))
     groups: dict[tuple[object, ...], list[HeadDecay]] = {}
     for head in argument.heads:
         groups.setdefault(
@@ -270,7 +268,7 @@ def print_program_argument(screen: Screen, argument: ProgramArgument) -> None:
 
 
 def multiple_of(factor: Fraction, unit: str) -> str:
-    """A multiple of n, or of another unit, as text."""
+    """Format a multiple of n, or of another unit."""
     return unit if factor == 1 else f"{factor} {unit}" if factor.denominator == 1 else f"({factor}) {unit}"
 
 

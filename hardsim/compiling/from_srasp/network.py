@@ -162,8 +162,10 @@ class Symbols:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The positions that a mean is taken of: those that a mask allows and that have the largest score, by a declared
-    gap. BOS has the largest score alone where there is none. Without a score: all that the mask allows, and BOS."""
+    """The positions that a mean is taken over: those that a mask allows and that have the largest score, by a declared
+    gap. If no position matches, BOS has the largest score alone. Without a score: all positions that the mask allows,
+    and BOS.
+    """
 
     mask: Mask
     score: tuple[Pair, ...] = ()
@@ -185,7 +187,7 @@ class Average:
 
     @property
     def size(self) -> int:
-        """B with |m| <= B n."""
+        """B such that |m| <= B n."""
         return max(self.term.interval.size, ceil(abs(self.default)) + self.other.interval.size)
 
 
