@@ -590,7 +590,9 @@ class _Campaign:
         return found
 
     def _hard_undecided(self, found: Mismatch | None) -> HardUndecided | None:
-        """The first word on which hard attention itself decides nothing, and why."""
+        """The first word on which hard attention itself decides nothing, with the output that is the reason; None if
+        there is no such word.
+        """
         word = None if self.prepared is None else self.prepared.undecided
         if word is None and found is not None and not found.direct and not settled(found.hard):
             word = found.word

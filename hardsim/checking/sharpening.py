@@ -179,10 +179,9 @@ def prepare_words(
     tolerant: bool = False,
 ) -> tuple[Preparation, dict[int, list[Shard]], dict[int, list[Answer]]]:
     """Run exact hard attention once on all words of some lengths. Then break the ties of leftmost and rightmost heads
-    whose tied positions carry different values, since softmax cannot.
-
-    Return the preparation, the words in shards that carry their runs, and the answers of hard attention (before ties
-    are broken). With `tolerant`, words that leave the range of the construction are left out, and listed as failures.
+    whose tied positions carry different values, since softmax cannot. Return the preparation, the words in shards with
+    their runs, and the answers of hard attention before that. With `tolerant`, words out of range are listed as
+    failures.
 
     Raises:
         OutOfRange: if a word leaves the range that the construction covers, unless `tolerant` is set.

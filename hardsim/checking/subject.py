@@ -73,7 +73,7 @@ class ModelOptions:
 
     @property
     def sharpening(self) -> tuple[str, ...]:
-        """The options that were given of those that decide how sharp attention is."""
+        """The names of the options that were given out of beta, tau and epsilon, which set how sharp attention is."""
         values = {"beta": self.beta, "tau": self.tau, "epsilon": self.epsilon}
         return tuple(name for name, value in values.items() if value is not None)
 

@@ -43,13 +43,14 @@ that only a row of the last kind cannot be simulated with the head's own weights
 
 @dataclass
 class Rows:
-    """The rows of one head that is not uniform, on a batch: those of a query in units of `1 / units` of the score.
+    """The rows of one head that is not uniform, on a batch of words. Scores are integers: those of a query are in units
+    of `1 / units`.
 
-    Shapes are (words, positions). `gap` is the largest score minus the next smaller one, -1 where every visible score
-    is the same; `maxima` is how many positions have the largest score; `reach` the largest score minus the smallest;
+    Shapes are (words, positions). `gap` is the largest score minus the next smaller one, -1 where all visible scores
+    are equal; `maxima` the number of positions with the largest score; `reach` the largest score minus the smallest;
     `winners` the index of the attended position, the first of several; `sizes` bounds query and key forms. `differ`
-    says what the positions that share the largest score of a leftmost or rightmost head carry: ONE_VALUE, SAME_MEAN or
-    OTHER_MEAN. It is ONE_VALUE in every row of an average head, which reads their mean by definition.
+    says what the tied positions of a leftmost or rightmost head carry: ONE_VALUE, SAME_MEAN or OTHER_MEAN. For an
+    average head it is always ONE_VALUE, since that head reads the mean by definition.
     """
 
     units: list[int]

@@ -279,8 +279,9 @@ class Program(Placed):
         return tuple(dict.fromkeys(name for _, name in self.outputs)) or (self.output,)
 
     def last_heads(self, output: str) -> tuple[str, ...]:
-        """The heads on which a coordinate depends at the end, itself or through hidden units; those of the last layer
-        that has such heads."""
+        """The last heads on which a coordinate depends at the end, directly or through hidden units: those of the last
+        layer that has such heads.
+        """
         needed = {output}
         for layer in reversed(self.layers):
             for unit in layer.units:

@@ -154,7 +154,8 @@ def _print_rates(screen: Screen, results: Sequence[BoundResult]) -> None:
         screen.table(RATE_COLUMNS, [rate_row(result, rate) for result, rate in known])
     for result, rate in rated:
         if rate.reason is not None:
-            missing = "neither temperature is proved" if rate.proved is None and rate.logarithmic is None else "one temperature is not proved"
+            none = rate.proved is None and rate.logarithmic is None
+            missing = "no temperature is proved" if none else "one temperature is not proved"
             screen.line(f"{named(result.input, result.regime)}: {missing}: {rate.reason}")
     screen.raw()
 

@@ -121,7 +121,7 @@ class LengthFacts:
 
     @property
     def largest(self) -> Fraction:
-        """X(n): the largest activation anywhere between layers."""
+        """The largest number of all rows, and the first row that attains it."""
         return max([self.size, *(layer.size for layer in self.layers)])
 
     def merge(self, other: LengthFacts) -> None:
@@ -149,8 +149,9 @@ def measure(program: Program, words: Sequence[Word], trace: HardTrace) -> Length
 
 
 def _distances(program: Program, trace: HardTrace) -> set[Fraction]:
-    """The distances of outputs from where they would mean something else: where the program is read, or at every
-    symbol."""
+    """The distances of the outputs from where they would mean something else, at the position that the program reads,
+    or at every symbol.
+    """
     place = program.reading_index(trace.n)
     some = slice(1 - program.first, None) if program.maps else slice(place, place + 1)
     columns = [trace.columns[name] for name in program.answers]

@@ -228,7 +228,7 @@ def test_the_theorems_temperature_for_general_heads(
 def test_what_is_not_proved_is_said_with_the_gaps(hardsim: Any, since: Path) -> None:
     outcome = hardsim("bound", "tieless_until_7.ahat.json", since, "--gap", "--max-n", "2").exits(0)
     told = " ".join(outcome.out.split())
-    assert "tieless_until_7.ahat.json: nothing is proved: the output accept may be exactly the threshold" in told
+    assert "tieless_until_7.ahat.json: no temperature is proved: the output accept may be exactly the threshold" in told
     document = hardsim("bound", since, "--gap", "--max-n", "2", "--json", "-").exits(0)
     assert document.result["general"] is None
     full = " ".join(hardsim("bound", "majority_ties.ahat.json", "--max-n", "2").exits(0).out.split())

@@ -157,7 +157,7 @@ class Evaluator(NetworkBuilder):
         return self.at_most(first + self.constant(1) if op in ("<", ">") else first, second, name)
 
     def _compare_means(self, op: ast.CompareOp, left: ast.Expression, right: ast.Expression, name: str) -> Boolean:
-        """A mean on one side, a mean or a constant on the other."""
+        """The Boolean of a comparison between a mean and another mean or a constant."""
         if isinstance(left, ast.RationalConstant):
             return self._compare_means(MIRRORED[op], right, left, name)
         mean = self.of(Average, left, name)
@@ -317,10 +317,11 @@ class Evaluator(NetworkBuilder):
     def selection(
         self, mask: Mask, terms: Sequence[Pair], pairs: Sequence[tuple[ScaledInteger, ScaledInteger]], name: str
     ) -> Selection:
-        """All j with a Boolean score of 1 and equal integers u(i) and v(j), and BOS alone if there is none.
+        """The selection of all j with a Boolean score of 1 and equal integers u(i) and v(j), or of BOS alone if there
+        is none.
 
-        Without integers: `boolean_selection`. With integers a match has 5, of which a false Boolean lacks 5 and an
-        integer that differs 1/n^2 or more, and BOS has 5 - 1/(2n^2), so the gap is 1/(2n^2). An integer out of range
+        Without integers this is `boolean_selection`. With integers a match scores 5. A false Boolean scores 5 less, and
+        an unequal integer at least 1/n^2 less. BOS scores 5 - 1/(2n^2), so the gap is 1/(2n^2). An integer out of range
         matches nothing (`_difference`).
         """
         if not pairs:
@@ -331,7 +332,7 @@ class Evaluator(NetworkBuilder):
     def unmatched(
         self, mask: Mask, terms: Sequence[Pair], pairs: Sequence[tuple[ScaledInteger, ScaledInteger]], name: str
     ) -> Boolean:
-        """Whether no j has a Boolean score of 1 and equal integers u(i) and v(j)."""
+        """The Boolean that no j has a Boolean score of 1 and equal integers u(i) and v(j)."""
         score = self.equality_score("leftmost", terms, pairs, name) if pairs else self.boolean_score("leftmost", terms)
         return self.read(mask, *score, [], name).missing()
 

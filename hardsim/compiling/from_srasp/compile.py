@@ -330,7 +330,7 @@ class _Compiler(Evaluator):
     # ---- counts and means ----
 
     def _selected(self, node: ast.MatchCount | ast.MatchMean, name: str) -> tuple[Sequence[Case], list[_Compared]]:
-        """The cases of the score of a count or a mean, and the comparisons that are not among them."""
+        """The cases of the score of a count or a mean, and the comparisons of integers that belong to no case."""
         cases, comparisons = self.planner.selecting(node)
         left: list[_Compared] = []
         for number, comparison in enumerate(comparisons, 1):

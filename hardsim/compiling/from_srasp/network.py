@@ -174,9 +174,10 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Average:
-    """A mean m of an integer, `term`, over a selection. Where nothing is selected m is `default + other`; elsewhere
-    `other` is 0. `m/n` is `whole + bits/n` at positions 1..n; over a selection without a score it is
-    `(whole + bits/n) (c + 1)/c`, for the c positions that the mask allows."""
+    """A mean m of an integer, `term`, over a selection. If nothing is selected, m is `default + other`; elsewhere
+    `other` is 0. At positions 1..n, `m/n` is `whole + bits/n`. Over a selection without a score it is `(whole + bits/n)
+    (c + 1)/c`, where the mask allows c positions.
+    """
 
     over: Selection
     term: ScaledInteger
@@ -490,11 +491,11 @@ class NetworkBuilder(Builder):
         return form
 
     def gated(self, test: Boolean, value: ScaledInteger, name: str) -> ScaledInteger:
-        """v where the test holds and 0 elsewhere.
+        """v where the test holds, and 0 elsewhere.
 
-        A constant c is the Boolean c times, and few bits b are as many conjunctions with it. Else, for |v| <= B n,
-        `relu(v/n - 2B (1 - P)) - relu(-v/n - 2B (1 - P))`: for P = 0 both are at most relu(B - 2B) = 0. A number of
-        known sign needs one of the two.
+        A constant c becomes c times the Boolean, and an integer of a few bits one conjunction per bit. Otherwise, for
+        |v| <= B n, it is `relu(v/n - 2B (1 - P)) - relu(-v/n - 2B (1 - P))`: for P = 0 both terms are at most relu(B -
+        2B) = 0. A number of known sign needs one term.
         """
         bounds = value.interval.hull(Interval.constant(0))
         test = self.rounded(test, name)
@@ -539,12 +540,11 @@ class NetworkBuilder(Builder):
     # ---- comparisons ----
 
     def at_least_zero(self, value: ScaledInteger, name: str) -> Boolean:
-        """`u >= 0`: query u/n + 1/(2n), keys [j = 1] - [j = 0], value [j = 1].
+        """`u >= 0`, by a head with query u/n + 1/(2n), keys [j = 1] - [j = 0] and value [j = 1].
 
-        What is made of bits alone needs no head: u + 1 >= 1 is one threshold (0 at BOS, where u is 0).
-
-        The query is at least 1/(2n) in size, and its sign says whether position 1 or BOS wins; the others score 0.
-        At BOS the query is 1/(2n), so the head reads 1 there, which is taken away again.
+        The query is at least 1/(2n) in size. Its sign decides whether position 1 or BOS has the largest score; all
+        others score 0. At BOS the query is 1/(2n), so the head reads 1 there, which is subtracted again. An integer
+        made of bits needs no head: u + 1 >= 1 is one threshold (0 at BOS, where u is 0).
         """
         if value.interval.natural:
             return self.true
@@ -645,7 +645,7 @@ class NetworkBuilder(Builder):
     # ---- means ----
 
     def average(self, mask: Mask, value: ScaledInteger, name: str) -> Average:
-        """The mean over all that a mask allows."""
+        """The mean over all positions that a mask allows."""
         means = self.mean(value, name, mask)
         return Average(Selection(mask), value, Fraction(0), self.constant(0), *means)
 
@@ -658,10 +658,10 @@ class NetworkBuilder(Builder):
         name: str,
         whole: bool = False,
     ) -> Average:
-        """The mean over the positions with the largest score. What is made of bits alone is not divided by n, unless it
-        is asked for as a `whole`.
+        """The mean over the positions with the largest score. An integer made of bits is not divided by n, unless a
+        `whole` is requested.
 
-        BOS is attended alone where nothing is selected: a constant default is its value there.
+        If nothing is selected, BOS is attended alone; a constant default is its value there.
         """
         whole = whole or bool(value.form.terms or other.form.terms)
         form, begin = (self.settled(value, name), self.begin_inverse) if whole else (_bits(value), self.begin)
@@ -671,19 +671,19 @@ class NetworkBuilder(Builder):
         return Average(over, value, default, other, *((mean, ZERO) if whole else (ZERO, mean)))
 
     def boolean_selection(self, mask: Mask, terms: Sequence[Pair]) -> Selection:
-        """The j at which a Boolean score is 1 (0 elsewhere): BOS has 1/2, so the gap is 1/2."""
+        """The selection of the j with a Boolean score of 1. Others score 0 and BOS 1/2, so the gap is 1/2."""
         return Selection(mask, (*terms, (CONSTANT, self.begin.scaled(HALF))), "1/2")
 
     def mean_at_least(self, left: Average, right: Average | Fraction, strict: bool, name: str) -> Boolean:
-        """`left >= right`, or `>`, for means, or a mean and a constant.
+        """`left >= right`, or `>` if `strict`, for two means, or a mean and a constant.
 
-        Means over one selection without a score: `_uniform_at_least`. Else (ours) the difference x, q m - p for a
-        constant p/q, is a multiple of 1/N, N = L k, for k selected positions (BOS alone is one) and the denominator L
-        of the defaults; for two selections of k and l positions N = L k l. Integers that are not bits are divided by n,
-        and x with them. The counts are at most n, so with w = 1/(2 L (n + 1)) or 1/(2 L (n + 1)^2), over n where x is,
-        |x + w| and |x - w| are at least w: the sign of x + w says whether x >= 0, that of x - w whether x > 0. It is
-        read as that of integers (`at_least_zero`), and nothing limits the size of x. n + 1, which counts BOS too, is
-        what can be seen from the weights.
+        Means over one selection without a score: see `_uniform_at_least`. Otherwise (ours) let x be the difference, or
+        q m - p for a constant p/q. It is a multiple of 1/N: N = L k for k selected positions (BOS alone counts as one)
+        and the common denominator L of the defaults; N = L k l for two selections of k and l positions. Counts are at
+        most n. So with w = 1/(2 L (n + 1)), or 1/(2 L (n + 1)^2) for two selections, |x + w| and |x - w| are at least
+        w: the sign of x + w says whether x >= 0, and that of x - w whether x > 0. Integers that are not bits are
+        divided by n, and so are x and w. The sign is read as for integers (`at_least_zero`), so the size of x is not
+        limited. w has n + 1, which counts BOS too, because the prover derives that bound from the weights.
         """
         one = isinstance(right, Fraction) or right.over == left.over
         if one and not left.over.score:
@@ -712,8 +712,9 @@ class NetworkBuilder(Builder):
         return Boolean(out - self.begin, raw=True)
 
     def _scored(self, mean: Average, whole: bool, name: str) -> Affine:
-        """The form of m/n (`whole`), or of m, over a selection with a score: where there is none, all positions that
-        the mask allows have the score 1."""
+        """The form of m/n (`whole`), or of m. A selection without a score is treated as one where every position that
+        the mask allows scores 1.
+        """
         over = mean.over
         if not over.score:
             over = self.boolean_selection(over.mask, [(self.real, self.real)])
@@ -721,13 +722,15 @@ class NetworkBuilder(Builder):
         return found.whole + found.bits
 
     def _uniform_at_least(self, left: Average, right: Average | Fraction, strict: bool, name: str) -> Boolean:
-        """`left >= right`, or `>`, for means over all positions that one mask allows, or a constant p/q.
+        """`left >= right`, or `>` if `strict`, for means over all positions that one mask allows, or a mean and a
+        constant p/q.
 
-        Over q and c + 1, with c positions in the mask, the difference is an integer s: q m - p, summed, or the sum of
-        the differences. Its sign is read as that of other integers (`at_least_zero`), and nothing limits its size: the
-        query is s/(n(c+1)) plus half of the least step, 1/(2n(c+1)), or minus that for `>`. The part of s that bits
-        make is not divided by n in the query, but in the key. At BOS, which may see every position, the query is made
-        positive, so that the head reads 1 there, which is taken away again.
+        The mask allows c positions. The head also reads BOS, so the difference is s/(q (c + 1)) for an integer s: the
+        sum over the positions of q V(j) - p, or of the differences. Its sign is read as for other integers
+        (`at_least_zero`), so its size is not limited. The query is s/(n(c+1)) plus half of the least step, 1/(2n(c+1)),
+        or minus that for `>`. The part of s that is made of bits is divided by n in the key and not in the query. At
+        BOS, which may see every position, the query is made positive, so that the head reads 1 there, which is
+        subtracted again.
         """
         count = {Mask.FUTURE: "i", Mask.PAST: "(n-i+1)", Mask.NONE: "n"}[left.over.mask]
         if isinstance(right, Average):
@@ -766,17 +769,17 @@ class NetworkBuilder(Builder):
 
 
 def _bits(value: ScaledInteger) -> Affine:
-    """The form of an integer that is made of bits, v itself."""
+    """The form of v itself, for an integer v that is made of bits."""
     return Affine.of([(name, count * factor) for count, bit in value.bits for name, factor in bit.terms])
 
 
 def _few_bits(value: ScaledInteger) -> bool:
-    """Whether an integer is made of bits alone, and of few of them."""
+    """Return True if an integer is made of bits alone, and of at most MAX_JOINED of them."""
     return not value.form.terms and sum(abs(count) for count, _ in value.bits) <= MAX_JOINED
 
 
 def _divided(mean: Average) -> bool:
-    """Whether a mean is made of more than bits, and so divided by n."""
+    """Return True if a mean involves integers that are not bits, and so is divided by n."""
     return bool(mean.term.form.terms or mean.other.form.terms)
 
 

@@ -231,8 +231,8 @@ class Planner:
         return Matching(tuple(cases), tuple(map(self._separated, equalities)))
 
     def selecting(self, node: ast.MatchCount | ast.MatchMean) -> tuple[Sequence[Case], Sequence[Comparison]]:
-        """The disjoint cases of the score of a count or a mean, and the comparisons of integers that must hold besides;
-        in a count at most one of them is not by `=`.
+        """Return the disjoint cases of the score of a count or a mean, and the comparisons of integers that must hold
+        too. In a count at most one of these is not `=`.
 
         Raises:
             Unsupported: if no construction fits.
@@ -254,7 +254,7 @@ class Planner:
         return next(part for part in self._parts(score)[0] if self._separated(part) == comparison)
 
     def refused_mean(self, mean: ast.MatchMean, comparison: Comparison) -> Unsupported:
-        """The error for a comparison that has no construction in a mean, since its integers have many values."""
+        """The error for a comparison inside a mean that has no construction: both of its integers have many values."""
         part = self._written(mean.score, comparison)
         return self._refused_order(
             part,

@@ -248,7 +248,9 @@ def _prefix_sums(table: Table, n: int) -> Table:
 
 
 def _means(table: Table, selected: Table, default: Table) -> Table:
-    """The mean over the selected j of an expression of j at every i, as rational numbers; the default of none."""
+    """The mean over the selected j of an expression of j, at every i, as rational numbers; the default where no j is
+    selected.
+    """
     n = selected.shape[2]
     largest = max(abs(int(table.max())), abs(int(table.min())))
     spread: Table = np.broadcast_to(table.astype(kind_for(largest * n)), (len(table), n, n))

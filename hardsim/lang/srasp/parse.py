@@ -160,7 +160,11 @@ def _pad(layout: ProgramLayout) -> Arith | None:
 
 
 def _named(layout: ProgramLayout, line: FileLine, statements: Sequence[ast.Statement]) -> ast.Statement:
-    """The vector that a header line names. Raises SourceError for an unknown one."""
+    """The vector that a header line names.
+
+    Raises:
+        SourceError: if there is no such vector.
+    """
     vectors = {statement.name: statement for statement in statements}
     name = _CALLED.sub("", line.text)
     if name not in vectors:
@@ -171,8 +175,11 @@ def _named(layout: ProgramLayout, line: FileLine, statements: Sequence[ast.State
 
 
 def _assume(layout: ProgramLayout, statements: Sequence[ast.Statement]) -> str:
-    """The vector that says where the output is specified; empty if none does. Raises SourceError for an unknown one and
-    one that is not Boolean."""
+    """The vector that says where the output is specified; empty if the header names none.
+
+    Raises:
+        SourceError: if there is no such vector, or it is not Boolean.
+    """
     line = layout.header("assume")
     if line is None:
         return ""
