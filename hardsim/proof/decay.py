@@ -617,9 +617,7 @@ class DecayClaim:
                 continue
             wrong = next((n for n in self.lengths(start) if not self.holds(sharp, n)), None)
             if wrong is not None:
-                reason = (
-                    f"the bound of the output's error at length {wrong} is not below its distance from the threshold"
-                )
+                reason = f"at length {wrong} the error bound of the output is not below its distance from the threshold"
                 break
             return ProgramArgument(
                 temperature, start, shown, tuple(found.heads), tuple(found.layers), tuple(found.checks), sharp.ends

@@ -496,7 +496,9 @@ def test_every_length_of_a_program_or_model(hardsim: Any, tmp_path: Path, model:
     assert all(check["value"] <= check["limit"]["value"] for check in result["argument"]["checks"])
     # The gap of a lattice over this temperature is the same at every length.
     outcome = hardsim("prove", path, "--all-n", "--tau", "1/n", "--no-tables")
-    outcome.exits(3, "UNDECIDED ", "not proved for every length: at the temperature 1/n head Y: none: the gap", "Next:")
+    outcome.exits(
+        3, "UNDECIDED ", "not proved for every length: at the temperature 1/n: head Y: none: the gap", "Next:"
+    )
     hardsim("prove", path, "--all-n", "--max-n", "2", "--tau", "1/(9*n)").prints(
         "PROVED ", "every word of length 1 to 2", "Not proved for every length: at the temperature 1/(9*n)"
     )
