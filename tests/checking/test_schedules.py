@@ -31,7 +31,7 @@ from hardsim.sharpening.recursion import row_distance
 from hardsim.theory.lemmas import attended_error
 from hardsim.theory.perturbation import weight_distance
 from tests.attention_models import critical as critical_temperature
-from tests.attention_models import some_a
+from tests.attention_models import majority, some_a
 from tests.checking.test_critical import derived, holds
 from tests.mistakes import raised
 from tests.reals import context, mp_value
@@ -112,8 +112,8 @@ def test_the_temperature_of_a_program_is_its_own_or_there_is_none(tmp_path: Path
     # It is a proven one: right at beta 1.
     assert all(known(row.right_at) <= 1 for row in own.lengths)
     assert critical(replace(subject, epsilon=Fraction(1, 100)), 1).schedule == own.schedule
-    error = raised(InputError, critical, subject_of(tmp_path, some_a()), 3)
-    assert "it has none of its own: the output found may be exactly the threshold 3/4" in error.message
+    error = raised(InputError, critical, subject_of(tmp_path, majority()), 3)
+    assert "it has none of its own: the output found may be exactly the threshold 1/2" in error.message
     assert "--tau" in (error.hint or "")
 
 

@@ -17,7 +17,7 @@ import onnx
 import pytest
 
 from hardsim.reading.network_json import network_json
-from tests.attention_models import some_a, with_head, write
+from tests.attention_models import some_a, some_a_by_words, with_head, write
 from tests.cli.conftest import SINCE, Cli, Outcome, interrupt, process, written
 from tests.foreign import hooked_folder, mean_of_a
 from tests.writing.runs import session_of
@@ -112,7 +112,8 @@ def test_an_expression_and_what_is_shipped(hardsim: Cli) -> None:
     )
 
 
-def test_a_model_for_the_lengths_of_its_temperatures(hardsim: Cli, model: Path) -> None:
+def test_a_model_for_the_lengths_of_its_temperatures(hardsim: Cli, tmp_path: Path) -> None:
+    model = write(tmp_path, some_a_by_words())
     hardsim("export", model, "--to", "safetensors", "-o", "a", "--max-n", "3").exits(0, "for words of up to 3 symbols")
     hardsim("eval", "a", "aab", "bbb").exits(0, "accept", "reject")
     hardsim("eval", "a", "aabb").refused("the temperature of this model is known for lengths 1 to 3, not for 4")

@@ -140,7 +140,7 @@ def test_exit_codes(hardsim: Any, tmp_path: Path, since: Path, plain: None) -> N
     outcome.exits(1, "REFUTED", "\nbc\n").says("note: the page has no pictures: no pen. Buy one.")
     assert "<svg" not in (tmp_path / "one" / "index.html").read_text(encoding="utf-8")
     hardsim("replay", tmp_path / "one").clean("IDENTICAL")
-    model = formulas_directory() / "dyck1_uniform.ahat.json"
+    model = formulas_directory() / "tieless_until_7.ahat.json"
     outcome = hardsim("report", model, "--max-n", "1", "--all-n", "-o", tmp_path / "two")
     outcome.exits(3).says("--all-n was given, and it is not proved of every length")
     assert r"\begin{theorem}" not in (tmp_path / "two" / "report.tex").read_text(encoding="ascii")
