@@ -434,7 +434,7 @@ def a_share_is_as_far_away_as_its_offset(patch: Patch) -> None:
     patch.setattr(shares, "_away_from_share", wrong)
 
 
-@mistake(37)
+@mistake(68)
 def a_share_is_a_step_away(patch: Patch) -> None:
     away = shares._away_from_share
 
