@@ -152,6 +152,12 @@ def expression(function: Arith) -> str:
         factors = [spelled(left)] * right.value
         return f"(* {' '.join(factors)})" if len(factors) > 1 else factors[0] if factors else "1.0"
 
+    def remainder(left: Expression, divisor: int) -> str:
+        # The number is an integer at every position, so `to_int` rounds nothing.
+        if linear_form(left, ("i", "n")) is None:
+            raise NotProved(f"{function} divides with remainder what is no line in i and n")
+        return f"(to_real (mod (to_int {spelled(left)}) {divisor}))"
+
     def spelled(tree: Expression) -> str:
         match tree:
             case Constant(value):
@@ -166,6 +172,8 @@ def expression(function: Arith) -> str:
                 return f"({op} {spelled(left)} {spelled(right)})"
             case Indicator(condition):
                 return f"(ite {held(condition)} 1.0 0.0)"
+            case Operation("mod", left, Constant(divisor)) if divisor > 0:
+                return remainder(left, divisor)
             case _:
                 raise NotProved(f"{function} is no rational function of i, n and powers of -1")
 
