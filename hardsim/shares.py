@@ -191,7 +191,7 @@ class ShareSigns(Signs):
 
     def _unit(self, steps: Iterable[Number], tries: Iterable[Number]) -> Number | None:
         """A number of which all steps are integer multiples, or None. `tries` are tried first, then the steps
-        themselves, then the greatest common divisor of the rational ones.
+        themselves, then the greatest common divisor of the rational ones, alone and times each of the others.
         """
         some = [step for step in steps if step != 0]
         numbers = [Fraction(step) for step in some if not isinstance(step, RationalFunction)]
@@ -199,6 +199,8 @@ class ShareSigns(Signs):
         if numbers:
             scale = fit(lcm(*(number.denominator for number in numbers)))
             last.append(Fraction(gcd(*(int(number * scale) for number in numbers)), scale))
+            # 1/2 and 1/n are multiples of 1/(2n).
+            last += [step * last[0] for step in some if isinstance(step, RationalFunction)]
         found = (unit for unit in (*tries, *some, *last) if all(self.multiple(step, unit) for step in some))
         return next(found, None) if some else 0
 

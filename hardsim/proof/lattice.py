@@ -420,7 +420,7 @@ def clip(span: NumberSpan, domains: Domains) -> NumberSpan:
     outside = margin(span, domains)
     if not isinstance(outside, Ratio) and outside >= 0:
         return BOOLEAN
-    low, high = (
-        nonnegative(end, domains) and nonnegative(plus(1, times(end, -1)), domains) for end in (span.low, span.high)
-    )
-    return NumberSpan(span.low if low else 0, span.high if high else 1)
+    low, high = (nonnegative(plus(1, times(end, -1)), domains) for end in (span.low, span.high))
+    if low:
+        low = nonnegative(span.low, domains)
+    return NumberSpan(span.low if low else 0, greatest([span.high, 0], domains) if high else 1)
