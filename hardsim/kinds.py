@@ -40,8 +40,8 @@ Read = Mapping[int, KnownSpan]
 """A span at each kind of position."""
 Vector = tuple[Number, ...]
 Picks = tuple[tuple[int, ...], frozenset[str]]
-"""Of a head at a place: the places of the keys that it may read (none: all that it sees), and the coordinates to which
-it adds what one of them has."""
+"""The reading of a head at a place: the places of the keys that it may read (empty: all visible ones), and the
+coordinates to which it adds the value of one of these keys."""
 
 
 def always(value: Number) -> Relation:
@@ -55,10 +55,14 @@ def few(span: KnownSpan, source: Any) -> Relation | None:
     """
     if span.exact:
         return always(span.offset)
-    step, offset, ends = span.step, span.offset, (span.low, span.high)
-    if step is None or any(isinstance(part, RationalFunction) for part in (step, offset, *ends)):
+    numbers = [
+        Fraction(part)
+        for part in (span.low, span.high, span.offset, span.step)
+        if part is not None and not isinstance(part, RationalFunction)
+    ]
+    if len(numbers) < 4:
         return None
-    low, high, first, size = (Fraction(part) for part in (*ends, offset, step))  # type: ignore[arg-type]
+    low, high, first, size = numbers
     hold(size > 0, "a step of a lattice is positive")
     start, end = ceil((low - first) / size), floor((high - first) / size)
     if not 0 <= end - start < MOST_VALUES:
@@ -284,7 +288,7 @@ class KindRow:
     winners: tuple[int, ...]
     """The places of the keys that always have the largest score, and alone have it."""
     begins: bool
-    """Whether the beginning of the sequence has it, perhaps with others."""
+    """True if the beginning of the sequence has the largest score, perhaps with other keys."""
 
 
 class KindRows:

@@ -37,6 +37,7 @@ from hardsim.spans import (
     SiteKind,
     SiteKinds,
     VisibleKeys,
+    ends_of,
     has,
     nearest,
 )
@@ -411,12 +412,8 @@ class ProgramChecker(ShareSigns):
         low: dict[int, Number] = {}
         high: dict[int, Number] = {}
         for place in self.sites.places:
-            low[place.order] = high[place.order] = 0
-            for name, factor in form.items():
-                span = self.columns[name][place.order]
-                ends = (span.low, span.high) if factor > 0 else (span.high, span.low)
-                low[place.order] = low[place.order] + factor * ends[0]
-                high[place.order] = high[place.order] + factor * ends[1]
+            terms = [(factor, self.columns[name][place.order]) for name, factor in form.items()]
+            low[place.order], high[place.order] = ends_of(terms)
         return low, high
 
     def _head(self, head: ScoreHead, claim: Any) -> tuple[HeadShape, dict[str, dict[int, KnownSpan]]]:
@@ -581,17 +578,9 @@ class ProgramChecker(ShareSigns):
         head = None if via is None else self.like[via]
         return [(factor, self.read_from(span, head)) for factor, span in terms]
 
-    def _ends(self, terms: Iterable[tuple[Rational, KnownSpan]]) -> tuple[Number, Number]:
-        low: Number = 0
-        high: Number = 0
-        for factor, span in terms:
-            ends = (span.low, span.high) if factor > 0 else (span.high, span.low)
-            low, high = low + factor * ends[0], high + factor * ends[1]
-        return low, high
-
     def _contained(self, terms: Sequence[tuple[Rational, KnownSpan]], sight: VisibleKeys, claimed: KnownSpan) -> bool:
         """Return True if a form at the keys of a place lies within the ends of a span, and on its lattice."""
-        low, high = self._ends(terms)
+        low, high = ends_of(terms)
         return self._between(low, high, sight, claimed) and self.on_lattice(terms, 0, claimed)
 
     def _between(self, low: Number, high: Number, sight: VisibleKeys, claimed: KnownSpan) -> bool:
@@ -615,11 +604,11 @@ class ProgramChecker(ShareSigns):
             return False
         over = of(1) / count
         terms = [(self._terms(form, key), sight) for key, sight in seen]
-        inside = all(self._between(*self._ends(some), sight, claimed) for some, sight in terms)
+        inside = all(self._between(*ends_of(some), sight, claimed) for some, sight in terms)
         if not inside:
             total: list[Number] = [0, 0]
             for some, sight in terms:
-                ends = self._ends(some)
+                ends = ends_of(some)
                 if any(has(end, 2) for end in ends):
                     return False
                 total = [part + self._times(end, sight, query) for part, end in zip(total, ends, strict=True)]

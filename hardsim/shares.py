@@ -43,6 +43,7 @@ from hardsim.spans import (
     SiteKind,
     SiteKinds,
     VisibleKeys,
+    ends_of,
     has,
     moved,
 )
@@ -162,10 +163,7 @@ class ShareSigns(Signs):
         """The span of the linear combination `parts` plus `bias`. Its step divides all steps; a step that some of
         `units` gives is preferred.
         """
-        low, high = bias, bias
-        for factor, span in parts:
-            ends = (span.low, span.high) if factor > 0 else (span.high, span.low)
-            low, high = low + factor * ends[0], high + factor * ends[1]
+        low, high = ends_of(parts, bias)
         lattice, share = (
             self._sum([(f, share_of(span, kind)) for f, span in parts], bias, units) for kind in (True, False)
         )

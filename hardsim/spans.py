@@ -145,6 +145,15 @@ def exactly(value: Number) -> KnownSpan:
     return KnownSpan(value, value, value, 0)
 
 
+def ends_of(terms: Iterable[tuple[Rational, KnownSpan]], bias: Number = 0) -> tuple[Number, Number]:
+    """Return the least and the largest value of a sum: each term is a factor times a number of a span."""
+    low, high = bias, bias
+    for factor, span in terms:
+        ends = (span.low, span.high) if factor > 0 else (span.high, span.low)
+        low, high = low + factor * ends[0], high + factor * ends[1]
+    return low, high
+
+
 @dataclass(frozen=True)
 class VisibleKeys:
     """The positions j from `low` to `high` that a query sees; `domains` say what i, n and j can be."""
@@ -349,11 +358,7 @@ class Signs(Costs):
         parts = [(factor, span) for factor, span in parts if factor and span != ZERO]
         if len(parts) == 1 and parts[0] == (1, outer) and not bias:
             return True
-        low: Number = bias
-        high: Number = bias
-        for factor, span in parts:
-            ends = (span.low, span.high) if factor > 0 else (span.high, span.low)
-            low, high = low + factor * ends[0], high + factor * ends[1]
+        low, high = ends_of(parts, bias)
         fine = self.nonnegative(low - outer.low, [domain]) and self.nonnegative(outer.high - high, [domain])
         return fine and self.on_lattice(parts, bias, outer) and outer.most is None
 

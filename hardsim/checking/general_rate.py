@@ -1,7 +1,7 @@
 """The theorem's temperature for general heads, those with ties included, in closed form: `gap(n)/(a log(n + 1))`.
 
 The theorem says that there is such a constant a where gaps fall, and sizes grow, no faster than powers of n
-(docs/theory.md). Its rate is Omega(gap/log n). What is said of a model is more: a gap that is a function of n, derived
+(docs/theory.md). Its rate is Omega(gap/log n). The report on a model adds a gap that is a function of n, derived
 from the weights, and the least a of a grid at which the error recursion proves every length.
 """
 

@@ -1,4 +1,4 @@
-"""What keeps softmax from hard attention on single words, however low the temperature: outputs that lie exactly on the
+"""Words on which softmax cannot do what hard attention does, at any temperature: outputs that lie exactly on the
 threshold, and leftmost or rightmost heads whose tied positions carry different values.
 
 A proof for every length that fails is explained by such a word where a short one is found. Words are run in exact
@@ -29,8 +29,8 @@ LONGEST = 24
 
 @dataclass(frozen=True)
 class Obstacles:
-    """What short words show: the first word on which hard attention decides nothing, and the first tie of each head
-    that has one.
+    """Results of running short words: the first word on which hard attention decides nothing, and the first tie of each
+    head that has one.
     """
 
     undecided: HardUndecided | None = None

@@ -137,7 +137,7 @@ class ProofResult(SubjectRecord):
     """A few short words, after a proof; None where all are long."""
     hard_undecided: FirstUndecided = None
     ties: tuple[Tie, ...] = ()
-    """Of a model, one for each head that has ties on the words that were run."""
+    """One tie for each head of a model that ties on the words that were run."""
 
     @property
     def word(self) -> Word | None:

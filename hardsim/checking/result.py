@@ -477,7 +477,7 @@ class TiedRow(Record):
     tied: Annotated[tuple[TiedPosition, ...], limits(min_length=2)]
     """The positions that share the largest score."""
     other_mean: bool
-    """Whether the mean of their values is another value than the head reads, so that no temperature helps."""
+    """True if the mean of their values differs from the value that the head reads, so that no temperature helps."""
 
     @property
     def carried(self) -> str:
@@ -555,7 +555,7 @@ class HardUndecided(Record):
     threshold: Exact | None
     """The threshold, which the output equals; null: the output must be 0 or 1, or an integer over n."""
     each: bool
-    """Whether outputs are read at every position."""
+    """True if outputs are read at every position."""
     heads: tuple[str, ...]
     """The last heads on which the output depends."""
 

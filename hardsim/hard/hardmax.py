@@ -159,8 +159,8 @@ def _found(scores: Scores, sight: Sight, values: Columns) -> Found:
 
 
 def _differ(scores: Scores, sight: Sight, values: Columns, found: Found, size: int) -> NDArray[np.int8]:
-    """What tied positions carry in each row of a leftmost or rightmost head, (words or 1, positions or 1): ONE_VALUE,
-    SAME_MEAN or OTHER_MEAN; `size` bounds the absolute values.
+    """Classify the values of the tied positions in each row of a leftmost or rightmost head. The result has the shape
+    (words or 1, positions or 1) and contains ONE_VALUE, SAME_MEAN or OTHER_MEAN. `size` bounds the absolute values.
 
     They all carry the value w that the head reads iff their mean is w and the mean of their squares is w^2: then their
     variance is 0. The mean alone decides between the other two.

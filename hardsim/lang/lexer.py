@@ -187,7 +187,7 @@ class Scanner(Cited, ABC):
         self.add("NUMBER" if number else "WORD", word, end)
 
     def decimal_hint(self, text: str) -> str:
-        """What to write in place of a decimal number."""
+        """Return the advice for a decimal number, which the language does not have."""
         return "multiply both sides of the comparison"
 
     def _sign(self) -> None:
