@@ -6,17 +6,15 @@ alone, one for each command: they are all that follows when a name in the JSON o
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import redirect_stderr, redirect_stdout
 from fractions import Fraction
 from functools import cache
 from math import isclose
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from hardsim.cli.app import run
+from tests.golden.running import ran
 
 DIRECTORY = Path(__file__).parents[2] / "formulas"
 RECORD = Path(__file__).with_name("facts.json")
@@ -48,10 +46,9 @@ def command(*arguments: str | Path) -> Any:
 
     The working directory does not matter, and nothing is printed.
     """
-    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()):
-        code = run([*map(str, arguments), "--json", "-"])
-    document = json.loads(out.getvalue())
-    assert document["exit_code"] == code
+    found = ran(*arguments, "--json", "-")
+    document = json.loads(found.out)
+    assert document["exit_code"] == found.code
     return document
 
 
@@ -247,16 +244,24 @@ def of_bound(document: Any) -> Facts:
 
 
 def differences(old: Any, new: Any, place: str = "", near: bool = False) -> list[str]:
-    """Where facts differ. What stands under a key with a "~" may differ by a hundredth, or by nothing to speak of."""
+    """Where facts differ. What stands under a key with a "~" may differ by a hundredth, or by nothing to speak of, and
+    so may a text that begins with a "~" and goes on with a number."""
     if isinstance(old, dict) and isinstance(new, dict):
         return [
             line
             for key in sorted({*old, *new})
             for line in differences(old.get(key), new.get(key), f"{place}/{key}", near or key.endswith("~"))
         ]
-    if near and isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         return [line for n, pair in enumerate(zip(old, new, strict=True), 1)
                 for line in differences(*pair, f"{place}/{n}", near)]  # fmt: skip
+    if isinstance(old, str) and isinstance(new, str) and old[:1] == new[:1] == "~":
+        return [] if differences(old[1:], new[1:], near=True) == [] else [told(place, old, new)]
     if old == new or (near and None not in (old, new) and isclose(float(old), float(new), rel_tol=0.01, abs_tol=1e-9)):
         return []
-    return [f"{place}: {old!r} was recorded, {new!r} is found"]
+    return [told(place, old, new)]
+
+
+def told(place: str, old: Any, new: Any) -> str:
+    """Return a difference in one line."""
+    return f"{place}: {old!r} was recorded, {new!r} is found"

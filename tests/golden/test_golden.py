@@ -1,6 +1,6 @@
 """Everything shipped, in every regime: what was found is found, and the file of a formula says what the formula says.
 
-The facts are in `facts.json`; `python -m tests.golden.record` writes it anew where a change is meant.
+The facts are in `facts.json`; `python -m tests.golden.record facts` writes it anew where a change is meant.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from tests.golden.facts import (
     label,
     recorded,
 )
+from tests.golden.running import require_same
 
 BUILT = [case for case in CASES if "refused" not in recorded()[label(case)]["check"]]
 """The cases that have a construction."""
@@ -44,7 +45,7 @@ def test_every_case_is_on_file() -> None:
 def test_what_was_found_is_found(case: Case) -> None:
     assert list(recorded()[label(case)]) == applicable(case)
     for name, facts in recorded()[label(case)].items():
-        assert differences(facts, COMMANDS[name](case), name) == []
+        require_same(differences(facts, COMMANDS[name](case), f"{label(case)}/{name}"), "facts")
 
 
 def test_what_was_found_is_right() -> None:
