@@ -1,1 +1,1 @@
-"""Proofs about all words of a length at once, from the weights of a network."""
+"""Proofs for all words of a length, or of every length, derived from the weights of a network."""

@@ -1,8 +1,9 @@
-"""One account of a compiled program: the subformula that each of its coordinates holds.
+"""Matching of a compiled program with its formula: the subformula that each coordinate of the program holds.
 
-It is read from the program's forms (`ProgramMeaning`) and the nodes of the formula's core, once, for the prover, for
-the certificate, and through that for the checker, which goes by its own arithmetic. No label is trusted, or looked at:
-a coordinate holds a node if it is the same function of what the node's operands are.
+The matching is computed once, from the program's linear forms (`ProgramMeaning`) and the nodes of the formula's
+core. The prover and the certificate use it; the checker reads the certificate and repeats the computation with its
+own arithmetic. Labels in the program are neither trusted nor read: a coordinate holds a node if both are the same
+function of the node's operands.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from hardsim.proof.surface import SurfaceColumns
 
 
 class CoreColumns:
-    """The columns of the nodes of a core, with a cut at each that the root depends on (`whole`: without cuts)."""
+    """Columns of the nodes of a formula's core. A column is a node's truth at every site, as diagrams. Each node
+    that the root depends on is abbreviated by a variable (a cut, see `cuts`); with `whole` there are no cuts.
+    """
 
     def __init__(self, facts: Facts, core: Core, whole: bool = False) -> None:
         self.facts, self.core, self.cuts = facts, core, Cuts(facts)
@@ -29,13 +32,16 @@ class CoreColumns:
         live = {*core.live}
         for number in self._needed(live):
             column = self._node(number)
+            # Cutting nodes that are needed but not live would only forget facts.
             self.cuts.nodes.add(column)
             if not whole and number in live:
                 column = self.cuts.cut(number, column, isinstance(core.nodes[number], And))
             self.known[number] = column
 
     def _needed(self, live: set[int]) -> list[int]:
-        """The live nodes and what the left operands of since and until need, in order."""
+        """Return the numbers, in increasing order, of the live nodes and of the nodes that the left operands of
+        since and until need.
+        """
         wanted = {*live}
         for number in range(len(self.core.nodes) - 1, -1, -1):
             node = self.core.nodes[number]
@@ -45,7 +51,7 @@ class CoreColumns:
         return sorted(wanted)
 
     def of(self, lit: Lit) -> Column:
-        """The column of a literal."""
+        """Return the column of a literal: the column of its node, or the negation of that column."""
         column = self.known[lit.node]
         return self.facts.negated(column) if lit.negated else column
 
@@ -84,8 +90,9 @@ class CoreColumns:
 
 
 class Account:
-    """What a program's coordinates and heads are (`program`), and the formula (`formula`), in terms of the nodes of a
-    core. NotProved or TooLarge where the program or the formula cannot be read at all."""
+    """Coordinates and heads of a program (`program`) and the formula as written (`formula`), both in terms of the
+    nodes of a core. Raises NotProved or TooLarge where the program or the formula cannot be read at all.
+    """
 
     def __init__(self, facts: Facts, program: Program, core: Core, whole: bool = False) -> None:
         if program.alphabet != core.alphabet:
@@ -100,8 +107,10 @@ class Account:
             self._nodes.setdefault(self.core.known[number], []).append(number)
 
     def literal(self, name: str) -> Lit | None:
-        """The node that a coordinate of the program holds at every site, or whose negation; None if it holds none. Of
-        several the one whose number ends the coordinate's name, or else the first."""
+        """Return the literal (a node of the core or its negation) that equals a coordinate of the program at every
+        site; None if no node does. Among several nodes, prefer one whose number ends the coordinate's name, then
+        the first.
+        """
         column = self.program.columns.get(name)
         if column is None or not self.facts.boolean(column):
             return None
@@ -113,8 +122,9 @@ class Account:
         return None
 
     def hold_output(self) -> None:
-        """Hold that the output is the formula's truth wherever it is read; NotProved, naming an operator that nothing
-        in the core is, if there is one."""
+        """Raise NotProved unless the output coordinate equals the formula's truth at every site where it is read.
+        The reason names an operator of the formula that matches no node of the core, if there is one.
+        """
         output, sites = self.program.program.output, self.facts.sites
         found = self.program.of(output)
         for site in sites.read_at():
@@ -126,14 +136,22 @@ class Account:
 
 
 def account_of(facts: Facts, program: Program, core: Core) -> Account:
-    """The account of a program whose output at the last position is proved to be the truth of a core's formula there,
-    for all words: with cuts if that is enough, else, since these forget what operands have to do with each other,
-    without. NotProved, or TooLarge with what was not proved with cuts."""
+    """Return the matching of a program and a core, after a proof that the output equals the formula, for all words.
+
+    The first attempt uses cuts, which keep diagrams small but forget how operands depend on each other. If it
+    fails, the second attempt works without cuts.
+
+    Raises:
+        NotProved: if the output is not proved to equal the formula.
+        TooLarge: if the second attempt needs too many diagram nodes; its argument is the failure of the first
+        attempt.
+    """
     try:
         found = Account(facts, program, core)
         found.hold_output()
     except (NotProved, TooLarge) as failure:
         try:
+            # Fresh facts: the diagrams of the first attempt would count towards the limit.
             found = Account(type(facts)(facts.sites, facts.alphabet, facts.users), program, core, whole=True)
             found.hold_output()
         except TooLarge:

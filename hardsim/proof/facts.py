@@ -1,9 +1,10 @@
-"""Functions of the word at every site, and the facts that both sides of the second link are made of (see `meaning`).
+"""Boolean functions of the word at every site, and the facts that both sides of the second link use (see
+`meaning`).
 
-A diagram is a number. It stands for a function from assignments of the variables (the symbol at a position, Booleans
-that attention decided there) to exact values: Booleans, rationals, tuples of them. Diagrams are reduced and ordered,
-so two diagrams that stand for the same function are the same number, and the values at the leaves of a diagram are
-exactly the values that the function takes (Bryant 1986; with values at the leaves, Bahar et al. 1993).
+A diagram is a number. It stands for a function from assignments of the variables (the symbol at a position,
+Booleans that attention decided there) to exact values: Booleans, rationals, tuples of them. Diagrams are reduced
+and ordered, so two diagrams that stand for the same function are the same number, and the values at the leaves of a
+diagram are exactly the values that the function takes (Bryant 1986; with values at the leaves, Bahar et al. 1993).
 """
 
 from __future__ import annotations
@@ -26,22 +27,22 @@ from hardsim.proof.result import NotProved
 from hardsim.proof.sites import Free, Sites
 
 TERMINAL = 1 << 60
-"""The level of a diagram that is a value."""
+"""Level of a diagram that is a constant: below all variables."""
 
 LIMIT = 400_000
-"""Nodes that are no values; a formula that needs more is not proved."""
+"""Largest number of inner nodes in a table of diagrams; a formula that needs more is not proved."""
 
 
 MOST_JOINED = 12
-"""Functions of several variables each whose conjunction is worked out."""
+"""Largest number of functions of several variables each whose conjunction is built exactly."""
 
 
 class TooLarge(Exception):
-    """A function needs more nodes than there may be."""
+    """Raised when a function needs more diagram nodes than `LIMIT`."""
 
 
 class Diagrams:
-    """A table of diagrams over variables that are ordered by their first use."""
+    """Table of diagrams over variables, which are ordered by their first use."""
 
     def __init__(self) -> None:
         self._levels: list[int] = []
@@ -59,13 +60,15 @@ class Diagrams:
     # ---- making ----
 
     def terminal(self, value: Any) -> int:
-        """The constant function."""
+        """Return the diagram of the constant function with a value."""
         if value not in self._terminals:
             self._terminals[value] = self._new(TERMINAL, (), value)
         return self._terminals[value]
 
     def variable(self, name: Hashable, values: Sequence[Any] = (0, 1)) -> int:
-        """A variable with as many branches as values; branch k has value k."""
+        """Return the diagram of a variable. It has one branch for each value; branch k leads to the constant value
+        k.
+        """
         level = self._variables.setdefault(name, len(self._variables))
         return self._node(level, tuple(self.terminal(value) for value in values))
 
@@ -78,6 +81,7 @@ class Diagrams:
         return len(self._levels) - 1
 
     def _node(self, level: int, children: tuple[int, ...]) -> int:
+        # Equal branches: the function does not depend on this variable, and reduced diagrams leave it out.
         if all(child == children[0] for child in children):
             return children[0]
         key = (level, children)
@@ -88,7 +92,9 @@ class Diagrams:
     # ---- combining ----
 
     def apply(self, name: Hashable, function: Callable[[Any, Any], Any], left: int, right: int) -> int:
-        """`function` of two diagrams' values; `name` stands for the function and must mean nothing else."""
+        """Return the diagram of `function` of two diagrams' values. `name` is the cache key of the function and
+        must belong to no other function.
+        """
 
         def decided(first: int, second: int) -> int | None:
             if self._levels[first] == TERMINAL == self._levels[second]:
@@ -98,7 +104,9 @@ class Diagrams:
         return self._combined(name, decided, left, right)
 
     def _combined(self, name: Hashable, decided: Callable[[int, int], int | None], left: int, right: int) -> int:
-        """What `decided` makes of two diagrams, or else of their branches: without recursion, whatever their depth."""
+        """Combine two diagrams: `decided` gives the result or None, in which case the branches of both are
+        combined. An explicit stack replaces recursion, so deep diagrams are no problem.
+        """
         memo, waiting = self._memo, [(left, right)]
         while waiting:
             first, second = waiting[-1]
@@ -119,8 +127,9 @@ class Diagrams:
         return memo[name, left, right]
 
     def all_of(self, diagrams: Iterable[int]) -> int:
-        """The conjunction of Booleans. The last variables come first, and what is decided is not looked into: of many
-        that have no variables in common it takes time in proportion to their sizes."""
+        """Return the conjunction of Boolean diagrams. Diagrams with the last variables come first, and decided
+        parts are not visited, so diagrams without common variables take time proportional to their total size.
+        """
 
         def decided(first: int, second: int) -> int | None:
             if first in (self.zero, second) or second == self.one:
@@ -133,23 +142,23 @@ class Diagrams:
         return result
 
     def negated(self, diagram: int) -> int:
-        """The negation of a Boolean."""
+        """Return the negation of a Boolean diagram."""
         return self.linear([(-1, diagram)], 1)
 
     def simple(self, diagram: int) -> bool:
-        """Whether a diagram depends on one variable at most."""
+        """Return True if a diagram depends on at most one variable."""
         return all(self._levels[child] == TERMINAL for child in self._children[diagram])
 
     def truth(self, diagram: int) -> bool:
-        """Whether a diagram takes no values but 0 and 1."""
+        """Return True if a diagram takes no values other than 0 and 1."""
         return all(value in (0, 1) for value in self.values(diagram))
 
     def map(self, name: Hashable, function: Callable[[Any], Any], diagram: int) -> int:
-        """`function` of a diagram's values."""
+        """Return the diagram of `function` of a diagram's values; `name` is the cache key of the function."""
         return self.apply(name, lambda value, _: function(value), diagram, self.zero)
 
     def linear(self, terms: Iterable[tuple[Rational, int]], constant: Rational = 0) -> int:
-        """The sum of coefficient times diagram, plus a constant."""
+        """Return the diagram of the sum of coefficient times diagram, plus a constant."""
         total: Any = simplest(constant)
         open_terms: list[tuple[Rational, int]] = []
         for coefficient, diagram in terms:
@@ -169,7 +178,7 @@ class Diagrams:
         return self._sums[key]
 
     def join(self, diagrams: Sequence[int]) -> int:
-        """The tuple of the diagrams' values."""
+        """Return the diagram whose value is the tuple of the given diagrams' values."""
         result = self.terminal(())
         for diagram in diagrams:
             result = self.apply("join", lambda values, value: (*values, value), result, diagram)
@@ -178,15 +187,15 @@ class Diagrams:
     # ---- asking ----
 
     def constant(self, diagram: int) -> bool:
-        """Whether a diagram has one value."""
+        """Return True if a diagram is a constant."""
         return self._levels[diagram] == TERMINAL
 
     def value(self, diagram: int) -> Any:
-        """The value of a constant diagram."""
+        """Return the value of a constant diagram."""
         return self._values[diagram]
 
     def values(self, diagram: int) -> tuple[Any, ...]:
-        """All values that a diagram takes, each once."""
+        """Return all values that a diagram takes, each once."""
         if diagram not in self._taken:
             seen, waiting, found = {diagram}, [diagram], []
             while waiting:
@@ -201,7 +210,9 @@ class Diagrams:
         return self._taken[diagram]
 
     def example(self, diagram: int, value: Any) -> dict[Hashable, int]:
-        """The branches of an assignment that gives a diagram this value (variables left out may have any)."""
+        """Return an assignment for which a diagram has a value, as the branch of each variable; variables left out
+        are arbitrary.
+        """
         path: dict[Hashable, int] = {}
         names = list(self._variables)
         while self._levels[diagram] != TERMINAL:
@@ -217,40 +228,46 @@ def _adder(coefficient: Rational) -> Callable[[Any, Any], Any]:
 
 
 def clip(value: Rational) -> Rational:
-    """`min(max(value, 0), 1)`."""
+    """Return `min(max(value, 0), 1)`."""
     return 0 if value <= 0 else 1 if value >= 1 else value
 
 
 SYMBOL = ("symbol",)
-"""The variable of the symbol at the position."""
+"""Name of the variable of the symbol at the position."""
 HOLDS = "holds"
-"""Begins the name of the variable of a proposition at the position."""
+"""First part of the names of the variables of propositions at the position."""
 
 MASKS = {"L": Mask.FUTURE, "R": Mask.PAST, "": Mask.NONE}
-"""The side on which one counts, as what sees it."""
+"""Mask of an attention head that sees the positions on a side: L (up to here), R (from here on) or both."""
 
 Column = tuple[int, ...]
-"""A diagram for every site."""
+"""Column: one diagram for every site."""
 
 Near: TypeAlias = Literal["S", "U", "E"]
-"""The facts about a nearest position: the last one so far, the first one from here on, the last one of the word."""
+"""Kind of a nearest position: the last one up to here (S), the first one from here on (U), the last one of the word
+(E).
+"""
 
 Count = tuple[str, Column]
-"""A side (`L`, `R` or both: empty) and what is counted."""
+"""Count: a side (`L`, `R`, or empty for both) and the Boolean column that is counted there."""
 
 Cut = Callable[[int], int | None]
-"""The variable of a Boolean column by its place in a sum, if there is one."""
+"""Function from the index of a Boolean column in a sum to a variable that abbreviates it, or None."""
 
 Least = Callable[[Fraction, Fraction], int | None]
-"""For a step and a constant the least integer t at which `step t + constant` is true; None if that is not clear-cut."""
+"""Function of a step and a constant: the least integer t at which `step t + constant` counts as true, or None if
+there is no such threshold.
+"""
 
 Compared = Callable[[Any, int], int]
-"""Compares combinations of counts that differ in a constant alone: the diagram for a constant at a site."""
+"""Function of a constant and a site: the diagram of a comparison of counts plus that constant."""
 
 
 @dataclass(frozen=True)
 class CountPredicate:
-    """A predicate of `scale * count + offset`: EVEN, ODD, MOD (params m, r), PRIME, SQUARE, POW2 or the user's own."""
+    """Predicate of `scale * count + offset`: EVEN, ODD, MOD (params m, r), PRIME, SQUARE, POW2 or a user-defined
+    one.
+    """
 
     name: str
     params: tuple[int, ...]
@@ -260,7 +277,9 @@ class CountPredicate:
 
 @dataclass
 class Facts:
-    """Columns of diagrams, and the table of facts, shared by both sides; `users` are the formula's own predicates."""
+    """Columns of diagrams and the table of facts, shared by both sides of the second link. `users` are the
+    formula's own predicates.
+    """
 
     sites: Sites
     alphabet: Alphabet
@@ -268,31 +287,35 @@ class Facts:
     diagrams: Diagrams = field(default_factory=Diagrams)
     known: dict[Hashable, int] = field(default_factory=dict)
     predicates: dict[int, PredicateColumn] = field(default_factory=dict)
-    """The free Booleans among the diagrams of encodings."""
+    """Predicates of positions that occur in encodings, by the diagram of the Boolean variable that stands for each."""
 
     def number(self, thing: Hashable) -> int:
-        """A number that stands for something in facts: columns are long, and compared in full only here."""
+        """Return the number of an object in the facts. Columns are long, so they are compared in full only here."""
         return self.known.setdefault(thing, len(self.known))
 
     def fact(self, *statement: object) -> int:
-        """The variable of a fact."""
+        """Return the variable of a fact."""
         return self.diagrams.variable(statement)
 
     # ---- columns ----
 
     def everywhere(self, number: int) -> Column:
-        """The same diagram at every site."""
+        """Return the column that has one diagram at every site."""
         return (number,) * len(self.sites)
 
     def symbols(self, values: tuple[Rational, ...]) -> int:
-        """A function of the symbol: of one variable, whose branches are the symbols, under any values."""
+        """Return the diagram of a function of the symbol, with one value for each symbol. All such functions share
+        one variable, whose branches are the symbols.
+        """
         if len(set(values)) == 1:
             return self.diagrams.terminal(values[0])
         variable = self.diagrams.variable(SYMBOL, tuple(range(len(values))))
         return self.diagrams.map(("symbols", values), lambda branch: values[branch], variable)
 
     def encoded(self, values: Sequence[Any]) -> Column:
-        """An encoding by site: numbers, rational functions, or free Booleans."""
+        """Return the column of an encoding, from its value at every site: a number, a rational function, or a free
+        Boolean.
+        """
         column = []
         for value in values:
             free = isinstance(value, Free)
@@ -302,12 +325,13 @@ class Facts:
         return tuple(column)
 
     def proposition(self, name: str) -> int:
-        """Whether a proposition holds. Those of a position are independent variables: what is true of all sets of
-        propositions is true of those that constraints allow."""
+        """Return the variable of a proposition at the position. Propositions are independent variables: a statement
+        about all sets of propositions also covers those that constraints allow.
+        """
         return self.diagrams.variable((HOLDS, name))
 
     def letter(self, symbols: Symbols) -> Column:
-        """Whether the symbol is one of some."""
+        """Return the column that is 1 where the symbol at the position is one of `symbols`."""
         if isinstance(symbols, Holding):
             return self.everywhere(self.diagrams.one if symbols.name is None else self.proposition(symbols.name))
         if not symbols:
@@ -315,18 +339,18 @@ class Facts:
         return self.everywhere(self.symbols(tuple(int(symbol in symbols) for symbol in self.alphabet)))
 
     def given(self, program: Program) -> dict[str, Column]:
-        """What a specification has at every position before its first layer."""
+        """Return the columns of a specification's coordinates before its first layer."""
         columns = {ONE: self.everywhere(self.diagrams.one)}
         columns |= {letter.name: self.letter(letter.symbols) for letter in program.letters}
         encodings = {encoding.name: self.sites.evaluate(encoding.value) for encoding in program.encodings}
         return columns | {name: self.encoded(values) for name, values in encodings.items()}
 
     def each(self, name: str, function: Callable[[Any, Any], Any], left: Column, right: Column) -> Column:
-        """A function of two columns, site by site."""
+        """Return the column of a function of two columns, site by site; `name` is the cache key of the function."""
         return tuple(map(cache(partial(self.diagrams.apply, name, function)), left, right))
 
     def combine(self, parts: Sequence[tuple[Rational, Column]], constant: Rational) -> Column:
-        """A linear combination of columns."""
+        """Return the linear combination of columns, plus a constant."""
         if not parts:
             return self.everywhere(self.diagrams.terminal(constant))
         if len(parts) == 1 and parts[0][0] == 1 and not constant:
@@ -336,11 +360,11 @@ class Facts:
         return tuple(map(known, *(column for _, column in parts)))
 
     def negated(self, column: Column) -> Column:
-        """The negation of a Boolean column."""
+        """Return the negation of a Boolean column."""
         return tuple(map(cache(self.diagrams.negated), column))
 
     def both(self, columns: Sequence[Column]) -> Column:
-        """The conjunction of Boolean columns."""
+        """Return the conjunction of Boolean columns."""
         if not columns:
             return self.everywhere(self.diagrams.one)
         return tuple(map(cache(lambda *row: self.diagrams.all_of(row)), *columns))
@@ -348,12 +372,14 @@ class Facts:
     def clip(
         self, parts: Sequence[tuple[Rational, Column]], constant: Rational, cut: Cut = lambda place: None
     ) -> Column:
-        """The clip of a linear combination. Where Booleans have equal coefficients (of either sign: then it is their
-        negations that count), and it is 1 for all of them alone, or for any of them, it is their conjunction or
-        disjunction, however many there are; elsewhere it is worked out from the values that the sum takes.
+        """Return the clip of a linear combination of columns.
 
-        `cut` gives variables to read in place of the columns where more than `MOST_JOINED` depend on several variables
-        each: what they have to do with each other is forgotten there, or their conjunction might be too large.
+        Suppose Booleans have equal coefficients up to sign (with a negative sign the negation counts). If the clip
+        is 1 for all of them together only, or for any one of them, it is their conjunction or disjunction, however
+        many there are. Any other clip is computed from the values that the sum takes.
+
+        If more than `MOST_JOINED` columns depend on several variables each, their conjunction might be too large.
+        Then `cut` gives variables that replace these columns, and the relations between the columns are forgotten.
         """
         factors = [factor for factor, _ in parts]
 
@@ -365,7 +391,7 @@ class Facts:
         found = [joined(*row) for row in zip(*columns, strict=True)] if columns else [None] * len(self.sites)
         if None not in found:
             return tuple(number for number in found if number is not None)
-        # What is decided already need not be added up.
+        # Sites that are decided need no sum: their diagrams are replaced by 0.
         left = [(factor, tuple([self.diagrams.zero if done is not None else number
                                 for done, number in zip(found, column, strict=True)]))
                 for factor, column in parts]  # fmt: skip
@@ -373,7 +399,9 @@ class Facts:
         return tuple([number if done is None else done for done, number in zip(found, rest, strict=True)])
 
     def _joined(self, factors: Sequence[Rational], row: Sequence[int], constant: Rational, cut: Cut) -> int | None:
-        """A clip at a site, if it is a conjunction or disjunction of many; else None."""
+        """Return the diagram of a clip at one site (`row`) if it is a constant, conjunction or disjunction of
+        Booleans; else None.
+        """
         diagrams, terms = self.diagrams, list[tuple[Rational, int]]()
         total: Any = constant
         deep = sum(not diagrams.simple(number) for number in row) > MOST_JOINED
@@ -388,6 +416,7 @@ class Facts:
         size = max(terms[0][0], -terms[0][0])
         if any(factor not in (size, -size) or not diagrams.truth(number) for factor, number in terms):
             return None
+        # Negative coefficients are replaced by those of the negations: -b = (1 - b) - 1.
         total += sum(min(factor, 0) for factor, _ in terms)
         literals = [number if factor > 0 else diagrams.negated(number) for factor, number in terms]
         if total >= 1 or size * len(terms) + total <= 0:
@@ -399,29 +428,31 @@ class Facts:
         return None
 
     def clipped(self, column: Column) -> Column:
-        """The clip of an exact number at every site."""
+        """Return the clip of an exact number at every site."""
         return tuple(map(cache(partial(self.diagrams.map, "clip", clip)), column))
 
     def constant(self, column: Column) -> bool:
-        """Whether a column is the same for every word."""
+        """Return True if a column is the same for every word."""
         return all(self.diagrams.constant(number) for number in set(column))
 
     def numbers(self, column: Column) -> list[Any]:
-        """The values of a column that is the same for every word."""
+        """Return the values, by site, of a column that is the same for every word."""
         return [self.diagrams.value(number) for number in column]
 
     def boolean(self, column: Column) -> bool:
-        """Whether a column takes no values but 0 and 1."""
+        """Return True if a column takes no values other than 0 and 1."""
         return all(map(self.diagrams.truth, set(column)))
 
     def fixed(self, column: Column, what: str) -> list[Any]:
-        """The values of a column that must be the same for every word."""
+        """Return the values of a column by site. Raises NotProved, naming `what`, unless they are the same for
+        every word.
+        """
         if not self.constant(column):
             raise NotProved(f"{what} depends on the word")
         return self.numbers(column)
 
     def truths(self, column: Column, what: str) -> Column:
-        """A column that must take no values but 0 and 1."""
+        """Return a column unchanged. Raises NotProved, naming `what`, if it takes values other than 0 and 1."""
         if not self.boolean(column):
             raise NotProved(f"{what} is not a Boolean")
         return column
@@ -429,41 +460,51 @@ class Facts:
     # ---- positions ----
 
     def edge(self, which: str) -> Column:
-        """Whether a position is the first or last one."""
+        """Return the column that is 1 at the first, or at the last position."""
         return tuple(self.diagrams.terminal(int(here)) for here in self.sites.edge(which))
 
     def step(self, op: Literal["Y", "X"], what: Column) -> Column:
-        """`Y what` or `X what`."""
+        """Return the column of `Y what` or `X what`."""
         fact = self.beside(op, what)
         edge = self.sites.edge("first" if op == "Y" else "last")
         return tuple(self.diagrams.zero if here else fact for here in edge)
 
     def beside(self, op: Literal["Y", "X"], what: Column) -> int:
-        """Whether something holds at the position before, or after, where there is one."""
+        """Return the diagram of the truth of a column at the previous (Y) or next (X) position, where that position
+        exists.
+        """
         return what[0] if self.same(what) else self.fact(op, what)
 
     def nearest(self, op: Near, where: Column, what: Column) -> Column:
-        """What holds at the nearest position of some, or where there is none here; with a mask that is here too where
-        all of them are. What is always or never true is so there."""
+        """Return the column of the value of `what` at the nearest position where `where` holds, or here if there is
+        none.
+
+        The result is `what` itself if it is constant, or if `where` holds everywhere and a mask makes this position
+        the nearest.
+        """
         if self.same(what) or (op != "E" and set(where) == {self.diagrams.one}):
             return what
         return self.everywhere(self.fact(op, where, what))
 
     def same(self, column: Column) -> bool:
-        """Whether a column is one value, at every site and for every word."""
+        """Return True if a column has one value, at every site and for every word."""
         return len(set(column)) == 1 and self.diagrams.constant(column[0])
 
     def alternating(self, keys: list[Any], values: list[Any], name: str) -> None:
-        """Hold that a head reads which keys are positive, and that neighbours differ in that."""
+        """Raise NotProved unless a head's values are 1 exactly where its keys are positive, and values of
+        neighbours differ.
+        """
         if any(not k or value not in (0, 1) or (k > 0) != (value == 1) for k, value in zip(keys, values, strict=True)):
             raise NotProved(f"head {name} does not read which keys are positive")
         for site, i in enumerate(self.sites.i):
-            # Neighbouring positions differ: who sees two or more sees both values.
+            # A query that sees two or more positions then sees both values.
             if i > 1 and values[site] == values[site - 1]:
                 raise NotProved(f"head {name} does not read alternating values")
 
     def distances(self, op: Near, selected: list[Any]) -> list[int]:
-        """How far from every site the nearest selected position is, where that is the same for every word."""
+        """Return the distance from every site to the nearest selected position; `selected` is the same for every
+        word.
+        """
         found: list[int] = []
         for n, start, end in self.sites.words():
             here = selected[start:end]
@@ -482,14 +523,18 @@ class Facts:
     # ---- counts ----
 
     def known_count(self, count: Count) -> list[Any] | None:
-        """The values of a count that is the same for every word, else None."""
+        """Return the values of a count by site if it is the same for every word, else None."""
         side, what = count
         return self.sites.totals(self.numbers(what), MASKS[side]) if self.constant(what) else None
 
     def comparison(self, counts: Mapping[Count, Rational], least: Least, what: str) -> Compared:
-        """Whether an integer combination of counts, of i and of n is large enough, as one fact: integers without a
-        common divisor times counts that depend on the word and positions that are not numbers, and a threshold. The
-        function that is returned raises NotProved, for `what`, where a number is neither 0 nor 1."""
+        """Return a function that gives the truth of `sum of coefficient * count + constant` being large enough, as
+        one fact.
+
+        The fact has integers without a common divisor times the counts that depend on the word, multiples of i and
+        n if sites are not numbers, and a threshold. The function raises NotProved, naming `what`, where `least`
+        gives no threshold, that is, where the clip is neither 0 nor 1.
+        """
         values = {count: self.known_count(count) for count in counts}
         fixed = [(coefficient, known) for count, coefficient in counts.items() if (known := values[count]) is not None]
         free = {count: coefficient for count, coefficient in counts.items() if values[count] is None and coefficient}
@@ -501,7 +546,7 @@ class Facts:
 
         def compared(found: LinearForm, site: int) -> int:
             step = common([*map(Fraction, free.values()), found.of_i, found.of_n])
-            # Without a step one beyond the constant is taken, of which no multiple is added.
+            # Without counts and positions the sum is the constant, and any step above it will do.
             bound = least(step or abs(found.constant) + 2, found.constant)
             if bound is None:
                 raise NotProved(f"{what} is neither 0 nor 1 {'for some counts' if step else 'somewhere'}")
@@ -509,14 +554,14 @@ class Facts:
                 return self.diagrams.terminal(int(bound <= 0))
             positions = found.of_i / step, found.of_n / step
             above = self.sites.reaches(*positions, bound, site)
-            # Counts are not negative: they add to what they are multiplied with, or take away from it.
+            # Counts are not negative, so terms of one sign only move the sum further to that side.
             if above is not None and all(value > 0 if above else value < 0 for value in free.values()):
                 return self.diagrams.terminal(int(above))
             return self.fact("at least", number(step), positions, bound)
 
         def compare(constant: Any, site: int) -> int:
             total = constant + sum(coefficient * known[site] for coefficient, known in fixed)
-            # A number says the same at every site.
+            # A total that is a number gives one fact for all sites.
             if isinstance(total, int | Fraction):
                 if total not in facts:
                     facts[total] = compared(self.sites.line(total, site), site)
@@ -532,7 +577,7 @@ class Facts:
     # ---- predicates of counts ----
 
     def predicate(self, asked: CountPredicate, count: Count, everything: bool) -> Column:
-        """A predicate of a count; `everything` says that all positions are counted."""
+        """Return the column of a predicate of a count. `everything` says that all positions are counted."""
 
         def holds(value: int, n: int) -> int:
             total = asked.scale * value + asked.offset
@@ -546,19 +591,24 @@ class Facts:
         return self.table(count, zero, columns)
 
     def read_table(self, values: Column, what: str) -> Sequence[Any]:
-        """What a look-up reads, as `table` takes it: Booleans of the position, by length; else NotProved."""
+        """Return the values that a look-up reads, in the format of `table`: one tuple of Booleans for each length.
+        Raises NotProved if the values depend on the word or are no Booleans.
+        """
         numbers = self.fixed(values, what)
         self.truths(values, what)
         return [tuple(map(int, numbers[start:end])) for _, start, end in self.sites.words()]
 
     def table(self, count: Count, at_zero: Sequence[int], columns: Sequence[Any]) -> Column:
-        """A predicate of a count: its value at 0 by site, and at 1, 2, ... by length."""
+        """Return the column of a predicate of a count, given its value at count 0 for each site, and at 1, 2, ...
+        for each length.
+        """
         numbers = dict(zip(self.sites.lengths, columns, strict=True))
         known = self.known_count(count)
         if known is not None:
             rows = zip(at_zero, known, self.sites.n, strict=True)
             return tuple(self.diagrams.terminal(numbers[n][value - 1]) if value else zero for zero, value, n in rows)
 
+        # Tables that agree up to the largest count of a site are one fact there.
         def begin(last: int, value: int) -> int:  # equal for equal beginnings
             return self.number(("beginning", last, value))
 
@@ -569,6 +619,8 @@ class Facts:
 
 
 def _back_to_last(selected: Sequence[Any]) -> list[int]:
-    """How far it is from every position to the last selected one up to there (negative); 0 where there is none."""
+    """Return the distance from every position to the last selected one up to there (0 or negative); 0 where there
+    is none.
+    """
     lasts = accumulate((place if here else -1 for place, here in enumerate(selected)), max)
     return [last - place if last >= 0 else 0 for place, last in enumerate(lasts)]

@@ -1,21 +1,27 @@
-"""The second link: the hard heads compute the formula.
+"""The second link of a proof: the hard heads compute the formula.
 
-Both sides are given numbers for what they mean: a Boolean function of the symbol and of *facts*, where a fact is a
-lemma's statement about earlier numbers. Equal numbers mean equal truth at every site.
+Program and formula are both translated to numbers of a common table. Each number is a Boolean function of the
+symbol and of *facts*, where a fact is a lemma's statement about earlier numbers. Equal numbers mean equal truth at
+every site.
 
  - ("S", where, what) at i: the rightmost j <= i with `where` satisfies `what`; if there is none, `what` holds at i.
-   A head that looks for the rightmost selected position, rounded, is this by definition. `left S right` is it with
-   where = !left | right and what = right (Theorems 15 and 16): at the rightmost such j either right holds, and left
-   holds ever since, or left fails, and right since then; if there is none, right fails everywhere.
-   ("U", ...) is the mirror image, ("E", ...) without a mask.
- - ("Y", what) at i > 1: `what` at i - 1. A head whose `select` is the same for every word reads a known position; two
-   of them, shut out by parity, read i - 1 (Theorems 12 and 13). At i = 1 it is false. ("X", ...) mirrored.
- - ("at least", counts, thresholds): an integer combination of counts is at least a threshold that depends on the site
+   A head that looks for the rightmost selected position, rounded, is this by definition. `left S right` is this
+   fact
+   with where = !left | right and what = right (Theorems 15 and 16): at the rightmost such j either right holds, and
+   left holds ever since, or left fails, and right since then; if there is none, right fails everywhere.
+   ("U", ...) is the mirror image, ("E", ...) has no mask.
+ - ("Y", what) at i > 1: `what` at i - 1. A head whose `select` is the same for every word reads a known position;
+   two
+   such heads, each restricted to one parity, read i - 1 (Theorems 12 and 13). At i = 1 the fact is false. ("X",
+   ...)
+   is the mirror image.
+ - ("at least", counts, thresholds): an integer combination of counts is at least a threshold that depends on the
+   site
    alone (Theorems 20 to 23). A look-up reads max(c, 1), and c = max(c, 1) + [c > 0] - 1.
  - ("table", count, at zero, column): a predicate of a count, as the table of its values.
 
-Nothing here knows how formulas are compiled; positions and lengths, markers and predicates of them are compared by
-their values at every site.
+This module does not rely on how formulas are compiled. Positions and lengths, and markers and predicates of them,
+are compared by their values at every site.
 """
 
 from __future__ import annotations
@@ -38,7 +44,7 @@ from hardsim.proof.state import hold_names
 
 @dataclass(frozen=True)
 class Nearest:
-    """The value at the nearest selected position."""
+    """Read of a head: the value of `what` at the nearest position where `where` holds."""
 
     op: Near
     where: Column
@@ -47,7 +53,7 @@ class Nearest:
 
 @dataclass(frozen=True)
 class LookedUp:
-    """max(count, 1), or the value of a column, by length, at that position."""
+    """Read of a look-up: max(count, 1) itself, or the value of a column (one for each length) at that position."""
 
     count: Count
     columns: Sequence[Any] | None = None
@@ -55,7 +61,9 @@ class LookedUp:
 
 @dataclass(frozen=True)
 class Sign:
-    """Whether `sum of coefficient * mean + rest` is positive, where more than one position is visible."""
+    """Read of a head that tests a sign: true if `sum of coefficient * mean + rest` is positive, where more than one
+    position is visible.
+    """
 
     side: str
     means: dict[Count, Rational]
@@ -66,7 +74,9 @@ Found = Nearest | LookedUp | Sign
 
 
 def threshold(step: Fraction, offset: Rational) -> int | None:
-    """The least integer t with `clip(step t + offset) = 1`, if the clip is 0 for all smaller ones; else None."""
+    """Return the least integer t with `clip(step t + offset) = 1` if the clip is 0 for all smaller integers; else
+    None.
+    """
     least = ceil((1 - Fraction(offset)) / step)
     return least if floor(-Fraction(offset) / step) >= least - 1 else None
 
@@ -79,13 +89,16 @@ NEAREST: dict[tuple[Weighting, Mask], Near] = {
 STEPS: tuple[Literal["Y", "X"], ...] = ("Y", "X")
 SIDES = {mask: side for side, mask in MASKS.items()}
 SOME: dict[str, Near] = {"L": "S", "R": "U", "": "E"}
-"""The fact that some visible position satisfies something: the nearest such position does."""
+"""Kind of nearest position that tells, for each side of a count, that some visible position satisfies a Boolean:
+the nearest such position does.
+"""
 
 
 class ProgramMeaning:
-    """What a hard-attention program means: the columns of its coordinates, read from its forms alone. A coordinate
-    whose meaning is not recognised stays without one, and `why` says what was not; only what reads it is then not
-    proved."""
+    """Meaning of a hard-attention program: the columns of its coordinates, derived from its linear forms alone. A
+    coordinate whose meaning is not recognised has no column, and `why` has the reason; the proof fails only if that
+    column is needed.
+    """
 
     def __init__(self, facts: Facts, program: Program, cuts: Cuts) -> None:
         self.facts, self.program, self.cuts = facts, program, cuts
@@ -100,16 +113,17 @@ class ProgramMeaning:
             self._layer(layer)
 
     def of(self, name: str) -> Column:
-        """The column of a coordinate; NotProved if its meaning is not known."""
+        """Return the column of a coordinate. Raises NotProved, with the reason, if its meaning is not known."""
         if name not in self.columns:
             raise NotProved(self.why.get(name, f"nothing rounds what is read of '{name}'"))
         return self.columns[name]
 
     def form(self, form: Affine) -> Column:
-        """The column of a linear form."""
+        """Return the column of a linear form of coordinates."""
         constant = dict(form.terms).get(ONE, 0)
         return self.facts.combine([(c, self.of(name)) for name, c in form.terms if name != ONE], constant)
 
+    # A failure is kept with its coordinate: a coordinate that nothing reads needs no meaning.
     def _layer(self, layer: ProgramLayer) -> None:
         reads: dict[str, Found] = {}
         means: dict[str, tuple[Column | None, Count | None]] = {}
@@ -138,7 +152,9 @@ class ProgramMeaning:
     # ---- heads ----
 
     def _uniform(self, head: Head) -> tuple[Column | None, Count | None]:
-        """A mean: its values where it is the same for every word, and what it counts where that is a Boolean."""
+        """Return what a uniform head computes: the column of its mean if that is the same for every word, and the
+        count behind the mean if the value is a Boolean.
+        """
         value = self.form(head.value)
         column = None
         if self.facts.constant(value):
@@ -169,7 +185,9 @@ class ProgramMeaning:
         return LookedUp(self._looked_up(head))
 
     def _looked_up(self, head: Head) -> Count:
-        """What is counted by the mean that the score multiplies with a multiple of j."""
+        """Return the count that a look-up head looks up: the count of the mean that its score multiplies with a
+        multiple of j.
+        """
         name = looked_up(self.program, head, self.facts.sites,
                          lambda key: self.facts.fixed(self.form(key), f"a key of head {head.name}"))  # fmt: skip
         if name not in self.means:
@@ -186,7 +204,7 @@ class ProgramMeaning:
         return Sign(SIDES[head.mask], means, self.facts.fixed(rest, f"the query of head {head.name}"))
 
     def _means(self, form: Affine) -> tuple[dict[Count, Rational], Column]:
-        """A form as multiples of means that depend on the word, and the rest."""
+        """Return a linear form as multiples of means that depend on the word, and the column of the other terms."""
         means: dict[Count, Rational] = {}
         rest: list[tuple[str, Rational]] = []
         for name, coefficient in form.terms:
@@ -200,7 +218,8 @@ class ProgramMeaning:
     # ---- clips ----
 
     def _clips(self, clips: list[Unit], bias: Rational) -> Column:
-        """The column of a coordinate that clips write."""
+        """Return the column of a coordinate that clips write. Raises NotProved if the clips match no lemma."""
+        # The complement of a sum of clips: its meaning is the negation of theirs.
         if bias == 1 and clips and all(item.weight == -1 for item in clips):
             inner = self._clips([replace(item, outs=((item.out, 1),)) for item in clips], 0)
             return self.facts.combine([(-1, self.cuts.known(inner))], 1)
@@ -228,7 +247,9 @@ class ProgramMeaning:
         return self._read(total, nearest, clips[0].out)
 
     def _read(self, total: Column, reads: dict[str, Nearest], out: str) -> Column:
-        """A coordinate that is what one head read, at every site."""
+        """Return the column of a coordinate that equals the read of one head at each site: of the same head
+        everywhere, or of a head that reads this position or a neighbour.
+        """
         facts = self.facts
         own = {facts.fact("read", name): name for name in reads}
         if len(set(total)) == 1 and total[0] in own:
@@ -252,7 +273,9 @@ class ProgramMeaning:
         return tuple(result)
 
     def _tabled(self, total: Column, name: str, count: Count, columns: Sequence[Any], out: str) -> Column:
-        """A predicate of a count: what was read if the count is positive, else a value that depends on the site."""
+        """Return the column of a predicate of a count: the value that was looked up if the count is positive, else
+        a value that depends on the site.
+        """
         facts, variable = self.facts, self.facts.fact("read", name)
 
         @cache
@@ -269,12 +292,14 @@ class ProgramMeaning:
         return facts.table(count, [zero for zero in found if zero is not None], columns)
 
     def _some(self, count: Count) -> Column:
-        """Whether a count is positive."""
+        """Return the column that is 1 where a count is positive."""
         side, what = count
         return self.facts.nearest(SOME[side], what, what)
 
     def _compared(self, clips: list[Unit], bias: Rational, reads: dict[str, Found]) -> Column:
-        """A comparison of looked-up counts: each is what was read, plus whether there is any, minus 1."""
+        """Return the column of a comparison of looked-up counts. Each count is the number that was read, plus 1 if
+        any position is counted, minus 1.
+        """
         facts, out = self.facts, clips[0].out
         if len(clips) != 1:
             raise NotProved(f"the coordinate '{out}' is not one comparison of counts")
@@ -297,7 +322,9 @@ class ProgramMeaning:
         return facts.combine([(clips[0].weight, column)], bias)
 
     def _signed(self, clips: list[Unit], bias: Rational, reads: dict[str, Found]) -> Column:
-        """A comparison by the sign of a sum: by a head where several positions are visible, else by the sum itself."""
+        """Return the column of a comparison by the sign of a sum: a head tests the sign where several positions are
+        visible, and a clip of the sum where only one is.
+        """
         out = clips[0].out
         odd = NotProved(f"the coordinate '{out}' is not one test of a sign")
         ((name, read), *others), (first, *more) = reads.items() or [("", None)], clips

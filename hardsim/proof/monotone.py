@@ -1,12 +1,13 @@
-"""Rational functions on one side of expressions with log, sqrt and exp, at every position and length.
+"""Rational functions that bound expressions with log, sqrt and exp from one side, at every position and length.
 
-The functions grow with their arguments, so where an argument is at least a, log of it is at least log(a), which is put
-in as a rational just below: `log(n + 1) >= 693/1000` wherever n >= 1. Where no such number is found, `log(x) <= x - 1`,
-`sqrt(x) <= (x + 1)/2` and `exp(x) >= 0` serve. What is between functions keeps its side: sums, and products, quotients
-and powers of what is positive. Of other expressions no side is known.
+Log, sqrt and exp are increasing. So where an argument is at least a, its log is at least log(a), which is replaced
+by a rational number just below: `log(n + 1) >= 693/1000` wherever n >= 1. Where no such number is found, `log(x) <=
+x - 1`, `sqrt(x) <= (x + 1)/2` and `exp(x) >= 0` are used. Sums keep the side, and so do products, quotients and
+powers of positive factors. No bound is derived for other expressions.
 
 In a domain that has `LOG`, L = log(n + 1), functions may depend on it: where `c (n + 1)^q <= x`, `log(x) >= q L +
-log(c)`, and likewise above. Then `1/(3 log(n + 1))` is itself, and not only below a multiple of 1.
+log(c)`, and likewise above. Then the bound of `1/(3 log(n + 1))` is that expression itself, and not only a multiple
+of 1.
 """
 
 from __future__ import annotations
@@ -35,15 +36,20 @@ from hardsim.proof.ratios import (
 )
 
 UNIT = 1000
-"""Values of functions are rounded to multiples of 1/UNIT, so that they can be checked by hand."""
+"""Denominator to which bounds of function values are rounded, so that they can be checked by hand."""
 
 Side = Literal[-1, 1]
-"""Below or above."""
+"""Side of a bound: -1 below, 1 above."""
 
 
 def hotter(tau: Arith, sign: Callable[[LinearForm], int], domain: Domain) -> Value:
-    """A rational function that is at least a temperature, which is positive, at all points of a domain; `sign` is -1 to
-    a power. NoRatio if none is found, or the temperature is not known to be positive."""
+    """Return a rational function that is at least a positive temperature at all points of a domain.
+
+    `sign` gives the function for -1 to a power.
+
+    Raises:
+        NoRatio: if no such function is found, or the temperature is not known to be positive.
+    """
     search = _Search(sign, domain)
     if not search.positive(tau.tree):
         raise NoRatio(f"{tau} is not known to be positive for all lengths")
@@ -51,8 +57,9 @@ def hotter(tau: Arith, sign: Callable[[LinearForm], int], domain: Domain) -> Val
 
 
 def colder(tau: Arith, sign: Callable[[LinearForm], int], domain: Domain) -> Value:
-    """A rational function that is positive and at most a temperature at all points of a domain. NoRatio if none is
-    found."""
+    """Return a positive rational function that is at most a temperature at all points of a domain. Raises NoRatio
+    if none is found. `sign` gives the function for -1 to a power.
+    """
     found = _Search(sign, domain).side(tau.tree, -1)
     if not positive(found, domain):
         raise NoRatio(f"{tau} is not known to be positive for all lengths")
@@ -63,9 +70,13 @@ class _Search:
     def __init__(self, sign: Callable[[LinearForm], int], domain: Domain) -> None:
         self.sign, self.domain = sign, domain
         self.side: Callable[[Expression, Side], Value] = cache(self._side)
-        """A rational function on that side of an expression."""
+        """Cached function of an expression and a side: a rational function that bounds the expression from that
+        side.
+        """
         self.positive: Callable[[Expression], bool] = cache(self._positive)
-        """Whether an expression is known to be positive, with a value, everywhere."""
+        """Cached function of an expression: True if it is known to be defined and positive everywhere in the
+        domain.
+        """
 
     def _positive(self, tree: Expression) -> bool:
         match tree:
@@ -89,6 +100,7 @@ class _Search:
             case Operation("+" | "-" as op, left, right):
                 return ARITHMETIC[op](Ratio.of(self.side(left, side)), self.side(right, side if op == "+" else other))
             case Operation("*" | "/" as op, left, right):
+                # A quotient is large where its denominator is small.
                 way = side if op == "*" else other
                 return ARITHMETIC[op](self._above_zero(left, side), self._above_zero(right, way))
             case Operation("^", base, exponent) if not _has_function(exponent):
@@ -101,15 +113,16 @@ class _Search:
         raise NoRatio(f"nothing is known of {Arith(tree)} for all lengths but at each length")
 
     def _above_zero(self, tree: Expression, side: Side) -> Ratio:
-        """A function on that side of a factor, where both are positive."""
+        """Return a positive bound, on a side, of a factor that is known to be positive; NoRatio if there is none."""
         found = self.side(tree, side)
         if not self.positive(tree) or not positive(found, self.domain):
             raise NoRatio(f"{Arith(tree)} is not known to be positive for all lengths")
         return Ratio.of(found)
 
     def _application(self, tree: Application, side: Side) -> Value:
-        """A number on that side of a function's values, from one on that side of its arguments; above log and sqrt a
-        function, and 0 below exp, if there is none."""
+        """Return a bound, on a side, of log, sqrt or exp of an argument. It is a number if the argument has a bound
+        on that side; otherwise a function above log and sqrt, and 0 below exp.
+        """
         everywhere = tree.function == "exp"
         if LOG in self.domain and tree.function == "log":
             found = self._logarithm(tree.arg, side)
@@ -129,12 +142,15 @@ class _Search:
         return rounded(tree.function, end, side)
 
     def _logarithm(self, arg: Expression, side: Side) -> Value | None:
-        """`q L + log(c)` on that side of the logarithm of an expression, with the largest q (above: the least) at which
-        `c (n + 1)^q` is on that side of it; None if it is not known to be positive, or no such number is found."""
+        """Return `q L + log(c)` as a bound of the logarithm of an expression, from below with the largest q, from
+        above with the least q, at which `c (n + 1)^q` bounds the expression. None if the expression is not known to
+        be positive, or no number c is found.
+        """
         argument, grown = self.side(arg, side), Ratio.of(1)
         if not positive(self.side(arg, -1), self.domain):
             return None
         found: Value | None = None
+        # Each power of n + 1 is tried by dividing it out and looking for a constant bound of the rest.
         for q in range(LARGEST_DEGREE):
             own = Ratio.of(argument) / grown
             end = lower(own, self.domain) if side == -1 else upper(own, self.domain)
@@ -149,7 +165,7 @@ class _Search:
 
 
 def rounded(function: Function, x: Fraction, side: Side) -> Fraction:
-    """A multiple of 1/UNIT below (-1) or above a function's value."""
+    """Return a multiple of 1/UNIT that bounds a function's value at x from below (-1) or above (1)."""
     value = bounds(apply(function, x))
     return Fraction(floor(value[0] * UNIT) if side == -1 else ceil(value[1] * UNIT), UNIT)
 

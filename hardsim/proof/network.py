@@ -1,14 +1,15 @@
-"""Both links of a proof, for all words of every length up to a bound.
+"""Proof of both links, for all words of every length up to a bound.
 
-The first link, that the softmax network computes what the hard heads do, is by induction over the layers: what a layer
-reads is exact and the same in both (or a mean, which is exact, or an attended value with a bound), each head is within
-its bound of the specified value, and each clip makes exact what it reads. Nothing is taken from the compiler but the
-specification of what each head should find. The second, that the hard heads compute the formula, is that of `meaning`.
+The first link says that the softmax network computes the same as its hard heads. It is proved by induction over the
+layers. The input of a layer is exact and the same in both (or a mean, which is exact, or an attended value with a
+bound); each head is within its bound of the specified value; and each clip makes its output exact. From the
+compiler only the specification of the value that each head should read is taken. The second link, that the hard
+heads compute the formula, is proved in `meaning`.
 
-Two clips agree at a site if for every assignment of the exact Booleans, every specified value of the heads that they
-read and every deviation of the heads from it, the network's input is at most 0 where the specified clip is 0, and at
-least 1 where it is 1. How far it is from there is the margin. Inputs are linear, so the worst deviation is that of
-each head on its own.
+Two clips agree at a site if for every assignment of the exact Booleans, every specified value of the heads that
+they read and every deviation of the heads from it, the network's input is at most 0 where the specified clip is 0,
+and at least 1 where it is 1. The distance of the input from that threshold is the margin. Inputs are linear, so the
+worst deviation is that of each head on its own.
 
 Where counts or means are read, the specified input is known to lie in a lattice `base + step * integer` within an
 interval, and the deviations must not reach from its points outside (0, 1) into it.
@@ -45,24 +46,25 @@ from hardsim.run.float_trust import arithmetic_fault
 
 NETWORK = "the softmax network = its hard heads"
 MEANING = "its hard heads = the formula"
-"""What the two links claim."""
+"""Claim of the second link. The claim of the first is `NETWORK`."""
 LARGEST = 1_000_000
-"""Positions of all lengths together."""
+"""Largest number of positions in one word of each length, all lengths together."""
 Report = Callable[[int, int], None]
-"""Told how many of how many heads are done."""
+"""Function that is called with the number of heads done and the number of all heads."""
 SHOWN_AS_EQUAL = 1e-9
-"""Worst cases that differ by no more, relatively, are shown as one."""
+"""Relative difference up to which worst cases are shown as one."""
 ROUNDED = 2.0**-30
-"""Nats: where rounding costs more in a logit, it may be all that a bound lacks."""
+"""Rounding error of a logit, in nats, above which a failed bound is blamed on float64."""
 SHOWN_CASES = 64
-"""Failing sites that are kept, from the shortest words on."""
+"""Largest number of failing sites that are kept; the shortest words come first."""
 
 
 def sites_up_to(
     model: Transformer, program: Program, max_n: int, core: Core | None = None, min_n: int = 1
 ) -> tuple[Sites, bool]:
-    """All sites of some lengths, and whether the longest length stands for all (nothing depends on the length);
-    InputError if there are more than `LARGEST`."""
+    """Return the sites of the lengths `min_n` to `max_n`, and True if the longest length stands for all because
+    nothing depends on the length. Raises InputError if there are more than `LARGEST` positions.
+    """
     prefix = one_for_all(model, program, core)
     hold_size(max_n if prefix else min_n, max_n)
     if prefix:
@@ -71,9 +73,10 @@ def sites_up_to(
 
 
 def one_for_all(model: Transformer, program: Program, core: Core | None) -> bool:
-    """Whether one length proves all shorter ones: nothing in network, specification and formula depends on it. Every
-    head is future-masked and nothing is a function of n, so the values at position i of any longer word are those at
-    the last position of its prefix of length i."""
+    """Return True if a proof of one length proves all shorter ones, because nothing in network, specification and
+    formula depends on the length. Then every head is future-masked and nothing is a function of n, so the values at
+    position i of any longer word are those at the last position of its prefix of length i.
+    """
     functions = [model.temperature, *(value for _, value in model.encodings), *(one.value for one in program.encodings)]
     if any("n" in one.variables for one in functions) or any(head.mask is not Mask.FUTURE for head in model.heads):
         return False
@@ -81,12 +84,12 @@ def one_for_all(model: Transformer, program: Program, core: Core | None) -> bool
 
 
 def positions(min_n: int, max_n: int) -> int:
-    """How many positions the words of these lengths have, one word of each."""
+    """Return the number of positions in one word of each length from `min_n` to `max_n`, together."""
     return (max_n * (max_n + 1) - min_n * (min_n - 1)) // 2
 
 
 def hold_size(min_n: int, max_n: int) -> None:
-    """Refuse what does not fit in memory: about 2 kB a position; InputError saying what fits."""
+    """Raise InputError if one word of each length has too many positions for memory (about 2 kB a position)."""
     sites = positions(min_n, max_n)
     if sites > LARGEST:
         raise InputError(
@@ -97,7 +100,7 @@ def hold_size(min_n: int, max_n: int) -> None:
 
 
 def linked(claim: str, argue: Callable[[], object]) -> LinkProof:
-    """A link of a proof: whether its argument goes through, and if not why."""
+    """Return a link of a proof after a call of `argue`: proved, or with the reason why it failed."""
     try:
         argue()
     except NotProved as failure:
@@ -113,7 +116,7 @@ def linked(claim: str, argue: Callable[[], object]) -> LinkProof:
 def walked(
     model: Transformer, program: Program, facts: Facts, argument: Argument, report: Report | None = None
 ) -> tuple[LinkProof, tuple[HeadProof, ...]]:
-    """The first link, and what is known of each head that its proof got to; see `walk`."""
+    """Return the first link, and the results of the heads that its proof reached (see `walk`)."""
     known: dict[str, Attended | None] = {}
     link = linked(NETWORK, lambda: walk(State(model, program, facts, heads=known), argument, report))
     readers: dict[str, dict[str, None]] = {head.out: {} for head in program.heads}
@@ -132,13 +135,14 @@ def walked(
 
 
 def prove_meaning(program: Program, core: Core, facts: Facts) -> LinkProof:
-    """Whether a program's output at the last position is the truth of a formula there, for all words: of the file that
-    a core was made of, whose nodes say no more than where to cut."""
+    """Return the second link: a program's output at the last position equals the formula's truth there, for all
+    words. The formula is the one in the file from which `core` was made; the core's nodes decide only where to cut.
+    """
     return linked(MEANING, lambda: account_of(facts, program, core))
 
 
 def looks_ahead(node: Node) -> bool:
-    """Whether the truth of a core node at a position can depend on what follows, or on the length."""
+    """Return True if the truth of a core node at a position can depend on later positions or on the length."""
     match node:
         case Letters() | And() | Xor():
             return False
@@ -157,9 +161,11 @@ def looks_ahead(node: Node) -> bool:
 
 
 def walk(state: State, argument: Argument, report: Report | None) -> None:
-    """All layers in order; NotProved where the argument does not go through."""
+    """Prove all layers in order; NotProved where the argument fails. `argument` bounds heads and margins, `report`
+    is called after each head.
+    """
     model, program = state.model, state.program
-    # Compiled formulas never have these, and the argument does not speak of them.
+    # Compiled formulas have none of these, and the argument does not cover them.
     if model.bos or model.threshold is not None or model.reading != "last":
         raise NotProved("the network has a beginning of sequence, a threshold or another reading position")
     strict = next((head for head in model.heads if head.mask.strict), None)
@@ -197,7 +203,9 @@ def walk(state: State, argument: Argument, report: Report | None) -> None:
 
 
 def feed_forward(state: State, plan: FeedForward, layer: ProgramLayer, margins: Margins) -> None:
-    """Add what a layer's clips write to the state; NotProved if one is not proved to give what is specified."""
+    """Add the coordinates that a layer's clips write to the state. Raises NotProved unless each clip is proved to
+    give the specified value.
+    """
     if not all(unit.clip for unit in plan.units):
         raise NotProved("the feed-forward part has a hidden unit that is no clip (a pair relu(z) - relu(z - 1))")
     names = state.model.coordinates
@@ -216,7 +224,7 @@ def feed_forward(state: State, plan: FeedForward, layer: ProgramLayer, margins: 
         written[out] = state.facts.combine(parts, bias), any(reads for _, reads in clips)
     for out, (column, attended) in written.items():
         if attended:
-            # A Boolean of its own at every site, unless it is always the same there.
+            # From here on the column is one variable, except at sites where it is constant.
             variable = state.bit(out)
             if not state.facts.boolean(column):
                 raise NotProved(f"the coordinate '{names[out]}' can be other than 0 and 1")
@@ -227,7 +235,9 @@ def feed_forward(state: State, plan: FeedForward, layer: ProgramLayer, margins: 
 def by_coordinate(
     state: State, plan: FeedForward, layer: ProgramLayer
 ) -> tuple[dict[int, list[tuple[Rational, HiddenUnit]]], dict[int, list[Unit]]]:
-    """The hidden units that write each coordinate, in the network (with their weights) and in the specification."""
+    """Return the hidden units that write each coordinate, in the network (with their weights) and in the
+    specification.
+    """
     own: dict[int, list[tuple[Rational, HiddenUnit]]] = {}
     for unit in plan.units:
         for out, weight in unit.outs:
@@ -239,7 +249,9 @@ def by_coordinate(
 
 
 def _clip(state: State, unit: HiddenUnit, item: Unit, which: tuple[int, int], margins: Margins) -> tuple[Column, bool]:
-    """The value of a clip at every site, and whether it reads what attention wrote."""
+    """Return the value of a clip at every site, and True if it reads attended values. `which` is the coordinate and
+    the number of the clip.
+    """
     what = f"the clip that writes '{item.out}'"
     form = state.terms(item.pre)
     heads = dict.fromkeys(k for terms in (unit.form, form) for k, _ in terms if k not in state.exact)
@@ -262,7 +274,9 @@ def _clip(state: State, unit: HiddenUnit, item: Unit, which: tuple[int, int], ma
 
 
 def _exact(state: State, form: Terms, constant: Rational, soft: bool, what: str) -> Column:
-    """The value of a clip of exact coordinates at every site, in the network or in the specification."""
+    """Return the value of a clip of exact coordinates at every site, in the network (`soft`) or in the
+    specification.
+    """
     read = [(factor, state.exact_of(k, what)) for k, factor in form]
 
     def cut(place: int) -> int | None:
@@ -278,7 +292,9 @@ def _exact(state: State, form: Terms, constant: Rational, soft: bool, what: str)
 
 @dataclass(frozen=True)
 class _Rounding:
-    """A clip of exact inputs and attended Booleans, with their coefficients in network and specification."""
+    """Clip of exact inputs and attended Booleans, with the Booleans' coefficients in network and specification
+    (`factors`).
+    """
 
     state: State
     factors: Sequence[tuple[Rational, Rational]]
@@ -286,7 +302,9 @@ class _Rounding:
     what: str
 
     def column(self, own: Column, specified: Column) -> Column:
-        """Its value at every site, where its exact inputs are these."""
+        """Return the clip's value at every site, given the sum of its exact inputs in the network (`own`) and in
+        the specification (`specified`). Raises NotProved where the two clips may differ.
+        """
         diagrams, groups = self.state.diagrams, dict[tuple[int, ...], list[int]]()
         for site, numbers in enumerate(zip(own, specified, *(head.bits for head in self.heads), strict=True)):
             groups.setdefault(numbers, []).append(site)
@@ -301,7 +319,9 @@ class _Rounding:
         return tuple(result)
 
     def _demand(self, rest: Rational, target: Rational, *bits: int) -> tuple[Rational, tuple[int, ...], int]:
-        """The network's input without heads, what heads should read, and the side on which the input must be."""
+        """Return one requirement: the network's input without heads, the Booleans that the heads should read, and
+        the side (0 or 1) on which the input must then be.
+        """
         if not all(isinstance(number, int | Fraction) for number in (rest, target)):
             raise NotProved(f"{self.what} reads what depends on the position together with attended values")
         total = clip(target + sum(b * bit for (_, b), bit in zip(self.factors, bits, strict=True)))
@@ -310,7 +330,9 @@ class _Rounding:
         return rest, bits, int(total)
 
     def _hold(self, group: list[int], rest: Rational, bits: tuple[int, ...], result: int) -> None:
-        """Hold a demand at the sites of a group, with the largest deviations among them, and note the margins."""
+        """Raise NotProved unless a requirement holds at the sites of a group, with the largest deviations among
+        them; record margins and worst cases.
+        """
         read, sites = list(zip(self.heads, bits, strict=True)), np.array(group)
         deviations = [Fraction(head.deviation(bit, group)) for head, bit in read]
         margin = self._margin(rest, bits, result, deviations)
@@ -334,7 +356,9 @@ class _Rounding:
     def _margin(
         self, rest: Rational, bits: Sequence[int], result: Rational, deviations: Sequence[Fraction]
     ) -> Fraction:
-        """The distance of the network's input from the threshold that it must have passed, in the worst case."""
+        """Return the distance of the network's input from the threshold that it must pass, in the worst case;
+        negative if it may fail.
+        """
         low = high = Fraction(rest)
         for (factor, _), head, bit, deviation in zip(self.factors, self.heads, bits, deviations, strict=True):
             first, last = (Fraction(head.values[0]) + (Fraction(head.values[1]) - head.values[0]) * share
@@ -345,7 +369,7 @@ class _Rounding:
 
 
 def _worse(head: Attended, margin: Fraction) -> bool:
-    """Whether a margin is less than all that were found for a head before."""
+    """Return True if a margin is less than all earlier margins of a head."""
     return head.worst is None or head.worst.margin is None or margin < head.worst.margin
 
 
@@ -360,7 +384,9 @@ def _counted(
     what: str,
     margins: Margins,
 ) -> Column:
-    """A clip of exact inputs, looked-up numbers and means, the same form in network and specification."""
+    """Return the value, by site, of a clip of exact inputs, looked-up numbers and means, with equal coefficients in
+    network and specification. Raises NotProved where errors may change it.
+    """
     counts: list[tuple[Fraction, Counted]] = []
     for k, coefficient in inputs:
         source = state.means.get(k) or state.attended.get(k)
@@ -376,7 +402,7 @@ def _counted(
     judges: dict[tuple[Any, ...], Callable[[Any], dict[int, Rational]]] = {}
     for (number, *sizes), group in groups.items():
         judge = judges.get(tuple(sizes)) or judges.setdefault(tuple(sizes), margins(state, counts, group[0], what))
-        # Where the errors of the counts are largest.
+        # Sites of a group have equal specified inputs, so the site with the largest error decides for each count.
         worst = [(c, head, max(group, key=errors.__getitem__)) for c, head, errors in read]
         error = sum((c * Fraction(float(head.error[place])) for c, head, place in worst), Fraction(0))
         taken = set[int]()
@@ -407,12 +433,14 @@ def _together(
     found: Mapping[int, Rational],
     error: Fraction,
 ) -> Fraction:
-    """The margin of a clip that reads the difference of two numbers alone, looked up with equal scores, where `found`
-    has its margins without errors, whose sum is `error`; -1 of any other.
+    """Return the margin of a clip that reads only the difference of two numbers, looked up with equal scores; -1
+    for any other clip. `found` has the clip's margins without errors, `error` is the sum of both numbers' errors.
 
-    Let it be `base + factor (p - q)` with the positions p and q that should win. On each side of the threshold the
-    specified input that is next to it determines p - q, and so how much farther off the one number can be than the
-    other (ours); inputs beyond are a whole `factor` farther away, and both errors count in full there."""
+    Let the input be `base + factor (p - q)` with the positions p and q that should be read. On each side of the
+    threshold the specified input that is next to it determines p - q, and so how much farther off the one number
+    can be than the other (ours); inputs beyond are a whole `factor` farther away, and both errors count in full
+    there.
+    """
     pairs = [(factor, head) for factor, head in counts if isinstance(head, CountHead)]
     if len(pairs) != 2 or len(counts) != 2 or not isinstance(base, int | Fraction):
         return Fraction(-1)
@@ -433,7 +461,7 @@ def _together(
 def lattice_margins(
     state: State, counts: Sequence[tuple[Fraction, Counted]], site: int, what: str
 ) -> Callable[[Any], dict[int, Rational]]:
-    """`Margins` at one site, where counts are in a lattice."""
+    """Return the margins of a clip at one site, as `Margins` describes, where counts lie in a lattice."""
     lows, highs, steps = zip(*(source.span(factor, site) for factor, source in counts), strict=True)
     low, high, step = plain(sum(lows)), plain(sum(highs)), common(steps)
 
@@ -448,8 +476,10 @@ def lattice_margins(
 
 
 def _neighbours(low: Rational, high: Rational, step: Fraction) -> tuple[Rational | None, Rational | None]:
-    """The largest lattice point below 1 and the least from 1 on, among low, low + step, ..., high. A point between 0
-    and 1 is the largest below 1, which then is not at most 0."""
+    """Return the largest lattice point below 1 and the least from 1 on, among low, low + step, ..., high; None
+    where there is none. If a point lies strictly between 0 and 1, it is the largest below 1, and the caller sees
+    that it is not at most 0.
+    """
     if not step:
         return (low, None) if low < 1 else (None, low)
     # In units of one over a common denominator everything is an integer.
@@ -466,7 +496,7 @@ def _neighbours(low: Rational, high: Rational, step: Fraction) -> tuple[Rational
 
 
 def boolean_case(state: State, head: BooleanHead, site: int, bit: int, error: Fraction, margin: Fraction) -> WorstCase:
-    """The worst case of an attended Boolean at a site, where the specified value is `bit`."""
+    """Return the worst case of an attended Boolean at a site, where the specified value is `bit`."""
     i, n = state.sites.i[site], state.sites.n[site]
     size = abs(Fraction(head.values[1]) - head.values[0]) * error
     case = WorstCase(n, i, Fraction(bit), size, margin, None)
@@ -483,14 +513,16 @@ def boolean_case(state: State, head: BooleanHead, site: int, bit: int, error: Fr
 
 
 def text(kind: LocalType) -> str:
-    """A local type for readers."""
+    """Return a local type as text for reports."""
     parts = [value if name is None else f"{name} = {value}" for name, value in kind.example]
     own = f"[{'selected' if kind.selected else 'not selected'}, value {kind.value}]"
     return f"{', '.join(parts)} {own}" if parts else own
 
 
 def attaining(state: State, reading: NearestReading, site: int, winner: int, bit: int) -> list[tuple[int, LocalType]]:
-    """The worst type of every visible position, for the position that should win with value `bit`."""
+    """Return the worst local type of every visible position, where position `winner` should be read and has value
+    `bit`.
+    """
     i, n = state.sites.i[site], state.sites.n[site]
     start = state.sites.starts[n]
     query = [row[site] for row in reading.queries]
@@ -514,14 +546,15 @@ def attaining(state: State, reading: NearestReading, site: int, winner: int, bit
 
 
 NUMERIC = Argument(nearest, look_up_errors, numbers_apart, sign_errors, lattice_margins)
-"""The argument site by site."""
+"""Bounds of heads and clips that are computed site by site."""
 
 
 def prove_network(
     model: Transformer, program: Program, sites: Sites, report: Report | None = None
 ) -> tuple[LinkProof, tuple[HeadProof, ...]]:
-    """Whether the network's output is exactly that of its hard heads at every site, for all words; InputError if the
-    temperature is not positive at some site."""
+    """Return the first link and the results of the heads: the network's output equals that of its hard heads
+    exactly at every site, for all words. Raises InputError if the temperature is not positive at some site.
+    """
     fault = arithmetic_fault()
     if fault is not None:
         return LinkProof(NETWORK, f"the prover rounds in float64, and {fault}", limit=True), ()
@@ -537,13 +570,15 @@ def prove(
     min_n: int = 1,
     report: Report | None = None,
 ) -> Proof:
-    """Try to prove that a network accepts exactly the words of a formula, for every word of length `min_n` to `max_n`.
+    """Try to prove that a network accepts exactly the words of a formula, for every word of length `min_n` to
+    `max_n`.
 
-    Without a core only the first link is tried: the network does what the specification of its heads says. `users`
-    are the formula's own predicates. `report` is told how many of how many heads are done.
+    Without a core only the first link is tried: the softmax network computes the same as its specified hard heads.
+    `users` are the formula's own predicates. `report` is called with the number of heads done and the number of all
+    heads.
 
-    A length of n positions costs O(n) to O(n^2), and all lengths to N together O(N^2) where the queries depend on the
-    length alone or one length stands for all: the time grows likewise, which can be measured by calling this.
+    A length of n positions costs O(n) to O(n^2), and all lengths to N together O(N^2) where the queries depend on
+    the length alone or one length stands for all.
 
     Raises:
         InputError: if the temperature is not positive somewhere, or the lengths have too many positions together.

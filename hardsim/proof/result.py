@@ -1,4 +1,4 @@
-"""What a proof found, as data; and the exception that carries why there is none."""
+"""Results of a proof as records, and the exception `NotProved` that carries the reason why there is no proof."""
 
 from __future__ import annotations
 
@@ -12,110 +12,118 @@ Position: TypeAlias = Annotated[Positive, "A position, from 1."]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TypeRun(Record):
-    """Neighbouring positions with the same local type."""
+    """Run of neighbouring positions with the same local type."""
 
     first: Position
     last: Position
     type: str
-    """The local type, as text."""
+    """Local type of the positions, as text."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class WorstCase(Record):
-    """A worst case of a head over all words. The error is rounded up, the margin down."""
+    """Worst case of a head over all words: length, query position, and the local types of the keys. The error is
+    rounded up, the margin down.
+    """
 
     n: Annotated[Positive, "The length."]
     i: Annotated[Positive, "The query position."]
     value: Exact | None
-    """The Boolean that should be read; None: a count."""
+    """Boolean that the head should read; None for a count."""
     error: Upper
-    """How far the soft value may be off."""
+    """Bound of the distance between the value that softmax attention reads and the value that should be read."""
     margin: Lower | None
-    """Least distance of the input of a clip that reads the head from its threshold; negative: not proved."""
+    """Least distance between the input of a clip that reads the head and its threshold; negative if the clip is not
+    proved right.
+    """
     winner: Position | None
-    """The position that should win; None where that is not what decides."""
+    """Position that the head should read; None where that position does not decide the error."""
     types: tuple[TypeRun, ...] = ()
-    """The local types that attain it, by runs of positions."""
+    """Local types of all positions in the worst case, by runs of positions."""
     symbols: tuple[str, ...] | None = None
-    """A word that has these types, where they are symbols; an empty text stands for any symbol."""
+    """Word with these local types, where types are symbols; an empty text stands for any symbol."""
 
     @property
     def summary(self) -> str:
-        """Where it is, and how bad."""
+        """Length, position, error and margin of the worst case, on one line."""
         margin = "" if self.margin is None else f", margin {short(self.margin)}"
         return f"length {self.n}, position {self.i}: error {short(self.error)}{margin}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Inequality(Record):
-    """`larger >= rate * unit` at all positions in an order."""
+    """Inequality `larger >= rate * unit`, for all positions in an order."""
 
     order: str
-    """The order of the positions for which it holds."""
+    """Order of the positions for which the inequality holds."""
     larger: str
-    """What is at least as large."""
+    """Left side: the difference of logits, with its formula."""
     rate: Exact
-    """The factor of the unit."""
+    """Factor of the unit on the right side."""
     unit: str
-    """What the rate is per."""
+    """Unit of the right side, a function of the positions."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class HeadArgument(Record):
-    """Why a head's error is bounded at every length."""
+    """Reason why a head's error is bounded at every length."""
 
     shape: str
-    """What the head looks for."""
+    """Position that the head looks for, in words."""
     inequalities: tuple[Inequality, ...]
-    """What the bound rests on."""
+    """Inequalities that the bound follows from."""
     g: Exact | None
-    """The least rate, in nats; None where nothing falls behind."""
+    """Least rate of the inequalities, in nats; None where no logit falls behind."""
     bound: str
-    """The bound of the error, in x = e^-g."""
+    """Bound of the error as a formula in x = e^-g."""
     error: float
-    """The bound as a number, at least."""
+    """Bound of the error as a number, rounded up."""
     lemma: str | None = None
-    """The bound of the paper's lemma, where it is another that applies."""
+    """Bound of the paper's lemma, if it differs from `bound`."""
     lemma_error: float | None = None
-    """The lemma's bound as a number."""
+    """Bound of the paper's lemma as a number."""
 
     @property
     def summary(self) -> str:
-        """What it looks for, and how far it is off at most."""
+        """Position that the head looks for, and the bound of its error, on one line."""
         return f"{self.shape}: error at most {self.bound} <= {at_most(self.error)}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class HeadProof(Record):
-    """What is proved of one head."""
+    """Result of the proof for one head."""
 
     name: str
-    """The head's name."""
+    """Name of the head."""
     layer: Annotated[Positive, "The layer, from 1."]
     purpose: str
-    """What the head is for."""
+    """Purpose of the head, in words."""
     exact: bool
-    """Whether it is uniform attention, which has no error."""
+    """True for uniform attention, which has no error."""
     worst: WorstCase | None
-    """The worst case over all words; None for exact heads, and where every length is proved, which has none."""
+    """Worst case over all words; None for exact heads, and in a proof of every length, which has no worst case."""
     margin: Lower | None = None
-    """The least distance of the input of a clip that reads it from the threshold, 0 or 1, that it must have passed;
-    None where no clip reads it."""
+    """Least distance between the input of a clip that reads the head and the threshold, 0 or 1, that the input must
+    pass; None where no clip reads the head.
+    """
     argument: HeadArgument | None = None
-    """Why its error is bounded at every length, if that was asked for; None: uniform attention, which has no error."""
+    """Reason why the error is bounded at every length, in a proof of every length; None for uniform attention,
+    which has no error.
+    """
     clips: tuple[str, ...] = ()
-    """The inputs of the clips that read the head."""
+    """Inputs of the clips that read the head, as formulas."""
 
     @property
     def summary(self) -> str:
-        """What it is, and its error or margin."""
+        """Name, layer, purpose and margin of the head, on one line."""
         margin = "" if self.margin is None else f", margin {short(self.margin)}"
         return f"{self.name} in layer {self.layer}: {self.purpose}{', exact' * self.exact}{margin}"
 
 
 class NotProved(Exception):
-    """The argument does not go through: why, and where it is a matter of a head's worst cases, which and how. It does
-    not say that the network is wrong. `rounded` says that floats do not tell the logits of the head apart."""
+    """Failure of an argument of the proof: the reason, and the head and its worst cases if one head is the cause.
+    The network may still be right. `rounded` says that float64 cannot tell the head's logits apart.
+    """
 
     def __init__(
         self, reason: str, head: str | None = None, cases: tuple[WorstCase, ...] = (), rounded: bool = False
@@ -126,78 +134,79 @@ class NotProved(Exception):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LinkProof(Record):
-    """One of the two links of a proof."""
+    """Result of one of the two links of a proof."""
 
     claim: str
-    """What is claimed."""
+    """Claim of the link, as text."""
     reason: str | None = None
-    """Why it is not proved; None: it is."""
+    """Reason why the link is not proved; None if it is proved."""
     head: str | None = None
-    """The head that is the reason."""
+    """Name of the head that is the reason."""
     cases: tuple[WorstCase, ...] = ()
-    """The failing worst cases of that head, shortest words first."""
+    """Worst cases of that head in which the proof fails, shortest words first."""
     limit: bool = False
-    """Whether the prover gave up, at a size that the reason names, and so found nothing amiss."""
+    """True if the prover gave up at a limit on size, named by the reason; no error was found then."""
     rounded: bool = False
-    """Whether floats do not tell the logits of that head apart."""
+    """True if float64 cannot tell the logits of that head apart."""
 
     @property
     @written
     def proved(self) -> bool:
-        """Whether it is proved."""
+        """True if the link is proved."""
         return self.reason is None
 
 
 @dataclass(frozen=True, repr=False)
 class Proof(Record):
-    """A proof for all words of some lengths, the first and the last (`span`), or of every length."""
+    """Proof for all words of the lengths from the first to the last of `span`, or of every length."""
 
     network: Unwritten[LinkProof]
-    """Soft network = hard heads."""
+    """Link 1: the softmax network equals its hard heads."""
     meaning: Unwritten[LinkProof | None]
-    """Hard heads = formula; None where it was not asked for."""
+    """Link 2: the hard heads equal the formula; None where only link 1 was requested."""
     heads: tuple[HeadProof, ...] = ()
-    """The heads that were got to."""
+    """Results for the heads, up to the first one that is not proved."""
     prefix: bool = False
-    """Whether nothing depends on the length, so that the longest length stands for all."""
+    """True if nothing depends on the length, so that the longest length stands for all."""
     span: Unwritten[tuple[int, int]] = (1, 0)
-    """The first and the last length."""
+    """First and last length that is proved."""
     predicates: tuple[str, ...] = ()
-    """Predicates of positions and lengths that count as Booleans of which nothing is known."""
+    """Predicates of positions and lengths that the proof treats as arbitrary Booleans."""
     temperatures: tuple[str, ...] = ()
-    """Rational temperatures in place of one that is no rational function, and is nowhere hotter: the inequalities are
-    of logits at these."""
+    """Rational functions that replace a temperature which is no rational function. They are nowhere colder than it,
+    and the inequalities are those of logits at these temperatures.
+    """
 
     @property
     @written
     def links(self) -> tuple[LinkProof, ...]:
-        """The links that were asked for."""
+        """Links of the proof that were requested."""
         return (self.network,) if self.meaning is None else (self.network, self.meaning)
 
     @property
     def failing(self) -> LinkProof | None:
-        """The first link that is missing."""
+        """First link that is not proved; None if all are."""
         return next((link for link in self.links if not link.proved), None)
 
     @property
     def summary(self) -> str:
-        """Whether it is one, or why not."""
+        """`proved`, or `not proved` with the reason."""
         return "proved" if self.reason is None else f"not proved: {self.reason}"
 
     @property
     @written
     def proved(self) -> bool:
-        """Whether every link that was asked for holds."""
+        """True if every requested link is proved."""
         return self.failing is None
 
     @property
     @written
     def reason(self) -> str | None:
-        """Why there is no proof."""
+        """Reason why there is no proof; None if there is one."""
         return None if self.failing is None else self.failing.reason
 
     @property
     @written
     def margin(self) -> Lower | None:
-        """The least margin of all heads."""
+        """Least margin of all heads; None if no head has a margin."""
         return min((head.margin for head in self.heads if head.margin is not None), default=None)

@@ -1,9 +1,10 @@
-"""What is known of every coordinate of the residual stream, at every site, for all words.
+"""Facts about every coordinate of the residual stream, at every site, for all words.
 
 A coordinate is one of
- - exact: a function of the symbol at the position, of the site, and of Booleans that attention decided there. It is
-   kept twice, as the network computes it (`soft`) and as the specification does (`hard`); a Boolean that was proved
-   to be the same in both is one variable;
+ - exact: a function of the symbol at the position, of the site, and of Booleans that attention decided there. There
+   are two columns, one as the network computes it (`soft`) and one as the specification does (`hard`); a Boolean
+   that
+   was proved equal in both is one variable;
  - a mean over visible positions of an exact Boolean (uniform attention): a count over the number of positions, the
    same in both;
  - an attended value, known up to an error.
@@ -35,7 +36,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class ExactColumn:
-    """A coordinate as a diagram per site, in the network and in the specification."""
+    """Exact coordinate: one diagram per site, in the network (`soft`) and in the specification (`hard`)."""
 
     soft: Column
     hard: Column
@@ -43,22 +44,25 @@ class ExactColumn:
 
 @dataclass(frozen=True)
 class Mean:
-    """`count / size` by site, where count is how many visible positions satisfy an exact Boolean."""
+    """Mean `count / size` at each site, where count is the number of visible positions that satisfy an exact
+    Boolean and size is the number of visible positions.
+    """
 
     mask: Mask
     sizes: list[Any]
 
     def span(self, factor: Fraction, site: int) -> tuple[Fraction, Fraction, Fraction]:
-        """Of its multiples the least, the largest and the step."""
+        """Return the least value, the greatest value and the step of the mean times a factor, at a site."""
         return min(factor, Fraction(0)), max(factor, Fraction(0)), abs(factor) / self.sizes[site]
 
 
 @dataclass
 class BooleanHead:
-    """An attended Boolean. `bits` is the specified value as a diagram per site (a variable, unless it is always the
-    same there). Where that is b, the network's value is `values[0] + (values[1] - values[0]) x` with x within
-    `wrong[b]` of b. `reading` and `extremes` tell how the worst case comes about, where the head looks for the nearest
-    position."""
+    """Boolean that a head reads. `bits` is the specified value as a diagram per site: a variable, unless the value
+    is constant there. Where that value is b, the network reads `values[0] + (values[1] - values[0]) x` with x
+    within `wrong[b]` of b. If the head looks for the nearest selected position, `reading` and `extremes` describe
+    its worst case.
+    """
 
     name: str
     bits: Column
@@ -74,16 +78,20 @@ class BooleanHead:
             raise NotProved(f"head {self.name} reads values that depend on the position", self.name)
 
     def deviation(self, bit: int, sites: Sequence[int]) -> float:
-        """How far x is at most from a bit at some sites: a share of weights, whatever was not found."""
+        """Return a bound of the distance between x and a bit, over some sites. The distance is at most 1, since x
+        is a total of attention weights.
+        """
         found = float(np.max(self.wrong[bit][sites]))
         return 0.0 if found < 0 else found if found < 1 else 1.0
 
 
 @dataclass
 class CountHead:
-    """A looked-up number: `base + slope p` where p is the position that should win, 1 to `sizes` by site; the
-    network's value is off by at most `error`. Heads whose `like` is equal look up counts of one kind with equal scores:
-    those that should find positions d apart are off by at most `apart(site, d)` more in the one than in the other."""
+    """Number that a head looks up: `base + slope p`, where p, from 1 to `sizes` of the site, is the position that
+    should have the greatest logit. The network's value is off by at most `error`. Heads with equal `like` look up
+    counts of one kind with equal scores. If two of them should find positions d apart, their errors differ by at
+    most `apart(site, d)`.
+    """
 
     name: str
     base: Rational
@@ -100,7 +108,9 @@ class CountHead:
             raise NotProved(f"no bound is found for the number that head {self.name} looks up", self.name)
 
     def span(self, factor: Fraction, site: int) -> tuple[Fraction, Fraction, Fraction]:
-        """Of its multiples the least, the largest and the step."""
+        """Return the least value, the greatest value and the step of the looked-up number times a factor, at a
+        site.
+        """
         low, high = sorted(factor * (self.base + self.slope * position) for position in (1, self.sizes[site]))
         return low, high, abs(factor * self.slope)
 
@@ -110,13 +120,15 @@ Attended = BooleanHead | CountHead
 Counted = Mean | CountHead
 
 Margins = Callable[["State", Sequence[tuple[Fraction, Counted]], int, str], Callable[[Any], dict[int, Rational]]]
-"""Of a clip that reads multiples of counts at a site: how far these and a value are from the threshold at least, on
-each side that they can be on (0 and 1); NotProved, with what the clip is called, if they can be between them."""
+"""Function that bounds a clip of multiples of counts at a site. It returns a function of a constant, which returns
+for each side (0 and 1) that the sum of multiples and constant can be on its least distance from the threshold.
+Raises NotProved, with the clip's name, if the sum can lie between the thresholds.
+"""
 
 
 @dataclass
 class State:
-    """All coordinates at some point of the network."""
+    """All coordinates at one point of the computation of a network."""
 
     model: Transformer
     program: Program
@@ -126,11 +138,13 @@ class State:
     attended: dict[int, Attended] = field(default_factory=dict)
     heads: dict[str, Attended | None] = field(default_factory=dict)
     cache: dict[object, Any] = field(default_factory=dict)
-    """What never changes, by what it depends on: see `once`."""
+    """Results that never change, by the arguments that they depend on (see `once`)."""
     columns: Columns = field(default_factory=Columns)
     """Queries and keys as arrays."""
     pending: list[tuple[dict[int, Any], int, Any]] = field(default_factory=list)
-    """What the heads of the layer under way write, and where to: none of them reads it."""
+    """Values that the heads of the present layer write, each with its table and coordinate. No head of the layer
+    reads them.
+    """
 
     def __post_init__(self) -> None:
         hold_names(self.program)
@@ -141,21 +155,23 @@ class State:
 
     @property
     def sites(self) -> Sites:
-        """Where the proof looks."""
+        """Sites of the proof."""
         return self.facts.sites
 
     @property
     def diagrams(self) -> Diagrams:
-        """The functions that columns consist of."""
+        """Diagrams that columns consist of."""
         return self.facts.diagrams
 
     @cached_property
     def inverse(self) -> list[Any]:
-        """The inverse temperature at every site."""
+        """Inverse temperature at every site."""
         return self.sites.inverse(self.model)
 
     def once(self, what: str, key: object, make: Callable[[], T]) -> T:
-        """What is worked out once for all that ask with an equal key: heads that read alike share it."""
+        """Return the result of `make`, computed once for all callers with equal `what` and `key`: heads with equal
+        scores share work.
+        """
         if (what, key) not in self.cache:
             self.cache[what, key] = make()
         found: T = self.cache[what, key]
@@ -164,7 +180,9 @@ class State:
     # ---- the embedding ----
 
     def _embed(self) -> None:
-        """The word embedding plus the position encoding, and what the specification says they are."""
+        """Set the columns of the word embedding plus the position encoding, as in the network and as in the
+        specification.
+        """
         rows, facts = self.model.embedding.rows(), self.facts
         soft: dict[int, Column] = {}
         for coordinate in range(self.model.dimension):
@@ -185,7 +203,7 @@ class State:
                 self.exact[coordinate] = ExactColumn(column, hard.get(coordinate, zero))
 
     def place(self, name: str) -> int:
-        """The network's coordinate of a name of the specification; NotProved if there is none."""
+        """Return the network's coordinate with a name of the specification. Raises NotProved if there is none."""
         if name not in self._places:
             raise NotProved(f"the specification speaks of a coordinate '{name}' that the network does not have")
         return self._places[name]
@@ -197,24 +215,28 @@ class State:
     # ---- forms ----
 
     def terms(self, form: Affine) -> Terms:
-        """A form of the specification over the network's coordinates (the constant has one too)."""
+        """Return a form of the specification in terms of the network's coordinates; the constant 1 is a coordinate,
+        too.
+        """
         return tuple((self.place(name), coefficient) for name, coefficient in form.terms)
 
     def soft(self, terms: Terms, constant: Rational, what: str) -> Column:
-        """A form of the network at every site; every coordinate must be exact. What is exact never changes."""
+        """Return the column of a linear form of the network. Raises NotProved unless every coordinate is exact. The
+        result is cached, since exact coordinates never change.
+        """
         return self.once("form", (terms, constant), lambda: self.facts.combine(
             [(c, self.exact_of(k, what).soft) for k, c in terms], constant))  # fmt: skip
 
     def hard(self, terms: Terms, what: str) -> Column:
-        """The same as the specification has it, without a constant."""
+        """Return the column of a linear form, without its constant, as the specification has it."""
         return self.facts.combine([(c, self.exact_of(k, what).hard) for k, c in terms], 0)
 
     def bit(self, coordinate: int) -> int:
-        """The variable of a Boolean coordinate that is the same in network and specification."""
+        """Return the variable of a Boolean coordinate that was proved equal in network and specification."""
         return self.diagrams.variable(("bit", self.model.coordinates[coordinate]))
 
     def exact_of(self, coordinate: int, what: str) -> ExactColumn:
-        """An exact coordinate; NotProved if it is none."""
+        """Return an exact coordinate. Raises NotProved if the coordinate is not exact; `what` names its reader."""
         if coordinate not in self.exact:
             name = self.model.coordinates[coordinate]
             reason = "holds an attended value that is not rounded" if self.written(coordinate) else "is not written"
@@ -222,14 +244,14 @@ class State:
         return self.exact[coordinate]
 
     def written(self, coordinate: int) -> bool:
-        """Whether something has written a coordinate."""
+        """Return True if the embedding, a head or a feed-forward layer has written the coordinate."""
         written = self.exact, self.means, self.attended
         return any(coordinate in place for place in written) or any(coordinate == k for _, k, _ in self.pending)
 
 
 @dataclass(frozen=True)
 class HeadTask:
-    """A head that is to be judged: what the network has of it, what is specified, and what it reads in both."""
+    """Head to be bounded: its weights in the network, its specification, and the column it reads in both."""
 
     state: State
     plan: AttentionHead
@@ -238,20 +260,24 @@ class HeadTask:
     hard: Column
 
     def fixed(self, column: Column) -> list[Any]:
-        """The values of a column that must be the same for every word."""
+        """Return the values of a column by site. Raises NotProved unless they are the same for every word."""
         if not self.state.facts.constant(column):
             raise NotProved(f"head {self.head.name} counts, and reads a Boolean of the word besides", self.head.name)
         return self.state.facts.numbers(column)
 
     def values(self, terms: Terms, soft: bool) -> list[Any]:
-        """The values of a form that must be the same for every word, in the network or in the specification."""
+        """Return the values of a linear form by site, as the network (`soft`) or the specification has it. Raises
+        NotProved unless they are the same for every word.
+        """
         what = f"head {self.head.name}"
         return self.fixed(self.state.soft(terms, 0, what) if soft else self.state.hard(terms, what))
 
     def boolean(
         self, values: tuple[Rational, Rational], wrong: Array | float, argument: HeadArgument | None = None
     ) -> BooleanHead:
-        """A Boolean of its own at every site but where no word leads to 0, or to 1: `wrong` is minus infinity there."""
+        """Return the Boolean that this head reads. It is a new variable at every site, except where `wrong` of a
+        bit is minus infinity: no word leads to that bit there, so the Boolean is constant.
+        """
         state, name = self.state, self.head.name
         diagrams, wrong = state.diagrams, np.broadcast_to(wrong, (2, len(state.sites)))
         variable = diagrams.variable(("head", name))
@@ -261,7 +287,9 @@ class HeadTask:
 
 
 def hold_names(program: Program) -> None:
-    """Hold that every name of a specification (the constant, letters, encodings, what is written) means one thing."""
+    """Raise NotProved unless every name of a specification (the constant, letters, encodings, outputs of heads and
+    units) has one meaning.
+    """
     odd = [letter.name for letter in program.letters if letter.value != 1]
     odd += [head.name for head in program.heads if head.kind is None or len(head.values) != 1]
     units = [unit for layer in program.layers for unit in layer.units]

@@ -1,7 +1,7 @@
-"""What a formula means, as its users write it: the columns of the tree itself, operator by operator.
+"""Meaning of a formula as written: the columns of its syntax tree, operator by operator.
 
-A proof is about this, not about what `desugar` made of it: derived operators are led back to since, until, yesterday
-and next by the lemmas below, which say in the language itself what each is, and why. All of them are about finite
+A proof is about this formula, not about the result of `desugar`. Derived operators are reduced to since, until,
+yesterday and next by the lemmas below, each a formula of the language with its reason. All lemmas are about finite
 words and a position i of 1..n; p and q stand for any formulas.
 """
 
@@ -25,7 +25,9 @@ from hardsim.proof.result import NotProved
 
 @dataclass(frozen=True, slots=True)
 class Lemma:
-    """What a derived operator of p and q is: another formula, which is true at the same positions, and why."""
+    """Lemma about a derived operator of p and q: an equivalent formula, and the reason why it is true at the same
+    positions.
+    """
 
     derived: str
     formula: str
@@ -49,12 +51,12 @@ LEMMAS = {
         "p at position 1", "O(first & p)", "1 is the one position where `first` holds, and j <= i for every i."
     ),
 }
-"""By operator. The others are read by definition: `!`, `&`, `|`, `^`; S, U, X, Y (see `meaning`); `first`, `last`;
-comparisons (t >= 0 of what is brought to one side, t > 0 as t - 1 >= 0, since terms are integers, t = 0 as two) and
-predicates; and what is bounded, from the farthest position inwards: with k steps to go,
-`p U[0,k] q` is `q | p & X(p U[0,k-1] q)`, and `p U[l,k] q` for l > 0 is `p & X(p U[l-1,k-1] q)`; F is U with `true`,
-and G its dual. A congruence of several counts says that for some residue s of the first, the others add up to what s
-lacks.
+"""Lemmas by operator. Other operators are read by definition: `!`, `&`, `|`, `^`; S, U, X, Y (see `meaning`);
+`first`, `last`; comparisons (all terms are brought to one side: t >= 0 as it is, t > 0 as t - 1 >= 0, since terms
+are integers, t = 0 as two inequalities); and predicates. Bounded operators are read from the farthest position
+inwards: with k steps to go, `p U[0,k] q` is `q | p & X(p U[0,k-1] q)`, and `p U[l,k] q` for l > 0 is `p & X(p
+U[l-1,k-1] q)`; F is U with `true`, and G its dual. A congruence of several counts holds if for some residue s of
+the first count, the others add up to the target minus s.
 """
 
 
@@ -67,13 +69,15 @@ def _template(operator: str) -> ast.Node:
 
 @dataclass(frozen=True)
 class CountSum:
-    """A term: integer multiples of counts plus a constant. `pos` and `len` count all positions of a side."""
+    """Integer term: integer multiples of counts plus a constant. `pos` and `len` are counts of all positions of a
+    side.
+    """
 
     counts: Mapping[Count, int]
     constant: int = 0
 
     def plus(self, other: CountSum, factor: int) -> CountSum:
-        """`self + factor * other`."""
+        """Return `self + factor * other`."""
         total = dict(self.counts)
         for count, value in other.counts.items():
             total[count] = total.get(count, 0) + factor * value
@@ -83,8 +87,9 @@ class CountSum:
 
 @dataclass
 class SurfaceColumns:
-    """The columns of a file's formula. `order` says in which order a congruence takes counts, where it matters to how
-    it is written; `made` are the operators with their columns, the inner ones first."""
+    """Columns of the formula of a file. `order` is the order in which a congruence takes its counts, which decides
+    how it is written. `made` lists the operators with their columns, inner ones first.
+    """
 
     cuts: Cuts
     file: ast.FormulaFile
@@ -99,13 +104,14 @@ class SurfaceColumns:
         self._terms: dict[str, CountSum] = {}
 
     def read(self) -> Column:
-        """The formula's column, to be read at the last position."""
+        """Return the formula's column, to be read at the last position."""
         found = walked(self.formula(self.file.formula))
         return self._derived("at: first", [found]) if self.file.at == "first" else found
 
     def missing(self, known: set[Column]) -> str | None:
-        """The innermost temporal operator (or else another) that is none of some columns, nor the negation of one, as
-        a text for messages; None where there is none."""
+        """Return, as text, the innermost operator (temporal ones first) whose column, and whose negation, is not in
+        `known`; None if there is none.
+        """
         missing = [node for node, column in self.made
                    if column not in known and self.facts.negated(column) not in known]  # fmt: skip
         temporal = [node for node in missing if isinstance(node, ast.Unary | ast.Binary)]
@@ -116,7 +122,7 @@ class SurfaceColumns:
     # ---- formulas ----
 
     def formula(self, node: ast.Node, bound: Mapping[str, Column] | None = None) -> Walk[Column]:
-        """The column of a formula; of a lemma's, with what p and q stand for."""
+        """Return the column of a formula. In a lemma's formula, `bound` gives the columns of p and q."""
         facts = self.facts
         match node:
             case ast.Symbol(name):
@@ -177,7 +183,7 @@ class SurfaceColumns:
                 return self._derived(op, args)
 
     def _derived(self, op: str, args: Sequence[Column]) -> Column:
-        """By its lemma."""
+        """Return the column of a derived operator by its lemma."""
         return walked(self.formula(_template(op), dict(zip("pq", args, strict=False))))
 
     def _bounded(self, node: ast.Bounded, args: Sequence[Column]) -> Column:
@@ -195,7 +201,7 @@ class SurfaceColumns:
     # ---- terms ----
 
     def term(self, node: ast.Node) -> Walk[CountSum]:
-        """A term as multiples of counts."""
+        """Return an integer term as multiples of counts."""
         match node:
             case ast.Integer(value):
                 return CountSum({}, value)
@@ -227,12 +233,14 @@ class SurfaceColumns:
         up, down = left.plus(right, -1), right.plus(left, -1)
         forms = [up] if op in (">=", ">") else [down] if op in ("<=", "<") else [up, down]
         strict = op in (">", "<")
+        # t > 0 becomes t - 1 >= 0, since terms are integers.
         found = self.cuts.both([self.cuts.at_least(form.counts, form.constant - strict) for form in forms])
         return self.facts.negated(found) if op == "!=" else found
 
     def _congruent(self, form: CountSum, modulus: int, residue: int) -> Column:
-        """`(form) mod modulus = residue`."""
+        """Return the column of `(form) mod modulus = residue`."""
         left = {count: value % modulus for count, value in form.counts.items() if value % modulus}
+        # Counts of nothing are 0, and add no residue.
         counts = sorted((count for count in left if count[1] != self.zero), key=self._place)
         target = (residue - form.constant) % modulus
         if not counts:
