@@ -11,8 +11,8 @@ from typing import Any
 from hardsim.checking.certificate import certificate, certificate_text
 from hardsim.checking.open import read_input
 from hardsim.checking.subject import ModelOptions
-from hardsim.sections import CLAIM, EVERY_LENGTH
 from hardsim.verify import checker_of, digests, rejection, verify
+from hardsim.verify.sections import CLAIM, EVERY_LENGTH
 
 FORMULAS = Path(__file__).resolve().parents[1] / "formulas"
 

@@ -16,9 +16,9 @@ from flint import arb, ctx
 from hardsim.checking.certificate import certificate_text
 from hardsim.checking.program_certificate import program_certificate
 from hardsim.checking.prove import prove_attention, prove_every_length
-from hardsim.programs import PROGRAM_CLAIM
-from hardsim.sections import FORMAT, SCHEMA_VERSION
 from hardsim.verify import digests, verify
+from hardsim.verify.program_sections import PROGRAM_CLAIM
+from hardsim.verify.sections import FORMAT, SCHEMA_VERSION
 from tests.mutants.judge import Judge
 from tests.subjects import shipped
 

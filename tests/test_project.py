@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -22,14 +23,11 @@ from tests.mistakes import raised
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = (
-    "errors", "lang", "theory", "network", "program", "hard", "compiling", "reading", "writing", "run", "sharpening",
-    "proof", "formats", "checking", "report", "cli",
+    "errors", "verify", "lang", "theory", "network", "program", "hard", "compiling", "reading", "writing", "run",
+    "sharpening", "proof", "formats", "checking", "report", "cli",
 )  # fmt: skip
 # Modules outside the rooms ("" is the package itself), each with the room whose place in the line it shares.
-TOOLS = (
-    "version", "visible", "exact", "enclosures", "expressions", "polynomials", "sides", "sections", "checker",
-    "lengths", "spans", "shares", "scores", "kinds", "softness", "programs", "files", "verify", "examples", "records",
-)  # fmt: skip
+TOOLS = ("version", "visible", "files", "examples", "records")
 OUTSIDE = dict.fromkeys(TOOLS, "errors") | {"api": "report", "": "report", "__main__": "cli"}
 # The deciders share no code: who, and what none of its imports may lead to.
 ORACLES = ("lang.semantics", "lang.srasp.interpreter", "lang.regex", "lang.crasp")
@@ -45,24 +43,29 @@ APART: dict[str, tuple[str, ...]] = {
     "lang.crasp.formula": ("lang.semantics",),
 }
 CHECKER = {
-    "exact": set[str](),
-    "enclosures": {"exact"},
-    "expressions": {"exact", "enclosures"},
-    "polynomials": {"exact"},
-    "sides": {"exact", "enclosures", "expressions", "polynomials"},
-    "sections": {"exact", "expressions"},
-    "checker": {"exact", "expressions", "sections"},
-    "lengths": {"exact", "enclosures", "expressions", "polynomials", "sides", "checker"},
-    "spans": {"exact", "expressions", "polynomials", "sides"},
-    "shares": {"exact", "polynomials", "spans"},
-    "scores": {"exact", "polynomials", "shares", "spans"},
-    "kinds": {"exact", "polynomials", "scores", "spans"},
-    "softness": {"exact", "polynomials", "spans", "scores", "sides"},
-    "programs": {"exact", "expressions", "kinds", "polynomials", "sections", "shares", "spans", "scores", "softness"},
-    "verify": {"exact", "sections", "checker", "lengths", "programs"},
-}
-"""The modules of the checker of certificates, with all that each imports of the package."""
-OF_PROGRAMS = ("spans", "shares", "scores", "kinds", "softness", "programs")
+    "arithmetic": set[str](),
+    "enclosures": {"arithmetic"},
+    "expressions": {"arithmetic", "enclosures"},
+    "ratios": {"arithmetic"},
+    "monotone": {"arithmetic", "enclosures", "expressions", "ratios"},
+    "sections": {"arithmetic", "expressions"},
+    "formulas": {"arithmetic", "expressions", "sections"},
+    "every_length": {"arithmetic", "enclosures", "expressions", "ratios", "monotone", "formulas"},
+    "program_sections": {"arithmetic", "sections"},
+    "spans": {"arithmetic", "expressions", "ratios", "monotone"},
+    "shares": {"arithmetic", "ratios", "spans"},
+    "rows": {"arithmetic", "ratios", "shares", "spans"},
+    "types": {"arithmetic", "ratios", "rows", "spans"},
+    "decay": {"arithmetic", "ratios", "spans", "rows", "monotone"},
+    "programs": {
+        "arithmetic", "expressions", "types", "ratios", "sections", "program_sections", "shares", "spans", "rows",
+        "decay",
+    },
+    "": {"arithmetic", "sections", "program_sections", "formulas", "every_length", "programs"},
+}  # fmt: skip
+"""The modules of the checker of certificates in `hardsim.verify`, with all that each imports of hardsim, in reading
+order."""
+OF_PROGRAMS = ("program_sections", "spans", "shares", "rows", "types", "decay", "programs")
 """Those that only certificates of programs need."""
 MAX_FUNCTION_LINES = 60
 HEAVY = ("numpy", "mpmath", "flint", "gmpy2", "lark", "typer", "rich", "msgspec")
@@ -238,12 +241,43 @@ def test_the_deciders_share_no_code() -> None:
     assert forbidden_chains(imports) == []
 
 
-def test_the_checker_imports_neither_compiler_nor_prover() -> None:
+def of_checker(name: str) -> str:
+    """Return the module of the package that a name in CHECKER stands for."""
+    return f"verify.{name}".removesuffix(".")
+
+
+def test_the_checker_imports_nothing_but_itself() -> None:
     imports = package_imports()
-    assert {module: imports[module] for module in CHECKER} == CHECKER
-    for module in CHECKER:
+    found = {module: targets for module, targets in imports.items() if within(module, "verify")}
+    expected = {of_checker(name): {*map(of_checker, targets)} for name, targets in CHECKER.items()}
+    assert found == expected
+    for module in found:
         roots = {name.split(".")[0] for name, _ in imported_names(package_trees()[module], module)}
         assert roots - {"hardsim", "__future__"} <= sys.stdlib_module_names, module
+
+
+ALONE = """
+import sys
+sys.path.insert(0, {folder!r})
+from importlib import import_module
+for name in {names!r}:
+    import_module(name)
+print(*sorted(sys.modules))
+"""
+
+
+def test_the_checker_runs_without_the_rest(tmp_path: Path) -> None:
+    package = tmp_path / "hardsim"
+    shutil.copytree(ROOT / "hardsim" / "verify", package / "verify")
+    for name in ("__init__.py", "version.py"):
+        shutil.copy(ROOT / "hardsim" / name, package / name)
+    names = [f"hardsim.{of_checker(name)}" for name in CHECKER]
+    # -S: what is installed beside the standard library cannot be imported either.
+    script = ALONE.format(folder=str(tmp_path), names=names)
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", script], capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    assert {name for name in loaded if within(name, "hardsim")} == {"hardsim", "hardsim.version", *names}
+    assert {*HEAVY} & {*loaded} == set()
 
 
 def code_lines(text: str) -> int:
@@ -260,7 +294,8 @@ def test_lines_of_code_are_counted() -> None:
 
 
 def test_the_checker_is_small() -> None:
-    lines = {name: code_lines((ROOT / "hardsim" / f"{name}.py").read_text(encoding="utf-8")) for name in CHECKER}
+    files = {name: ROOT / "hardsim" / "verify" / f"{name or '__init__'}.py" for name in CHECKER}
+    lines = {name: code_lines(path.read_text(encoding="utf-8")) for name, path in files.items()}
     assert sum(lines[name] for name in OF_PROGRAMS) < 2_300
     assert sum(lines[name] for name in CHECKER if name not in OF_PROGRAMS) < 2_200
 
@@ -275,7 +310,8 @@ def test_a_name_means_one_class() -> None:
 
 def test_the_laws_speak_of_what_there_is() -> None:
     modules = package_trees().keys()
-    named = {*ROOMS, *OUTSIDE, *CHECKER, *APART, *(module for barred in APART.values() for module in barred)}
+    named = {*ROOMS, *OUTSIDE, *map(of_checker, CHECKER), *APART}
+    named |= {module for barred in APART.values() for module in barred}
     assert {name for name in named if not any(within(module, name) for module in modules)} == set()
 
 

@@ -16,7 +16,6 @@ from typing import Annotated, Any, assert_never
 from hardsim.checking.result import InputName, Length, span_text, verdict_summary
 from hardsim.checking.subject import Subject, own_predicates
 from hardsim.errors import HardsimError, InputError, Undecided
-from hardsim.exact import Rejected, hold
 from hardsim.lang import parse
 from hardsim.lang.arith import Arith, in_python
 from hardsim.lang.ast import FormulaFile, UserPredicate
@@ -36,8 +35,9 @@ from hardsim.proof.network import sites_up_to
 from hardsim.proof.result import NotProved
 from hardsim.proof.sites import Classes
 from hardsim.records import Embedded, Record, one_of, written
-from hardsim.sections import CLAIM, EVERY_LENGTH, FORMAT, SCHEMA_VERSION, SIDES
 from hardsim.verify import checker_of, digests, rejection
+from hardsim.verify.arithmetic import Rejected, hold
+from hardsim.verify.sections import CLAIM, EVERY_LENGTH, FORMAT, SCHEMA_VERSION, SIDES
 from hardsim.version import __version__
 from hardsim.visible import visible_json
 

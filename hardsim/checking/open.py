@@ -100,7 +100,7 @@ from hardsim.reading.tensors import (
     unread_folder,
 )
 from hardsim.reading.writing import json_text
-from hardsim.sections import FORMAT as CERTIFICATE
+from hardsim.verify.sections import FORMAT as CERTIFICATE
 from hardsim.version import __version__
 from hardsim.visible import visible_json
 

@@ -1,4 +1,4 @@
-"""Certificates of programs and hard-attention models that are proved by structure: what `hardsim.programs` checks.
+"""Certificates of programs and hard-attention models that are proved by structure, for `hardsim.verify.programs`.
 
 The network is read off the softmax transformer's own matrices; the spans, and the rules that gaps follow from, are what
 the prover found. The checker takes none of it on trust.
@@ -16,7 +16,6 @@ from hardsim.checking.prove import LengthProof, ProofResult
 from hardsim.checking.sharpening import constant
 from hardsim.checking.subject import Subject, predicates_of
 from hardsim.errors import Undecided
-from hardsim.exact import Rejected, hold
 from hardsim.lang.arith import Arith, in_python, parse_arith
 from hardsim.lang.ast import BOS, UserPredicate
 from hardsim.lang.valuations import MOST_LISTED, Valuations
@@ -25,7 +24,6 @@ from hardsim.network.model import Matrix, Transformer
 from hardsim.network.numbers import Rational
 from hardsim.program.assemble import assemble
 from hardsim.program.model import Program, ProgramLayer, Weighting
-from hardsim.programs import PROGRAM_CLAIM, PROGRAM_VERSION, ProgramChecker
 from hardsim.proof.lattice import DenominatorName, NumberSpan, Share, plus, positive, times
 from hardsim.proof.places import Place, Seen
 from hardsim.proof.program import Law, LayerLaw, ProgramLaw
@@ -33,8 +31,11 @@ from hardsim.proof.ratios import Ratio, Value
 from hardsim.proof.rows import Difference, Row, distances
 from hardsim.proof.shares import shown_apart, shown_away
 from hardsim.proof.types import RULE
-from hardsim.sections import FORMAT
 from hardsim.verify import digests, rejection
+from hardsim.verify.arithmetic import Rejected, hold
+from hardsim.verify.program_sections import PROGRAM_CLAIM, PROGRAM_VERSION
+from hardsim.verify.programs import ProgramChecker
+from hardsim.verify.sections import FORMAT
 from hardsim.version import __version__
 
 

@@ -25,16 +25,16 @@ from hardsim.checking.subject import Subject
 from hardsim.cli.session import Telling, check_source, session
 from hardsim.cli.streams import say
 from hardsim.errors import InputError
-from hardsim.exact import hold
 from hardsim.files import read_bytes
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.foreign_files import naming
-from hardsim.programs import PROGRAM_VERSIONS
 from hardsim.report.check import print_headline
 from hardsim.report.screen import Screen
-from hardsim.sections import FORMAT, VERSIONS, printable
 from hardsim.verify import rejection
 from hardsim.verify import verify as verify_document
+from hardsim.verify.arithmetic import hold
+from hardsim.verify.program_sections import PROGRAM_VERSIONS
+from hardsim.verify.sections import FORMAT, VERSIONS, printable
 
 KNOWN_VERSIONS = sorted({*VERSIONS, *PROGRAM_VERSIONS})
 """Versions of certificates of either kind."""

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.conftest import written
 from tests.solver import answers
-from tests.test_kinds import COUNT, leftmost
+from tests.verify.test_types import COUNT, leftmost
 
 SAME_LETTER = "alphabet: a b c\nk(i) := count_j[{mask}, in(j) = in(i)]\nY(i) := k(i) >= 2\n"
 

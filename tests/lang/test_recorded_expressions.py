@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from hardsim.errors import Source, SourceError, Span
-from hardsim.expressions import evaluate, expression
 from hardsim.lang.arith import Arith, in_python, parse_arith
 from hardsim.lang.ast import UserPredicate
 from hardsim.lang.predicate import compile_predicate
+from hardsim.verify.expressions import evaluate, expression
 
 RECORDS = [json.loads(line) for line in Path(__file__).with_name("expressions.jsonl").read_text("utf-8").splitlines()]
 NUMBERED = ((1, 1), (2, 5), (0, 3), (4, 4))

@@ -21,7 +21,7 @@ from hardsim.proof.types import RULE
 from tests.proof.test_smt_program import of_subject, solved
 from tests.solver import answers
 from tests.subjects import program_of, subject_of
-from tests.test_kinds import COUNT, leftmost
+from tests.verify.test_types import COUNT, leftmost
 
 PICKED = """\
 alphabet: a b c

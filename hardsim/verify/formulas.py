@@ -20,7 +20,7 @@ from itertools import chain, product
 from math import isqrt
 from typing import Any
 
-from hardsim.exact import (
+from hardsim.verify.arithmetic import (
     FAR,
     GRID,
     Costs,
@@ -40,8 +40,8 @@ from hardsim.exact import (
     worst,
     worst_of_all,
 )
-from hardsim.expressions import Expression, evaluate, inverse_of
-from hardsim.sections import SCHEMA_VERSION, Claim
+from hardsim.verify.expressions import Expression, evaluate, inverse_of
+from hardsim.verify.sections import SCHEMA_VERSION, Claim
 
 WIDE = 12
 """Nodes whose truths are enumerated together; beyond it they count as independent, which is sound."""

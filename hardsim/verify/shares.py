@@ -29,9 +29,9 @@ from dataclasses import replace
 from fractions import Fraction
 from math import gcd, lcm
 
-from hardsim.exact import Rational, hold
-from hardsim.polynomials import Number, RationalFunction, fit, of
-from hardsim.spans import (
+from hardsim.verify.arithmetic import Rational, hold
+from hardsim.verify.ratios import Number, RationalFunction, fit, of
+from hardsim.verify.spans import (
     HALF,
     KEY,
     CountName,

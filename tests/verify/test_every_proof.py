@@ -24,16 +24,16 @@ from hardsim.checking.result import Verdict
 from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.checking.written import written_down
 from hardsim.errors import InputError, SourceError, Undecided
-from hardsim.exact import GRID, ONE, Rejected, above, falls, worst, worst_of_all
 from hardsim.program.regimes import REGIMES
 from hardsim.verify import digests, verify
+from hardsim.verify.arithmetic import GRID, ONE, Rejected, above, falls, worst, worst_of_all
 from tests.certificate_definitions import false_on
 from tests.hostile_certificates import sealed
 from tests.mistakes import raised
 from tests.program_certificates import sealed as program_sealed
 from tests.subjects import compiled, shipped
 
-FORMULAS = Path(__file__).resolve().parents[1] / "formulas"
+FORMULAS = Path(__file__).resolve().parents[2] / "formulas"
 
 
 def made(subject: Subject, max_n: int | None, min_n: int = 1) -> dict[str, Any]:

@@ -20,10 +20,10 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
-from hardsim.exact import Rational, hold
-from hardsim.polynomials import Number, RationalFunction
-from hardsim.scores import ScoreHead
-from hardsim.spans import KEY, KnownSpan, Row, Signs, SiteKind, SiteKinds, VisibleKeys, has, moved
+from hardsim.verify.arithmetic import Rational, hold
+from hardsim.verify.ratios import Number, RationalFunction
+from hardsim.verify.rows import ScoreHead
+from hardsim.verify.spans import KEY, KnownSpan, Row, Signs, SiteKind, SiteKinds, VisibleKeys, has, moved
 
 MOST_ROWS = 1024
 """The most rows of a relation, and the most kinds."""

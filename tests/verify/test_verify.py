@@ -20,20 +20,20 @@ from hardsim.checking.open import compile_formula, read_expression, read_input
 from hardsim.checking.prove import prove_subject
 from hardsim.checking.subject import ModelOptions
 from hardsim.errors import Undecided, Unsupported
-from hardsim.exact import GRID, Rejected, exp
-from hardsim.expressions import evaluate, expression
 from hardsim.lang import ast
 from hardsim.lang.arith import parse_arith
 from hardsim.lang.parse import parse_text
 from hardsim.lang.pretty import format_file
 from hardsim.verify import digests, verify
+from hardsim.verify.arithmetic import GRID, Rejected, exp
+from hardsim.verify.expressions import evaluate, expression
 from tests.certificate_definitions import false_on
 from tests.counting_strategies import counting_formulas
 from tests.hostile_certificates import CASES, made, sealed
 from tests.mistakes import raised
 from tests.strategies import formulas
 
-FORMULAS = Path(__file__).resolve().parents[1] / "formulas"
+FORMULAS = Path(__file__).resolve().parents[2] / "formulas"
 
 
 @pytest.mark.sweep

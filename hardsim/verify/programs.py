@@ -4,8 +4,8 @@ Hard attention means that each head takes the mean over the visible keys with th
 Whether hard attention is what somebody wanted is no part of the claim. A certificate has the network, by names of
 coordinates, and what is claimed of it: spans of coordinates, of what heads read, of inputs and outputs of hidden
 units, at each kind of position (`spans`, and `shares` of means over tied keys), and the form of the scores of each head
-(`scores`). Layer by layer it is
-checked that each claim follows from the ones before; from what is known then, the errors (`softness`).
+(`rows`). Layer by layer it is
+checked that each claim follows from the ones before; from what is known then, the errors (`decay`).
 """
 
 from __future__ import annotations
@@ -17,17 +17,16 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
-from hardsim.exact import MINUTE, Costs, Rational, Rejected, bits, effort, exact, hold
-from hardsim.expressions import expression, inverse_of
-from hardsim.kinds import KindRows, Kinds, Picks
-from hardsim.polynomials import Number, RationalFunction, charged, of
-from hardsim.scores import RowFacts, RowReader, ScoreHead, as_key
-from hardsim.sections import FORMAT, ROW, Form, integer, keys, many, named, one_of, rational, row, size, text, truth
-from hardsim.shares import ShareSigns, share_of
-from hardsim.softness import AtLength, Between, Ends, FromOn, HeadShape, LayerShape, ProgramFacts, UnitShape
-from hardsim.spans import (
+from hardsim.verify.arithmetic import MINUTE, Costs, Rational, Rejected, bits, effort, exact, hold
+from hardsim.verify.decay import AtLength, Between, Ends, FromOn, HeadShape, LayerShape, ProgramFacts, UnitShape
+from hardsim.verify.expressions import expression, inverse_of
+from hardsim.verify.program_sections import CHECKED, MOST_POSITIONS, as_written_now
+from hardsim.verify.ratios import Number, RationalFunction, charged, of
+from hardsim.verify.rows import RowFacts, RowReader, ScoreHead, as_key
+from hardsim.verify.sections import size
+from hardsim.verify.shares import ShareSigns, share_of
+from hardsim.verify.spans import (
     HALF,
-    MASKS,
     ZERO,
     CountName,
     Functions,
@@ -41,100 +40,10 @@ from hardsim.spans import (
     has,
     nearest,
 )
+from hardsim.verify.types import KindRows, Kinds, Picks
 
-PROGRAM_CLAIM = (
-    "on every word of model.alphabet of each length in lengths, and of each from start on if it is not null, softmax "
-    "at the temperature answers as hard attention with the same weights: at each position that is read every output is "
-    "on the same side of model.threshold, or n times every output is nearest to the same integer if model.integers, or "
-    "every output is the same number if there is neither"
-)
-PROGRAM_VERSION = 4
-"""Of certificates of programs that are written."""
-PROGRAM_VERSIONS = (3, PROGRAM_VERSION)
-"""Of those that are read: in version 3 nothing is said of means over tied keys."""
-PROGRAM_SECTIONS = ("claim", "lengths", "start", "temperature", "labels", "model", "facts")
-MOST_POSITIONS = 4096
-"""The longest length that is checked by itself."""
-
-
-def maybe(form: Form) -> Form:
-    """A value of a kind, or null."""
-    return lambda data, place: None if data is None else form(data, place)
-
-
-INDICES = many(integer)
-RULE = maybe(row(one_of("lattice", "look-up"), integer, integer))
-GROUPS = keys(groups=many(many(integer, 1), 1), inner=many(RULE), pairs=many(row(integer, integer, integer, integer,
-              maybe(integer))))  # fmt: skip
-PRODUCT = keys(product=row(integer, integer, integer))
-KINDS = keys(kinds=truth)
-
-
-def row_claim(data: Any, place: str) -> None:
-    """Check the shape of a claim about a row. It has one of three forms: groups of keys, one product, or kinds."""
-    names = data if type(data) is dict else {}
-    (PRODUCT if "product" in names else KINDS if "kinds" in names else GROUPS)(data, place)
-
-
-HEAD_CLAIM = keys(reads=named(INDICES), rows=many(row_claim))
-LAYER_CLAIM = keys(heads=named(HEAD_CLAIM), attended=named(INDICES), units=many(row(INDICES, INDICES)),
-                   final=named(INDICES))  # fmt: skip
-WORLD = keys(input=named(INDICES), layers=many(LAYER_CLAIM), answers=named(INDICES))
-SHARE = maybe(row(integer, integer, many(row(integer, integer, integer))))
-ISOLATED = many(row(integer, integer, INDICES))
-SPAN = row(integer, integer, integer, maybe(integer), maybe(integer), SHARE, ISOLATED)
-COUNT = many(lambda data, place: (text if type(data) is str else integer)(data, place), 1)
-HEAD = keys(name=text, mask=one_of(*MASKS), query=many(ROW), key=many(ROW), values=named(ROW))
-UNIT = keys(clip=truth, bias=rational, form=ROW, outs=ROW)
-MODEL = keys(
-    alphabet=many(text, 1),
-    bos=truth,
-    embedding=named(many(rational, 1)),
-    encodings=named(text),
-    layers=many(keys(heads=many(HEAD), units=many(UNIT), biases=ROW)),
-    outputs=many(text, 1),
-    read=one_of("every", "first", "last"),
-    threshold=maybe(rational),
-    integers=truth,
-)
 Terms = Sequence[tuple[Rational, KnownSpan]]
 """Factors, and what they are factors of."""
-CHECKED = {
-    "lengths": many(integer),
-    "start": maybe(integer),
-    "temperature": lambda data, place: (many(text) if type(data) is list else text)(data, place),
-    "model": MODEL,
-    "facts": keys(functions=many(text), counts=many(COUNT), spans=many(SPAN), one=maybe(WORLD), more=maybe(WORLD)),
-}
-LABELS = keys(version=text, source=keys(name=text, sha256=text), title=text, words=maybe(text))
-PROGRAM_CERTIFICATE = keys(
-    format=one_of(FORMAT),
-    schema_version=integer,
-    claim=text,
-    **CHECKED,
-    labels=LABELS,
-    digests=keys(**dict.fromkeys(PROGRAM_SECTIONS, text)),
-)
-"""All of a certificate of a program."""
-
-
-def as_written_now(document: dict[str, Any]) -> dict[str, Any]:
-    """Convert a certificate of version 3 to the present version. Any other document is returned unchanged.
-
-    Raises:
-        Rejected: if a version 3 document has parts that only later versions have.
-    """
-    facts = document["facts"]
-    if document.get("schema_version") != PROGRAM_VERSIONS[0] or type(facts) is not dict:
-        return document
-    worlds = {key: facts[key] for key in ("one", "more") if type(facts.get(key)) is dict}
-    strange = "counts" in facts or any("answers" in world for world in worlds.values())
-    hold(not strange, "facts: certificates of version 3 have neither counts nor answers")
-    spans = facts.get("spans")
-    if type(spans) is list:
-        spans = [[*span, None, []] if type(span) is list else span for span in spans]
-    now = {**facts, "counts": [], "spans": spans, **{key: {**world, "answers": {}} for key, world in worlds.items()}}
-    return {**document, "schema_version": PROGRAM_VERSION, "facts": now}
 
 
 class ProgramChecker(ShareSigns):

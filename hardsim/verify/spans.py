@@ -2,7 +2,7 @@
 functions of position and length, and on a lattice; of means over tied keys also what `shares` describes.
 
 A place is the beginning of the sequence (0), the first position (1), the last (3), or any between (2): there i is a
-variable, and j where it is a key. Functions are those of `polynomials`, in i, n and j. A span says `low <= x <= high`
+variable, and j where it is a key. Functions are those of `ratios`, in i, n and j. A span says `low <= x <= high`
 and, where it has a step, that x is in `offset + step Z`; with `most` x is 1/m for an integer m from 1 to `most`.
 
 Spans are written in the certificate; here it is only checked that they hold. What is used: a function f is a multiple
@@ -24,14 +24,13 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
-from hardsim import polynomials
-from hardsim.exact import Costs, Rational, Rejected, hold
-from hardsim.expressions import Tree, expression
-from hardsim.polynomials import NAMES, VARIABLE, Number, Polynomial, RationalFunction, fit
-from hardsim.sides import MonotoneBounds, value_of
+from hardsim.verify import ratios
+from hardsim.verify.arithmetic import Costs, Rational, Rejected, hold
+from hardsim.verify.expressions import Tree, expression
+from hardsim.verify.monotone import MonotoneBounds, value_of
+from hardsim.verify.ratios import NAMES, VARIABLE, Number, Polynomial, RationalFunction, fit
 
 INDEX, LENGTH, KEY, LOGARITHM = VARIABLE
-MASKS = ("none", "future", "past", "strict-future", "strict-past")
 MOST_POWER = 24
 """The largest exponent of an expression."""
 STEP = 60
@@ -53,7 +52,7 @@ Row = Mapping[str, Rational]
 
 
 def _domain(i: Any = 1, n: Any = 1, j: Any = 1) -> Domain:
-    one = polynomials.ONE
+    one = ratios.ONE
     return tuple(part if isinstance(part, Polynomial) else one.times(_constant(part)) for part in (i, n, j, 1))
 
 
@@ -61,12 +60,12 @@ def lengths_from(start: int) -> Domain:
     """The domain of lengths n >= start with their logarithms. Of log(n + 1) it only uses that it is at least log(start
     + 1).
     """
-    least = Polynomial({polynomials.CONSTANT: value_of("log", Fraction(start + 1), -1)})
-    return polynomials.ONE, above(start, 0), polynomials.ONE, least.plus(NAMES[1])
+    least = Polynomial({ratios.CONSTANT: value_of("log", Fraction(start + 1), -1)})
+    return ratios.ONE, above(start, 0), ratios.ONE, least.plus(NAMES[1])
 
 
 def _constant(value: int) -> Polynomial:
-    return Polynomial({polynomials.CONSTANT: value})
+    return Polynomial({ratios.CONSTANT: value})
 
 
 def above(start: int, *slacks: int) -> Polynomial:
@@ -240,9 +239,9 @@ def moved(number: Number, i: Number | None = None, j: Number | None = None) -> N
     """A function at another i or j, polynomials in i, n and j."""
     if not isinstance(number, RationalFunction):
         return number
-    places = [polynomials.of(value) for value in (INDEX if i is None else i, LENGTH, KEY if j is None else j, 1)]
+    places = [ratios.of(value) for value in (INDEX if i is None else i, LENGTH, KEY if j is None else j, 1)]
     hold(not any(place.factors for place in places), "a position is a polynomial")
-    return polynomials.at(number, [place.top for place in places])
+    return ratios.at(number, [place.top for place in places])
 
 
 def has(number: Number, name: int) -> bool:
@@ -276,9 +275,9 @@ class Signs(Costs):
             self.spend(STEP)
             self.keep(1)
             if strictly:
-                self._signs[key] = polynomials.positive(value, domain)
+                self._signs[key] = ratios.positive(value, domain)
             else:
-                least = polynomials.lower(value, domain)
+                least = ratios.lower(value, domain)
                 self._signs[key] = least is not None and least >= 0
         return self._signs[key]
 
@@ -295,7 +294,7 @@ class Signs(Costs):
         if key not in self._multiples:
             self.spend(STEP)
             self.keep(1)
-            found = polynomials.of(polynomials.of(value) / step)
+            found = ratios.of(ratios.of(value) / step)
             fine = not found.factors and all(c.denominator == 1 for c in found.top.terms.values())
             self._multiples[key] = fine
         return self._multiples[key]
@@ -322,7 +321,7 @@ class Signs(Costs):
 
     def _bottom(self, value: Number, domains: Iterable[Domain]) -> Fraction:
         self.spend(STEP)
-        found = [polynomials.lower(value, domain) for domain in domains]
+        found = [ratios.lower(value, domain) for domain in domains]
         hold(None not in found, "no number is seen to be below a function")
         return min(least for least in found if least is not None)
 
@@ -431,7 +430,7 @@ def nearest(span: KnownSpan, value: Fraction) -> list[Fraction]:
 def over(top: Number, bottom: Number) -> Number:
     """A quotient."""
     if isinstance(top, RationalFunction) or isinstance(bottom, RationalFunction):
-        return polynomials.of(top) / bottom
+        return ratios.of(top) / bottom
     hold(bottom != 0, "a division by zero")
     return Fraction(top) / bottom
 

@@ -1,25 +1,29 @@
-"""Whether a certificate proves its claim: of formulas for each length by `checker`, for every length
-by `lengths`; of programs by `programs`."""
+"""Check certificates, with the standard library alone and with nothing of the rest of hardsim.
+
+`verify` says why a certificate does not prove its claim. Certificates of formulas are checked for each length by
+`formulas`, for every length by `every_length`; those of programs by `programs`. These modules are imported on first
+use.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hardsim.checker import CertificateChecker
-from hardsim.exact import Rejected, hold
-from hardsim.lengths import EveryLengthChecker
-from hardsim.programs import (
+from hardsim.verify.arithmetic import Rejected, hold
+from hardsim.verify.program_sections import (
     PROGRAM_CERTIFICATE,
     PROGRAM_CLAIM,
     PROGRAM_SECTIONS,
     PROGRAM_VERSIONS,
-    ProgramChecker,
     as_written_now,
 )
-from hardsim.sections import CERTIFICATE, CLAIM, EVERY_LENGTH, SCHEMA_VERSION, SECTIONS, VERSIONS, printable
+from hardsim.verify.sections import CERTIFICATE, CLAIM, EVERY_LENGTH, SCHEMA_VERSION, SECTIONS, VERSIONS, printable
+
+if TYPE_CHECKING:
+    from hardsim.verify.formulas import CertificateChecker
 
 
 def digests(document: dict[str, Any]) -> dict[str, str]:
@@ -60,6 +64,8 @@ def _verify(document: dict[str, Any]) -> None:
             version in PROGRAM_VERSIONS, f"schema_version: programs have certificates since version {first}, to {last}"
         )
         hold(document["claim"] == PROGRAM_CLAIM, "claim: it is not the one that is checked")
+        from hardsim.verify.programs import ProgramChecker
+
         ProgramChecker(now)
         return
     hold(version in VERSIONS, f"schema_version: it is none of {VERSIONS}")
@@ -72,4 +78,7 @@ def _verify(document: dict[str, Any]) -> None:
 
 def checker_of(document: dict[str, Any]) -> type[CertificateChecker]:
     """What checks a document."""
+    from hardsim.verify.every_length import EveryLengthChecker
+    from hardsim.verify.formulas import CertificateChecker
+
     return EveryLengthChecker if document.get("max_n", 0) is None else CertificateChecker

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.checker import CertificateChecker
-from hardsim.sections import NODES, printable
 from hardsim.verify import digests, verify
+from hardsim.verify.formulas import CertificateChecker
+from hardsim.verify.sections import NODES, printable
 from tests.certificate_definitions import false_on
 from tests.damage import at, places, replaced
 from tests.hostile_certificates import CASES, TRUE, handmade, made, sealed
@@ -426,15 +426,15 @@ def test_what_needs_much_memory_is_refused(kind: str, monkeypatch: pytest.Monkey
     elif kind == "large numbers":
         model["encodings"]["large"] = "*".join(["2**2000"] * 8)
     room = 5 * (50 if kind != "large numbers" else 7)
-    monkeypatch.setattr("hardsim.exact.ROOM", room)
+    monkeypatch.setattr("hardsim.verify.arithmetic.ROOM", room)
     assert "values at once" in (sealed(document) or "")
-    monkeypatch.setattr("hardsim.exact.ROOM", 4 * room)
+    monkeypatch.setattr("hardsim.verify.arithmetic.ROOM", 4 * room)
     assert sealed(document) is None
 
 
 def test_what_is_kept_for_later_lengths_is_dropped_where_it_is_much(monkeypatch: pytest.MonkeyPatch) -> None:
     document = made("mod3", "temperature", 6)
-    monkeypatch.setattr("hardsim.exact.ROOM", 2 * CertificateChecker(document).kept)
+    monkeypatch.setattr("hardsim.verify.arithmetic.ROOM", 2 * CertificateChecker(document).kept)
     assert verify(document) is None
 
 

@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from hardsim import polynomials
-from hardsim.enclosures import FUNCTIONS, LARGEST_EXPONENT, PRECISIONS, contexts, ends, short
-from hardsim.exact import Rejected, hold
-from hardsim.expressions import Tree
-from hardsim.polynomials import VARIABLE, Number, Polynomial, fit, of, positive
+from hardsim.verify import ratios
+from hardsim.verify.arithmetic import Rejected, hold
+from hardsim.verify.enclosures import FUNCTIONS, LARGEST_EXPONENT, PRECISIONS, contexts, ends, short
+from hardsim.verify.expressions import Tree
+from hardsim.verify.ratios import VARIABLE, Number, Polynomial, fit, of, positive
 
 DIGITS = 12
 """Those of the values of functions."""
@@ -35,7 +35,7 @@ def has_function(tree: Tree) -> bool:
 
 class MonotoneBounds:
     """Rational functions below (-1) and above (1) an expression; `plain` makes one of what has no functions, and what
-    is said holds where positions are `places` (`polynomials.lower`). Raises Rejected where none is found."""
+    is said holds where positions are `places` (`ratios.lower`). Raises Rejected where none is found."""
 
     def __init__(
         self, plain: Callable[[Tree], Number], places: Sequence[Polynomial], logarithm: Number | None = None
@@ -92,9 +92,9 @@ class MonotoneBounds:
 
     def _application(self, function: str, arg: Tree, side: int) -> Number:
         everywhere = function == "exp"
-        least = None if everywhere and side > 0 else polynomials.lower(self.of(arg, -1), self.places)
+        least = None if everywhere and side > 0 else ratios.lower(self.of(arg, -1), self.places)
         above = self.of(arg, 1) if side > 0 else 0
-        end = least if side < 0 else polynomials.upper(above, self.places)
+        end = least if side < 0 else ratios.upper(above, self.places)
         fine = everywhere or (least is not None and (least > 0 if function == "log" else least >= 0))
         hold(fine, f"{function} is not seen to have a value everywhere")
         if function == "log" and self.logarithm is not None:
@@ -111,7 +111,7 @@ class MonotoneBounds:
         """What is on a side of the logarithm of a positive number: of the powers of n + 1 that are below it the
         largest, of those above it the least."""
         assert self.logarithm is not None
-        bound = polynomials.lower if side < 0 else polynomials.upper
+        bound = ratios.lower if side < 0 else ratios.upper
         powers: list[Number] = [1]
         while len(powers) < LOGARITHMS:
             powers.append(powers[-1] * (VARIABLE[1] + 1))

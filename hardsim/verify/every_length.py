@@ -1,9 +1,9 @@
-"""The checker of certificates about every length: that of `checker`, with classes of positions for positions.
+"""The checker of certificates about every length: that of `formulas`, with classes of positions for positions.
 
 A class says whether a position is the first, the last, and even, and whether the length is even. What is the same for
 every word is a rational function of the position i and the length n there (a power of -1 is known in a class). What
 truths of predicates of positions are is not known: each is a fact of its own, as are comparisons of positions that
-differ within a class. Bounds of functions come from comparing coefficients (`polynomials`).
+differ within a class. Bounds of functions come from comparing coefficients (`ratios`).
 
 A head's error is bounded by a series in x = e^-g. Nearest position, w the winner, l the logits: if positions on the
 side that loses the tie lose at least g nats a position, their weights, relative to the winner's, add up to at most
@@ -37,16 +37,16 @@ from itertools import accumulate, chain, product, repeat
 from math import ceil, gcd
 from typing import Any
 
-from hardsim import polynomials
-from hardsim.checker import CertificateChecker
-from hardsim.enclosures import FUNCTIONS
-from hardsim.exact import DOWN, MINUTE, ONE, UP, ZERO, Costs, Rejected, Value, combine, exp, hold, share
-from hardsim.expressions import PREDICATES, Tree
-from hardsim.polynomials import NAMES, VARIABLE, Number, Polynomial, RationalFunction, fit, line, positive
-from hardsim.sides import MonotoneBounds, has_function
+from hardsim.verify import ratios
+from hardsim.verify.arithmetic import DOWN, MINUTE, ONE, UP, ZERO, Costs, Rejected, Value, combine, exp, hold, share
+from hardsim.verify.enclosures import FUNCTIONS
+from hardsim.verify.expressions import PREDICATES, Tree
+from hardsim.verify.formulas import CertificateChecker
+from hardsim.verify.monotone import MonotoneBounds, has_function
+from hardsim.verify.ratios import NAMES, VARIABLE, Number, Polynomial, RationalFunction, fit, line, positive
 
 QUERY, LENGTH, OTHER, WINNER = VARIABLE
-FIRST = polynomials.ONE
+FIRST = ratios.ONE
 INFINITE = float("inf")
 """No number that decides is a float: what is compared with it is a rational."""
 MOST_POWER = 64
@@ -73,7 +73,7 @@ class PositionClass:
 
     def known(self, number: Number) -> Number:
         """A number with 1 for i, and n for i, where they are."""
-        return polynomials.at(number, (FIRST if self.first else NAMES[1] if self.last else NAMES[0],
+        return ratios.at(number, (FIRST if self.first else NAMES[1] if self.last else NAMES[0],
                                        FIRST if self.first and self.last else NAMES[1], *NAMES[2:]))  # fmt: skip
 
 
@@ -109,7 +109,7 @@ class EveryLengthChecker(CertificateChecker):
     def prove(self, told: dict[str, list[Any]] | None) -> None:
         """All classes at once."""
         Costs.__init__(self, 100 * self.size, chain(*(row.values() for row in self.rows)), MINUTE)
-        with polynomials.charged(self.charge):
+        with ratios.charged(self.charge):
             self._prove()
         self._compare(told, whole=True)
 
@@ -199,7 +199,7 @@ class EveryLengthChecker(CertificateChecker):
             tau = found.of(tree, 1)
             fine = found.positive(tree) and positive(tau, one.places)
             hold(fine, f"model.temperature is not seen to be positive {one}")
-            self.inverse.append(1 / polynomials.of(tau))
+            self.inverse.append(1 / ratios.of(tau))
         if has_function(tree):  # the one key of a word of one position has all weight, at any temperature
             self.inverse[0] = self.inverse[1]
 
@@ -299,12 +299,12 @@ class EveryLengthChecker(CertificateChecker):
     def lower(self, number: Number, i: int) -> Fraction | None:
         """A lower bound in a class."""
         self.spend(STEP)
-        return polynomials.lower(number, CLASSES[i - 1].places)
+        return ratios.lower(number, CLASSES[i - 1].places)
 
     def upper(self, number: Number, i: int) -> Fraction | None:
         """An upper bound in a class."""
         self.spend(STEP)
-        return polynomials.upper(number, CLASSES[i - 1].places)
+        return ratios.upper(number, CLASSES[i - 1].places)
 
     def extent(self, side: str, i: int) -> Number:
         """How many positions a side has."""
@@ -412,7 +412,7 @@ class EveryLengthChecker(CertificateChecker):
         for difference in differences:
             for places in orders(side, backwards == after):
                 self.spend(STEP)
-                found = polynomials.lower(polynomials.of(difference) / unit, places)
+                found = ratios.lower(ratios.of(difference) / unit, places)
                 if found is None or found <= 0:
                     return Fraction(0)
                 rate = min(rate, found)
@@ -587,12 +587,12 @@ COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
 
 def moved(number: Number, place: Polynomial) -> Number:
     """A function of the position at another one."""
-    return polynomials.at(number, (place, *NAMES[1:]))
+    return ratios.at(number, (place, *NAMES[1:]))
 
 
 def names_of(number: Number) -> set[str]:
     """Which of i and n a number depends on."""
-    found = polynomials.of(number)
+    found = ratios.of(number)
     powers = [powers for poly in (found.top, *found.factors) for powers in poly.terms]
     return {name for k, name in enumerate("in") if any(power[k] for power in powers)}
 

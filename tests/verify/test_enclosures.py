@@ -18,16 +18,16 @@ from hardsim.checking.certificate import certificate, certificate_text, check_mo
 from hardsim.checking.program_certificate import program_certificate
 from hardsim.checking.prove import prove_attention, prove_every_length, prove_subject
 from hardsim.checking.subject import Subject
-from hardsim.enclosures import CLOSE, FUNCTIONS, PRECISIONS, Blurred, Enclosure, enclosed, ends
 from hardsim.errors import Undecided
-from hardsim.exact import FAR, GRID, Rejected, distance, exp_up_to, too_large, worst
-from hardsim.expressions import enclosure, evaluate, expression, inverse_of
 from hardsim.lang.arith import in_python, parse_arith
-from hardsim.polynomials import of
-from hardsim.sections import LARGEST
-from hardsim.softness import AtLength, ProgramFacts
-from hardsim.spans import Functions, Signs
 from hardsim.verify import digests, verify
+from hardsim.verify.arithmetic import FAR, GRID, Rejected, distance, exp_up_to, too_large, worst
+from hardsim.verify.decay import AtLength, ProgramFacts
+from hardsim.verify.enclosures import CLOSE, FUNCTIONS, PRECISIONS, Blurred, Enclosure, enclosed, ends
+from hardsim.verify.expressions import enclosure, evaluate, expression, inverse_of
+from hardsim.verify.ratios import of
+from hardsim.verify.sections import LARGEST
+from hardsim.verify.spans import Functions, Signs
 from tests.certificate_definitions import false_on
 from tests.hostile_certificates import sealed
 from tests.mistakes import raised

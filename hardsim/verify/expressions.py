@@ -22,8 +22,8 @@ from functools import lru_cache
 from math import isqrt
 from typing import Any
 
-from hardsim.enclosures import CLOSE, FUNCTIONS, PRECISIONS, Blurred, Enclosure, RealValue, contexts, ends, short
-from hardsim.exact import Rejected, bits, hold
+from hardsim.verify.arithmetic import Rejected, bits, hold
+from hardsim.verify.enclosures import CLOSE, FUNCTIONS, PRECISIONS, Blurred, Enclosure, RealValue, contexts, ends, short
 
 LONGEST = 1 << 14
 """Characters of an expression."""

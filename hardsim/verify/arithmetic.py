@@ -241,7 +241,7 @@ def combine(*parts: tuple[Any, Value]) -> Value:
 
 
 def whole(x: Any) -> Any:
-    """The same number, an int if it is an integer: these are faster. Functions, which `polynomials` bounds, stay."""
+    """The same number, an int if it is an integer: these are faster. Functions, which `ratios` bounds, stay."""
     return x.numerator if isinstance(x, Fraction) and x.denominator == 1 else x
 
 

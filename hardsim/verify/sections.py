@@ -10,8 +10,8 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
-from hardsim.exact import RATIONAL, exact, hold
-from hardsim.expressions import Expression, expression
+from hardsim.verify.arithmetic import RATIONAL, exact, hold
+from hardsim.verify.expressions import Expression, expression
 
 FORMAT, SCHEMA_VERSION, LARGEST = "hardsim-certificate", 3, 1024
 VERSIONS = (2, SCHEMA_VERSION)

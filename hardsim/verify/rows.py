@@ -34,10 +34,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from hardsim.exact import Rational, hold
-from hardsim.polynomials import Number, Polynomial, RationalFunction, of, quotient
-from hardsim.shares import Parts, ShareSigns, share_at_key, zero_at_key
-from hardsim.spans import KEY, KnownSpan, Row, SiteKind, SiteKinds, VisibleKeys, has, moved
+from hardsim.verify.arithmetic import Rational, hold
+from hardsim.verify.ratios import Number, Polynomial, RationalFunction, of, quotient
+from hardsim.verify.shares import Parts, ShareSigns, share_at_key, zero_at_key
+from hardsim.verify.spans import KEY, KnownSpan, Row, SiteKind, SiteKinds, VisibleKeys, has, moved
 
 Column = Mapping[str, Mapping[int, KnownSpan]]
 """Spans by coordinate and order of the place."""

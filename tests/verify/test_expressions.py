@@ -11,8 +11,8 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from hardsim.exact import Rejected
-from hardsim.expressions import evaluate, expression, is_prime
+from hardsim.verify.arithmetic import Rejected
+from hardsim.verify.expressions import evaluate, expression, is_prime
 from tests.certificate_definitions import NoValueError, value_of
 from tests.mistakes import raised
 

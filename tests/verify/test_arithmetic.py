@@ -13,8 +13,8 @@ import mpmath
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardsim.checker import CertificateChecker
-from hardsim.exact import FAR, GRID, above, distance, falls, worst_of_all
+from hardsim.verify.arithmetic import FAR, GRID, above, distance, falls, worst_of_all
+from hardsim.verify.formulas import CertificateChecker
 
 KIND = st.tuples(st.booleans(), st.integers(0, 1), st.integers(1, 50))
 TYPES = st.lists(st.lists(KIND, min_size=1, max_size=3), min_size=1, max_size=5)

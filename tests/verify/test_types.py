@@ -14,19 +14,18 @@ from typing import Any
 
 import pytest
 
-from hardsim import kinds
 from hardsim.checking.program_certificate import _Facts, program_certificate, program_json
 from hardsim.checking.prove import prove_every_length
 from hardsim.checking.subject import Subject
-from hardsim.kinds import KindRows, Kinds, always, few
 from hardsim.lang.arith import parse_arith
-from hardsim.polynomials import Number, RationalFunction
 from hardsim.program.assemble import assemble
-from hardsim.programs import ProgramChecker
 from hardsim.proof.program import law_of
 from hardsim.proof.result import NotProved
-from hardsim.spans import KnownSpan
-from hardsim.verify import verify
+from hardsim.verify import types, verify
+from hardsim.verify.programs import ProgramChecker
+from hardsim.verify.ratios import Number, RationalFunction
+from hardsim.verify.spans import KnownSpan
+from hardsim.verify.types import KindRows, Kinds, always, few
 from tests.mistakes import raised
 from tests.program_certificates import sealed, wrong_word
 from tests.random_scores import LETTERS, Claim, RandomScore, hold, random_score
@@ -135,7 +134,7 @@ BROKEN: dict[str, list[tuple[Any, str, Any]]] = {
         (Kinds, "joint", lambda self, forms, order: (JOINT(self, forms, order) or [])[:1]),
     ],
     "numbers have one value": [
-        (kinds, "few", lambda span, source: (few(span, source) or ())[:1] or None),
+        (types, "few", lambda span, source: (few(span, source) or ())[:1] or None),
         (Kinds, "_picked", lambda *some: {}),
     ],
     "a head reads one kind of key": [
@@ -261,7 +260,7 @@ def test_another_network_is_rejected_or_the_claim_is_true_of_it(counted: dict[st
 def test_many_kinds_are_refused_and_not_worked_out(monkeypatch: pytest.MonkeyPatch, counted: dict[str, Any]) -> None:
     for name in ("MOST_ROWS", "MOST_PAIRS"):
         with monkeypatch.context() as patch:
-            patch.setattr(kinds, name, 1)
+            patch.setattr(types, name, 1)
             assert verify(counted) is not None
 
 

@@ -1,9 +1,9 @@
 """Enclosures: rationals on both sides of a number that need not be rational, for the temperatures of certificates.
 
-Ends are decimals of so many digits, rounded away from what lies between them. e^x is that of `exact`, with more digits;
-sqrt is a root of integers. With x = 2^k m for 1 <= m < 2 and z = (m - 1)/(m + 1) < 1/3, log x is k log 2 + 2 (z + z^3/3
-+ z^5/5 + ...), where log 2 is that sum twice at z = 1/3. Where it is not known on which side of a number another one
-lies, it is said: `Blurred`.
+Ends are decimals of so many digits, rounded away from what lies between them. e^x is that of `arithmetic`, with more
+digits; sqrt is a root of integers. With x = 2^k m for 1 <= m < 2 and z = (m - 1)/(m + 1) < 1/3, log x is
+k log 2 + 2 (z + z^3/3 + z^5/5 + ...), where log 2 is that sum twice at z = 1/3. Where it is not known on which side of
+a number another one lies, it is said: `Blurred`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
 
-from hardsim.exact import ZERO, Rational, Rejected, bits, exp_between, hold
+from hardsim.verify.arithmetic import ZERO, Rational, Rejected, bits, exp_between, hold
 
 PRECISIONS = (50, 500)
 """Digits that are tried, the fewer first."""

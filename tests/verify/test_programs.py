@@ -23,10 +23,11 @@ from hardsim.checking.program_certificate import check_network, program_certific
 from hardsim.checking.prove import prove_attention, prove_every_length
 from hardsim.cli.verify import Meant, check
 from hardsim.errors import Undecided
-from hardsim.exact import MINUTE, WORK, Rejected
 from hardsim.lang.arith import parse_arith
-from hardsim.programs import CHECKED, ProgramChecker
 from hardsim.verify import checker_of, verify
+from hardsim.verify.arithmetic import MINUTE, WORK, Rejected
+from hardsim.verify.program_sections import CHECKED
+from hardsim.verify.programs import ProgramChecker
 from tests.damage import at, places, replaced
 from tests.hostile_certificates import made as formula_certificate
 from tests.hostile_certificates import sealed as formula_sealed

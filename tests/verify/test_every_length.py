@@ -20,10 +20,12 @@ from hardsim.checking.certificate import certificate, check_formula, check_model
 from hardsim.checking.open import compile_formula, read_input
 from hardsim.checking.subject import ModelOptions
 from hardsim.errors import InputError, Undecided
-from hardsim.exact import GRID, Rejected
 from hardsim.lang.parse import parse_text
-from hardsim.lengths import ALTERNATING, CLASSES, NUMBER, TABLE, of_x, ramp
-from hardsim.polynomials import (
+from hardsim.program.regimes import PROVEN
+from hardsim.verify import digests, verify
+from hardsim.verify.arithmetic import GRID, Rejected
+from hardsim.verify.every_length import ALTERNATING, CLASSES, NUMBER, TABLE, of_x, ramp
+from hardsim.verify.ratios import (
     NAMES,
     ONE,
     VARIABLE,
@@ -36,14 +38,12 @@ from hardsim.polynomials import (
     positive,
     upper,
 )
-from hardsim.program.regimes import PROVEN
-from hardsim.verify import digests, verify
 from tests.certificate_definitions import false_on
 from tests.hostile_certificates import CASES, TRUE, handmade, made, sealed
 from tests.mistakes import raised
-from tests.test_hostile_certificates import PLACES, altered
+from tests.verify.test_hostile_certificates import PLACES, altered
 
-FORMULAS = Path(__file__).resolve().parents[1] / "formulas"
+FORMULAS = Path(__file__).resolve().parents[2] / "formulas"
 FEW = [
     ("since", "causal-temperature"),
     ("majority", "causal-position"),

@@ -21,12 +21,9 @@ import pytest
 
 from hardsim.checking.program_certificate import program_facts, program_json
 from hardsim.checking.sharpening import constant
-from hardsim.exact import Rejected
 from hardsim.network.numbers import Mask
-from hardsim.polynomials import RationalFunction
 from hardsim.program.assemble import assemble
 from hardsim.program.model import Program, Weighting
-from hardsim.programs import PROGRAM_CLAIM, PROGRAM_VERSION, ProgramChecker
 from hardsim.proof import program as derivation
 from hardsim.proof import shares as known_shares
 from hardsim.proof.lattice import Denominator, IsolatedZero, NumberSpan, Share, plus, positive, times
@@ -34,18 +31,22 @@ from hardsim.proof.program import Law, LayerLaw, ProgramLaw, law_of
 from hardsim.proof.ratios import Ratio, simplest
 from hardsim.proof.result import NotProved
 from hardsim.proof.rows import ScoreRows
-from hardsim.scores import RowFacts, RowReader, ScoreHead
-from hardsim.sections import FORMAT
-from hardsim.shares import ShareSigns
-from hardsim.spans import KnownSpan, KnownZero
 from hardsim.verify import rejection, verify
+from hardsim.verify.arithmetic import Rejected
+from hardsim.verify.program_sections import PROGRAM_CLAIM, PROGRAM_VERSION
+from hardsim.verify.programs import ProgramChecker
+from hardsim.verify.ratios import RationalFunction
+from hardsim.verify.rows import RowFacts, RowReader, ScoreHead
+from hardsim.verify.sections import FORMAT
+from hardsim.verify.shares import ShareSigns
+from hardsim.verify.spans import KnownSpan, KnownZero
 from tests.damage import at, replaced
 from tests.program_certificates import handmade, made, rising, sealed, wrong_word
 from tests.subjects import shipped
-from tests.test_program_certificates import leaves, lie
 from tests.tied_by_hand import BY_HAND
 from tests.tied_models import tied_model
 from tests.tied_truth import Held, Wrong, all_words, exact, number, run
+from tests.verify.test_programs import leaves, lie
 
 SHIPPED = ["majority_ties.ahat.json", "ties.ahat.json", "dyck1_uniform.ahat.json"]
 COLD = "1/10**8"

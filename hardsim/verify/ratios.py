@@ -18,7 +18,7 @@ from contextvars import ContextVar
 from fractions import Fraction
 from typing import overload
 
-from hardsim.exact import BITS, Rational, bits, effort, hold, whole
+from hardsim.verify.arithmetic import BITS, Rational, bits, effort, hold, whole
 
 VARIABLES = 4
 CONSTANT = (0,) * VARIABLES

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from hardsim.softness import AtLength, uneven
+from hardsim.verify.decay import AtLength, uneven
 from tests.networks import context, number, softmax
 
 

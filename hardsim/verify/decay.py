@@ -38,12 +38,12 @@ from fractions import Fraction
 from functools import lru_cache
 from math import ceil, floor, lcm
 
-from hardsim import polynomials
-from hardsim.exact import DOWN, ONE, UP, Rational, common, effort, exp, hold
-from hardsim.polynomials import Number, RationalFunction, of
-from hardsim.scores import RowFacts, ScoreHead
-from hardsim.sides import value_of
-from hardsim.spans import LENGTH, LOGARITHM, Domain, Row, Signs, SiteKind, has, lengths_from
+from hardsim.verify import ratios
+from hardsim.verify.arithmetic import DOWN, ONE, UP, Rational, common, effort, exp, hold
+from hardsim.verify.monotone import value_of
+from hardsim.verify.ratios import Number, RationalFunction, of
+from hardsim.verify.rows import RowFacts, ScoreHead
+from hardsim.verify.spans import LENGTH, LOGARITHM, Domain, Row, Signs, SiteKind, has, lengths_from
 
 NONE, TWO, FOUR, HALF = Decimal(0), Decimal(2), Decimal(4), Fraction(1, 2)
 EULER = Fraction(87, 32)
@@ -383,9 +383,9 @@ class FromOn:
     def _search(self, value: Number, way: int) -> tuple[Fraction, int]:
         for power in range(MOST_DEGREE):
             self.signs.spend(40)
-            scale = polynomials.product([polynomials.NAMES[1]] * power)
+            scale = ratios.product([ratios.NAMES[1]] * power)
             scaled = of(value) / RationalFunction(scale, ()) if way < 0 else of(value) * RationalFunction(scale, ())
-            found = (polynomials.upper if way < 0 else polynomials.lower)(scaled, self.domain)
+            found = (ratios.upper if way < 0 else ratios.lower)(scaled, self.domain)
             if found is not None and (way < 0 or found > 0):
                 return max(found, Fraction(0)), power
         hold(False, "no power of n is seen to bound a function")
@@ -488,7 +488,7 @@ class FromOn:
         """A lower bound of gap/(tau unit) for n >= start, where `unit` is n or log(n + 1); 0 if no positive one is
         seen.
         """
-        found = None if sharp is None else polynomials.lower(of(of(sharp) * gap) / unit, self.domain)
+        found = None if sharp is None else ratios.lower(of(of(sharp) * gap) / unit, self.domain)
         return max(Fraction(0), found or Fraction(0))
 
     def _size(self, low: Mapping[int, Number], high: Mapping[int, Number]) -> tuple[Fraction, int]:
@@ -499,7 +499,7 @@ class FromOn:
     def _reach(self, low: Mapping[int, Number], high: Mapping[int, Number]) -> tuple[Fraction, int]:
         """The same, or from the middle of their range, which may be moved: half of it, where it is bounded."""
         size, power = self._size(low, high)
-        found = [polynomials.lower(part, self.domain) for ends, sign in ((low, 1), (high, -1))
+        found = [ratios.lower(part, self.domain) for ends, sign in ((low, 1), (high, -1))
                  for part in self._least({k: sign * value for k, value in ends.items()})]  # fmt: skip
         if power or None in found:
             return size, power
