@@ -1,32 +1,40 @@
 """The language of expressions in positions and lengths: `1/(2*n)`, `(-1)^i`, `2*i == n + 1 or i mod 3 == 0`.
 
-Loosest first: `or`; `and`; `not`; the comparisons `< <= = == != >= > ≤ ≥ ≠`, which do not chain; `+ -`; `* / div mod`;
-unary `+ -`; `^` or `**`. Powers group to the right, the others to the left, and `-i^2` is `-(i^2)`. Operands are
-non-negative integers, names, brackets, `[condition]`, which is 1 where the condition holds and 0 elsewhere, and the
-functions `log(x)` (to the base e), `sqrt(x)` and `exp(x)`.
+Operators, loosest first: `or`; `and`; `not`; the comparisons `< <= = == != >= > ≤ ≥ ≠`, which do not chain; `+ -`;
+`* / div mod`; unary `+ -`; `^` or `**`. Powers group to the right, the others to the left, and `-i^2` is `-(i^2)`.
+Operands are non-negative integers, names, brackets, `[condition]`, which is 1 where the condition holds and 0
+elsewhere, and the functions `log(x)` (to the base e), `sqrt(x)` and `exp(x)`.
 
-- `a div b` is floor(a/b) and `a mod b` is `a - b floor(a/b)`, so both round down, as Python does; `0^0` is 1.
-- `and` and `or` look at their right side only if the left one does not decide, so `c != 0 and n mod c == 0` is safe.
-- Numbers and conditions are kept apart: there is no sum of conditions, and no `and` of numbers.
-- Values are exact. What a function gives is a rational where it can be (`log(1)`, `sqrt(n^2)`, `exp(0)`), else a
-  `Real`, of which every place takes an enclosure (`reals`), or which it refuses.
+- `a div b` is floor(a/b) and `a mod b` is `a - b floor(a/b)`, so both round down, as in Python; `0^0` is 1.
+- `and` and `or` evaluate their right side only if the left one does not decide, so `c != 0 and n mod c == 0` is
+safe.
+- Numbers and conditions are separate sorts: conditions cannot be added, and numbers cannot be joined by `and`.
+- Values are exact. A function returns a rational where it can (`log(1)`, `sqrt(n^2)`, `exp(0)`), else a `Real`, of
+  which the caller takes an enclosure (see `reals`) or which it refuses.
 
-What may stand where:
+Where expressions occur, and what each place allows:
 
-| place                                        | result    | names             | numbers   | refused                |
+| place                                        | result    | names             | numbers   | refused
+|
 |----------------------------------------------|-----------|-------------------|-----------|------------------------|
-| temperatures (`--tau`, weights), encodings   | number    | `i`, `n`          | reals     |                        |
-| encodings of hard attention, gaps            | number    | `i`, `n`          | rationals | irrational values      |
-| `pad:` of a program                          | number    | `len`             | rationals | irrational values      |
-| `pred` of a formula file                     | condition | its two arguments | integers  | `/ ^ [ ]`, functions   |
+| temperatures (`--tau`, weights), encodings   | number    | `i`, `n`          | reals     |
+|
+| encodings of hard attention, gaps            | number    | `i`, `n`          | rationals | irrational values
+|
+| `pad:` of a program                          | number    | `len`             | rationals | irrational values
+|
+| `pred` of a formula file                     | condition | its two arguments | integers  | `/ ^ [ ]`,
+functions   |
 
 - Rationals: an expression has at most MAX_OPERATIONS operators and brackets, an integer in it at most MAX_DIGITS
   digits. An exponent is any expression whose value is an integer; a power has at most MAX_POWER_BITS bits.
-- Integers: nothing may be larger than `MAX_INTEGER` in absolute value, the arguments included; a power that would be is
-  refused without computing it, and so is a negative exponent. In formulas `mod` binds less tightly than `+ -`: where
+- Integers: no value may exceed `MAX_INTEGER` in absolute value, including the arguments; a power that would
+exceed it
+  is refused without computing it, and so is a negative exponent. In formulas `mod` binds less tightly than `+
+  -`: where
   the two readings differ, as in `i + 1 mod 2`, `pred` requires brackets.
 
-What has no value, as a division by zero or the logarithm of 0, is an error at the operator.
+An operation without a value, such as a division by zero or the logarithm of 0, is an error at the operator.
 """
 
 from __future__ import annotations
@@ -57,21 +65,23 @@ COMPARISONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     ">": operator.gt,
 }
 WORD_OPERATORS: Final = frozenset({"and", "or", "not", "div", "mod"})
-"""Words that cannot be names."""
+"""Words that cannot be names, because they are operators."""
 
 MAX_OPERATIONS = 100
-"""Operators and brackets in an expression of rationals; it bounds the depth of the tree, so no walk over it can
-overflow."""
+"""Greatest number of operators and brackets in an expression of rationals; it bounds the depth of the tree, so
+recursive
+functions on it cannot overflow the stack.
+"""
 MAX_NESTING = 200
-"""Brackets, signs, `not` and right sides of powers inside each other."""
+"""Greatest nesting depth of brackets, signs, `not` and right sides of powers."""
 MAX_DIGITS = 1000
-"""Digits of one integer in the text."""
+"""Greatest number of digits of one integer in the text."""
 MAX_POWER_BITS = 100_000
-"""Bits of the numerator or denominator of a power."""
+"""Greatest number of bits of the numerator or denominator of a power."""
 
 
 _Sort: TypeAlias = Literal["number", "condition"]
-"""What an expression is as a whole: a rational number, or a condition on bounded integers."""
+"""The sort of an expression: a rational number, or a condition on bounded integers."""
 
 
 # ---- trees ----
@@ -101,15 +111,17 @@ class Negation:
 
 @dataclass(frozen=True, slots=True)
 class Complement:
-    """`not`, of a condition."""
+    """`not` of a condition."""
 
     arg: Expression
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """`left op right`, a condition for `or`, `and` and comparisons; `span` is that of the operator, for errors during
-    evaluation."""
+    """`left op right`; for `or`, `and` and comparisons a condition. `span` is the place of the operator, for
+    errors during
+    evaluation.
+    """
 
     op: Operator
     left: Expression
@@ -119,14 +131,14 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Indicator:
-    """`[condition]`: 1 where it holds, else 0."""
+    """`[condition]`: 1 where the condition holds, else 0."""
 
     condition: Expression
 
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """A function of a number; `span` is that of its name, for errors during evaluation."""
+    """A function applied to a number; `span` is the place of the function's name, for errors during evaluation."""
 
     function: FunctionName
     arg: Expression
@@ -135,10 +147,10 @@ class Application:
 
 Expression: TypeAlias = Constant | Variable | Negation | Complement | Operation | Indicator | Application
 Function: TypeAlias = Callable[[Mapping[str, Rational]], RealNumber]
-"""The value, given those of the variables; a truth is a bool."""
+"""Computes the value of an expression from the values of its variables; a condition's value is a bool."""
 
 Level = IntEnum("Level", "BRACKET OR AND NOT COMPARE SUM PRODUCT SIGN POWER FUNCTION", start=0)
-"""How tightly an operator binds."""
+"""Binding strengths of operators, from the loosest to the tightest."""
 LEVELS: Final[Mapping[str, int]] = {
     "or": Level.OR,
     "and": Level.AND,
@@ -147,12 +159,12 @@ LEVELS: Final[Mapping[str, int]] = {
     **dict.fromkeys(("*", "/", "div", "mod"), Level.PRODUCT),
     "^": Level.POWER,
 }
-"""The operators between operands."""
+"""The binding strength of each operator between operands."""
 
 
 @dataclass(frozen=True)
 class Arith:
-    """An expression over rational variables. Equality and hashing look at the tree only, not at the text."""
+    """An expression over rational variables. Equality and hashing use the tree only, not the text."""
 
     tree: Expression
     source: Source = field(default=Source("<expression>", ""), compare=False, repr=False)
@@ -167,9 +179,14 @@ class Arith:
         return Valuing(self.source, "number", tuple(sorted(self.variables))).of(self.tree)
 
     def real(self, **values: Rational) -> Fraction | Real:
-        """The value; every variable that occurs must be given (others are ignored). Raises SourceError, with the caret
-        at the operator, for a division by zero, an exponent that is not an integer, a power of more than MAX_POWER_BITS
-        bits, and a function where it has no value, or where that is not known; TypeError if a variable is not given."""
+        """Return the value of the expression. Every variable that occurs must be given; others are ignored. Raises
+        SourceError,
+        with the caret at the operator, for a division by zero, an exponent that is not an integer, a power of
+        more than
+        MAX_POWER_BITS bits, and a function that has no value or may have none at the precision available;
+        TypeError if a
+        variable is not given.
+        """
         try:
             found = self._function(values)
         except KeyError as missing:
@@ -177,8 +194,10 @@ class Arith:
         return found if isinstance(found, Real) else Fraction(found)
 
     def evaluate(self, **values: Rational) -> Fraction:
-        """The value, which is rational. Raises as `real`, and SourceError at the first function if it is no rational,
-        or not known to be one."""
+        """Return the value, which must be rational. Raises as `real` does, and SourceError at the first function
+        if the value is
+        not rational, or not known to be.
+        """
         found = self.real(**values)
         if isinstance(found, Real):
             first = next(applications(self.tree))
@@ -189,14 +208,14 @@ class Arith:
 
     @property
     def irrational(self) -> bool:
-        """Whether a function occurs, so that values need not be rational."""
+        """True if the expression contains a function, so that its values may be irrational."""
         return next(applications(self.tree), None) is not None
 
     def __str__(self) -> str:
         return _show(self.tree, 0)
 
     def __getstate__(self) -> dict[str, object]:
-        """The tree and the text: the function cannot be pickled and is rebuilt on demand."""
+        """Pickle the tree and the text: the compiled function cannot be pickled and is rebuilt on demand."""
         return {"tree": self.tree, "source": self.source}
 
 
@@ -204,7 +223,7 @@ EXACT: Final = "log, sqrt and exp are for temperatures (--tau), and for the enco
 
 
 def applications(tree: Expression) -> Iterator[Application]:
-    """The functions in an expression, from the left."""
+    """Yield the function applications in an expression, from left to right."""
     match tree:
         case Application(_, arg):
             yield tree
@@ -217,15 +236,19 @@ def applications(tree: Expression) -> Iterator[Application]:
 
 
 def parse_arith(text: str, variables: Collection[str] = ("i", "n"), name: str = "<expression>") -> Arith:
-    """Parse an expression whose variables are among `variables`; `name` is what errors cite as the file. Raises
-    SourceError, with a caret, for anything that is not such an expression."""
+    """Parse an expression whose variables are among `variables`; errors cite `name` as the file. Raises
+    SourceError, with a
+    caret, for text that is not such an expression.
+    """
     source = Source(name, text)
     return Arith(read_tree(source, 0, text, sorted(variables), "number"), source)
 
 
 def read_tree(source: Source, start: int, text: str, names: Iterable[str], sort: _Sort) -> Expression:
-    """The tree of a text in some names that stands at an offset of a source. Raises SourceError at the first mistake,
-    with what was expected there and what to do."""
+    """Parse a text at the offset `start` of a source to a tree of the given sort, with variables among `names`.
+    Raises
+    SourceError at the first mistake, with the expected text and a hint.
+    """
     return _Reader(source, start, text, tuple(names), sort).whole()
 
 
@@ -252,7 +275,7 @@ _CONDITION_HINTS: Final[Mapping[str, str]] = {
     "#": "a condition has no counts: apply the predicate to one, as in NAME(#L[a])",
     ",": "a condition has no calls and no other predicates",
 }
-"""What to do instead, by what is no operator in a condition, whatever it is elsewhere."""
+"""Hints for characters that are no operators in conditions, although some are operators in other expressions."""
 _CLOSING = {"(": ")", "[": "]"}
 _PREFIXES: Final[Mapping[str, int]] = {
     **dict.fromkeys("([", Level.BRACKET),
@@ -264,7 +287,7 @@ _END_OR_OPERATOR: Final = "an operator or the end"
 
 
 def in_python(text: str, names: Mapping[str, str] | None = None) -> str:
-    """An expression as Python writes it, with other names for some; blanks stay."""
+    """Return an expression in Python's syntax, with the variables in `names` renamed; white space stays."""
 
     def respelled(found: re.Match[str]) -> str:
         word = found[found.lastgroup or 0]
@@ -274,7 +297,9 @@ def in_python(text: str, names: Mapping[str, str] | None = None) -> str:
 
 
 class _Part(NamedTuple):
-    """What has been read: `op` is the operator at its top, unless it is an atom or in brackets."""
+    """A subexpression that has been read: its tree, its place, and its top operator `op` unless it is an operand
+    or bracketed.
+    """
 
     tree: Expression
     whole: Span
@@ -287,7 +312,7 @@ class _Part(NamedTuple):
 
 
 class _Pending(NamedTuple):
-    """An operator, sign or bracket that still waits for what is right of it."""
+    """An operator, sign or opening bracket that waits for its right operand."""
 
     token: Lexeme
     level: int
@@ -295,8 +320,10 @@ class _Pending(NamedTuple):
 
 
 class _Reader(Cited):
-    """Operator precedence. `parts` are the operands so far that no operator has taken, `pending` what stands between
-    and before them; `text` stands at `start` in the source."""
+    """An operator-precedence parser. `parts` are the operands that no operator has taken yet, `pending` the
+    operators and
+    brackets between and before them; `text` begins at the offset `start` of the source.
+    """
 
     def __init__(self, source: Source, start: int, text: str, names: tuple[str, ...], sort: _Sort) -> None:
         super().__init__(source)
@@ -308,25 +335,28 @@ class _Reader(Cited):
         self.parts: list[_Part] = []
         self.pending: list[_Pending] = []
         self.tokens: list[Lexeme] = []
-        """The last one is `end`."""
+        """The tokens of the text; the last one is `end`."""
         self.before: Lexeme | None = None
-        """The token before the one that is being taken."""
+        """The token before the current one."""
 
     def written(self, span: Span) -> str:
-        """The text at a place, without comments."""
+        """Return the text at a place, with comments blanked out."""
         return self.text[span.start - self.start : span.end - self.start]
 
     def whole(self) -> Expression:
-        """The text as one operand. Raises SourceError at the first mistake."""
+        """Parse the whole text to one expression. Raises SourceError at the first mistake."""
         self._scan()
         end = self.tokens[-1].span
         if len(self.tokens) == 1:
             raise self.error(end, "the expression is empty", self.operand)
+        # `complete`: the tokens so far form a complete operand, so an operator, a closing bracket or the end may
+        # follow.
         complete = False
         for place, token in enumerate(self.tokens):
             self.before = self.tokens[place - 1] if place else None
             if complete and token.kind == "sign" and token.value in LEVELS:
                 level = LEVELS[token.value]
+                # `^` groups to the right: an earlier `^` of the same level keeps waiting.
                 self._reduce(level + 1 if level == Level.POWER else level)
                 self._push(token, level)
                 complete = False
@@ -358,11 +388,11 @@ class _Reader(Cited):
         self.tokens.append(Lexeme("end", "", Span(end, end + 1)))
 
     def _hint(self, text: str) -> str:
-        """What to write for what is no operator."""
+        """Return the hint for a character that is no operator."""
         return (self.bounded and _CONDITION_HINTS.get(text)) or _HINTS.get(text, "")
 
     def _hold_brackets(self, token: Lexeme, following: Lexeme) -> None:
-        """Hold a function to having its argument in brackets."""
+        """Raise SourceError if a function is not followed by an opening bracket."""
         if token.value in self.functions and following.value != "(":
             name = token.value
             raise self.error(
@@ -370,7 +400,7 @@ class _Reader(Cited):
             )
 
     def _leaf(self, token: Lexeme, following: list[Lexeme]) -> _Part:
-        """The operand that a token is. Raises SourceError if it is none."""
+        """Return the operand that consists of the given token. Raises SourceError if the token is no operand."""
         if token.kind == "number":
             return _Part(Constant(self._integer(token)), token.span)
         if token.kind != "word":
@@ -404,7 +434,7 @@ class _Reader(Cited):
         return int(digits)
 
     def _push(self, token: Lexeme, level: int, prefix: bool = False) -> None:
-        """Let something wait for the operand that follows."""
+        """Add an operator, sign or opening bracket to those that wait for the operand that follows."""
         if not prefix:
             left = self.parts[-1]
             if level == Level.COMPARE and left.op is not None and LEVELS.get(left.op.value) == Level.COMPARE:
@@ -418,13 +448,15 @@ class _Reader(Cited):
             raise self.error(token.span, f"nesting beyond {MAX_NESTING} levels", hint=hint)
 
     def _reduce(self, level: int) -> None:
-        """Apply what is pending, back to the last open bracket, and binds at least as tightly as `level`."""
+        """Apply the pending operators that bind at least as tightly as `level`, back to the last open bracket."""
         while self.pending and self.pending[-1].level >= level:
             pending, right = self.pending.pop(), self.parts.pop()
             self.parts.append(self._applied(pending, right))
 
     def _applied(self, pending: _Pending, right: _Part) -> _Part:
-        """An operator above what is right of it and, unless it is a prefix, the last of `parts`, which it takes."""
+        """Apply an operator to its right operand and, unless the operator is a prefix, to the last of `parts`,
+        which it removes.
+        """
         token = pending.token
         self._need(right, "condition" if pending.level <= Level.NOT else "number")
         if pending.prefix:
@@ -444,7 +476,10 @@ class _Reader(Cited):
         return _Part(tree, Span(left.whole.start, right.whole.end), token)
 
     def _check_mod(self, left: _Part, token: Lexeme, right: _Part) -> None:
-        """In formulas `mod` binds less tightly than `+ - *`: no condition may mean something else there."""
+        """Raise SourceError for `mod` beside an operator without brackets: in formulas `mod` binds less tightly
+        than `+ - *`, and
+        no condition may have two readings.
+        """
         op = token.value
         for part, ops, ways in (
             (left, ("+", "-", "*", "div"), f"(i mod m) {op} k or i mod (m {op} k)"),
@@ -454,7 +489,7 @@ class _Reader(Cited):
                 raise self.error(part.op.span, f"mod beside {op} without brackets", "brackets", f"write {ways}")
 
     def _close(self, token: Lexeme) -> None:
-        """Take what is no operator and stands after an operand: a closing bracket or the end."""
+        """Process a token after an operand that is no operator: a closing bracket or the end."""
         if token.kind != "end" and token.value not in _CLOSING.values():
             shown, before = self.excerpt(token.span), self.before
             touches = before is not None and before.span.end == token.span.start
@@ -477,7 +512,7 @@ class _Reader(Cited):
         self.parts.append(_Part(tree, Span(opened.span.start, token.span.end)))
 
     def _need(self, part: _Part, sort: _Sort) -> _Part:
-        """Hold an operand to a sort."""
+        """Return an operand if it has the required sort, else raise SourceError."""
         if part.sort == sort:
             return part
         shown = self.excerpt(part.whole)
@@ -494,11 +529,13 @@ class _Reader(Cited):
 
 
 class _NoValueError(Exception):
-    """An operation has no value for its operands; raised with a hint and a message, in which {} is the operation."""
+    """An operation has no value for its operands. Arguments: a message, in which {} stands for the operation, and
+    a hint.
+    """
 
 
 def names_in(tree: Expression) -> set[str]:
-    """The names in an expression."""
+    """Return the variable names in an expression."""
     match tree:
         case Constant():
             return set()
@@ -514,7 +551,7 @@ _Binary: TypeAlias = Callable[[Any, Any], Any]
 
 
 def _by(divide: _Binary, hint: str) -> _Binary:
-    """A division, which has no value by zero."""
+    """Wrap a division: a divisor of zero raises _NoValueError with `hint`."""
 
     def division(dividend: RealNumber, divisor: RealNumber) -> Any:
         if divisor == 0:
@@ -531,7 +568,7 @@ def _quotient(dividend: RealNumber, divisor: RealNumber) -> RealNumber:
 
 
 def _whole(divide: _Binary) -> _Binary:
-    """A division with a remainder, which rationals have."""
+    """Wrap a division with remainder (`div`, `mod`): operands that are not rational raise _NoValueError."""
 
     def division(dividend: RealNumber, divisor: RealNumber) -> Any:
         if isinstance(dividend, Real) or isinstance(divisor, Real):
@@ -546,6 +583,7 @@ def _power(base: RealNumber, exponent: RealNumber) -> RealNumber:
         raise _NoValueError("an exponent that is not an integer in {}", "any power of x > 0 is exp(y*log(x))")
     whole = int(exponent)
     if isinstance(base, Real):
+        # the bit length of a real is that of the midpoint of an enclosure: mantissa bits plus exponent
         size = base.ball(64).mid().man_exp()
         bits = abs(int(size[1]) + int(size[0]).bit_length()) + 1
     else:
@@ -560,12 +598,14 @@ def _power(base: RealNumber, exponent: RealNumber) -> RealNumber:
 
 
 def _compared(comparison: Callable[[Any, Any], bool]) -> _Binary:
-    """A comparison of numbers that need not be rational."""
+    """Turn a comparison of a number with 0 into one of two numbers, which may be irrational."""
     return lambda left, right: comparison(compare(left, right), 0)
 
 
 def _bounded_power(base: int, exponent: int) -> int:
-    """The power, or some number beyond MAX_INTEGER if it is beyond; both arguments are within."""
+    """Return the power, or a number beyond MAX_INTEGER if the power is beyond; both arguments are within that
+    limit.
+    """
     if exponent < 0:
         raise _NoValueError("negative exponent in {}", "values are integers")
     if abs(base) <= 1 or exponent <= MAX_INTEGER.bit_length():
@@ -574,7 +614,7 @@ def _bounded_power(base: int, exponent: int) -> int:
 
 
 def _held(value: Rational, what: str = "{}") -> Rational:
-    """A value that is not too large."""
+    """Return a value, or raise _NoValueError if its absolute value exceeds MAX_INTEGER."""
     if not -MAX_INTEGER <= value <= MAX_INTEGER:
         raise _NoValueError(f"{what} is larger than 10^18 in absolute value", "")
     return value
@@ -606,8 +646,12 @@ _INTEGER: Final[Mapping[str, _Binary]] = {
 
 @dataclass(frozen=True, slots=True)
 class Valuing:
-    """What trees mean, for a condition with integers that are bounded. What has no value is a SourceError at its place
-    in the source; the message begins with `prefix` and ends with the values of `names`."""
+    """Compiles expression trees to functions: rational or real arithmetic for a number, bounded integers for a
+    condition. An
+    operation without a value raises SourceError at its place in the source; the message begins with `prefix`
+    and ends
+    with the values of `names`.
+    """
 
     source: Source
     sort: _Sort
@@ -615,8 +659,10 @@ class Valuing:
     prefix: str = ""
 
     def of(self, tree: Expression) -> Function:
-        """The value of a tree, given those of its variables: a number, or a truth for a condition. Operators whose left
-        sides are such operations are one loop, so a long sum costs no recursion."""
+        """Return a function that computes the value of a tree from the values of its variables (a bool for a
+        condition). A chain
+        of operators to the left, such as a long sum, is evaluated by one loop, so its length costs no recursion.
+        """
         nodes: list[Operation] = []
         while isinstance(tree, Operation):
             nodes.append(tree)
@@ -709,8 +755,10 @@ def _shown(value: RealNumber) -> str:
 
 
 def linear_form(tree: Expression, names: Sequence[str]) -> tuple[int, ...] | None:
-    """The integers c1, c2, ..., c for which an expression without division and powers is c1 name1 + c2 name2 + ... + c;
-    None for any other."""
+    """Return integers c1, c2, ..., c such that the expression equals c1 name1 + c2 name2 + ... + c, for the names
+    in `names`;
+    None for an expression that is not linear, or has a division or a power.
+    """
     match tree:
         case Constant(value):
             return (*(0 for _ in names), value)
@@ -734,8 +782,10 @@ def linear_form(tree: Expression, names: Sequence[str]) -> tuple[int, ...] | Non
 
 
 def _show(tree: Expression, level: int) -> str:
-    """The text of `tree` where an operator of at least `level` is needed, with the fewest brackets. A negation gets
-    brackets everywhere but at the left end and in comparisons, because `a--b` reads badly."""
+    """Return the text of a tree with the fewest brackets, at a place that needs an operator of at least `level`. A
+    negation
+    gets brackets except at the left end and in comparisons, because `a--b` is hard to read.
+    """
     own: int
     match tree:
         case Constant(value):

@@ -1,12 +1,15 @@
-"""The trees that users write, as formulas (`.ltl` files) and as checked programs (`.srasp`); most nodes are of both.
+"""The syntax trees of formulas (`.ltl` files) and of checked programs (`.srasp` files); most node classes serve
+both.
 
 Formulas are trees as the user wrote them: `let` names stay references, so a tree is never larger than its text. A
-program is a list of vectors, one value for each position 1..n of the (padded) word, each computed from the word and
-from earlier vectors; every name is resolved. Expressions of programs are read at a position i and, inside attention
-and psum, at a second position j. Where integers are needed a Boolean stands below an `AsInteger`.
+program is a list of vectors, each with one value for each position 1..n of the (padded) word, computed from the
+word
+and from earlier vectors; every name is resolved. Expressions of programs are read at a position i and, inside
+attention and psum, at a second position j. A Boolean operand in an integer context is wrapped in `AsInteger`.
 
-Equality and hashing ignore spans; a span is the place of the operator (of a chain: the first one), of the name or of
-the literal. `&`, `|` and `^` are n-ary and flat: an `&` below an `&`, with or without brackets, is one node.
+Equality and hashing ignore spans. A node's span is the place of its operator (in a chain: the first operator), its
+name or its literal. `&`, `|` and `^` are n-ary and flat: an `&` below an `&`, with or without brackets, is one
+node.
 """
 
 from __future__ import annotations
@@ -26,19 +29,19 @@ from hardsim.lang.valuations import Alphabet
 
 NO_SPAN = Span(0, 0)
 BOS: Final = "BOS"
-"""The name of the beginning of the sequence, at position 0 of a program's network."""
+"""Name of the beginning-of-sequence token, at position 0 of a program's network."""
 BLANK: Final = "#"
-"""What a padded input is filled with; it is dropped from the output."""
+"""Symbol that fills the input of a program with padding up to the padded length; the output omits blanks."""
 
 
 class Sort(Enum):
-    """What the values of a node, or of a vector of a program, are."""
+    """Type of the values of a node or of a program's vector."""
 
     BOOL = "Boolean"
     INT = "integer"
     SYMBOL = "symbol"
     RATIONAL = "rational"
-    """Means, which are only compared, and what they are compared with."""
+    """Means, the constants they are compared with, and (in specifications) quotients."""
 
 
 UnaryOp: TypeAlias = Literal["X", "WX", "Y", "WY", "O", "H", "F", "G"]
@@ -48,12 +51,12 @@ ArrowOp: TypeAlias = Literal["->", "<->"]
 CompareOp: TypeAlias = Literal["<", "<=", "=", "!=", ">=", ">"]
 SumOp: TypeAlias = Literal["+", "-"]
 CountSide: TypeAlias = Literal["L", "R", ""]
-"""Which positions a count ranges over: `L` j <= i, `R` j >= i, the empty string all."""
+"""The positions over which a count ranges: `L` j <= i, `R` j >= i, the empty string all positions."""
 Index: TypeAlias = Literal["i", "j"]
-"""The position at which something is read; formulas have only i."""
+"""The position variable at which a value is read; formulas have only i."""
 Side: TypeAlias = Literal["leftmost", "rightmost"]
 Mask: TypeAlias = Literal["1", "j<i", "j<=i", "j>i", "j>=i"]
-"""Which j attention may look at; `1` is all of them."""
+"""The positions j that attention from i may look at; `1` is all positions."""
 
 _AHEAD = frozenset({"X", "WX", "U", "R", "W", "M", "F", "G"})
 
@@ -61,7 +64,9 @@ _AHEAD = frozenset({"X", "WX", "U", "R", "W", "M", "F", "G"})
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 @dataclass(frozen=True)
 class Spanned:
-    """Something with a place in the text, which equality and hashing ignore; its subclasses are frozen dataclasses."""
+    """A syntax element with a place in the text, which equality and hashing ignore; subclasses are frozen
+    dataclasses.
+    """
 
     span: Span = field(default=NO_SPAN, compare=False, repr=False, kw_only=True)
 
@@ -70,16 +75,19 @@ class Spanned:
 
 
 class Node(Spanned):
-    """A formula, a term, or an expression of a program. Trees of any depth are compared, hashed, shown and pickled."""
+    """A formula, a term, or an expression of a program. Trees of any depth can be compared, hashed, printed and
+    pickled.
+    """
 
     compared: ClassVar[tuple[str, ...]]
-    """The fields that make nodes equal."""
+    """Names of the fields that decide whether two nodes are equal."""
 
     def __init_subclass__(cls) -> None:
         dataclass(frozen=True, eq=False, repr=False)(cls)
         cls.compared = tuple(one.name for one in fields(cls) if one.compare)
 
     def __eq__(self, other: object) -> bool:
+        # Recursion over a deep tree would overflow Python's stack: all special methods walk the tree by a loop.
         if not isinstance(other, Node):
             return NotImplemented
         return self is other or all(map(eq, map(_outline, walk(self)), map(_outline, walk(other))))
@@ -96,7 +104,7 @@ class Node(Spanned):
 
     @property
     def sort(self) -> Sort:
-        """What its values are, Boolean unless it says so."""
+        """The type of the node's values: Boolean unless a subclass overrides this property."""
         return Sort.BOOL
 
 
@@ -119,17 +127,18 @@ class _RationalNode(Node):
 
 
 class _Whole(Node):
-    """A node with the sort of its last operand."""
+    """A node whose values have the type of its last operand."""
 
     @property
     def sort(self) -> Sort:
         return children(self)[-1].sort
 
 
+# Three names of one class, to tell readers which sort of value is expected.
 Formula: TypeAlias = Node
 Term: TypeAlias = Node
 Expression: TypeAlias = Node
-"""Nodes whose values are Boolean, integers, and (in programs) of any sort."""
+"""Nodes whose values are Boolean (`Formula`), integers (`Term`), or of any sort (`Expression`, in programs)."""
 
 
 # ---- of formulas and programs ----
@@ -142,7 +151,9 @@ class Truth(Node):
 
 
 class Integer(IntegerNode):
-    """An integer constant; formulas write the negative ones with a `Signed`."""
+    """A non-negative integer constant in formulas, where `Signed` makes negative numbers; any integer constant in
+    programs.
+    """
 
     value: int
 
@@ -154,13 +165,13 @@ class Position(IntegerNode):
 
 
 class Length(IntegerNode):
-    """`len` or `len(i)`, the length n of the (padded) word; the same at every position."""
+    """`len` or `len(i)`, the length n of the (padded) word, equal at every position."""
 
     index: Index = "i"
 
 
 class Ref(Node):
-    """A name that an earlier `let` or statement defines; its sort is that of the definition."""
+    """A reference to a name that an earlier `let` or statement defines; its sort is that of the definition."""
 
     name: str
     index: Index = "i"
@@ -174,7 +185,9 @@ class Not(Node):
 
 
 class Nary(Node):
-    """Conjunction, disjunction or exclusive or of two or more operands (`^`: an odd number of them is true)."""
+    """Conjunction, disjunction or exclusive or of two or more operands (`^` is true if an odd number of operands
+    is).
+    """
 
     op: NaryOp
     args: tuple[Node, ...]
@@ -221,14 +234,14 @@ class Marker(Node):
 
 
 class Unary(Node):
-    """A unary temporal operator; `semantics` says what each means."""
+    """A unary temporal operator; `hardsim.lang.semantics` defines the meaning of each."""
 
     op: UnaryOp
     arg: Formula
 
 
 class Binary(Node):
-    """A binary temporal operator; `semantics` says what each means."""
+    """A binary temporal operator; `hardsim.lang.semantics` defines the meaning of each."""
 
     op: BinaryOp
     left: Formula
@@ -236,9 +249,12 @@ class Binary(Node):
 
 
 class Bounded(Node):
-    """A temporal operator within bounds, both included, that count positions from this one: `F[least,most]` and
-    `U[least,most]` look for a witness at i + least .. i + most, `O` and `S` at i - most .. i - least; `G` and `H` are
-    the duals of `F` and `O`. Of `X WX Y WY` both are the number of steps. There is one operand, or two."""
+    """A temporal operator with bounds: distances from the position i at which it is read, both included.
+    `F[least,most]`
+    and `U[least,most]` look for a witness at i + least .. i + most, `O` and `S` at i - most .. i - least; `G`
+    and `H` are
+    the duals of `F` and `O`. For `X WX Y WY` both bounds are the number of steps. `args` has one operand, or two.
+    """
 
     op: UnaryOp | BinaryOp
     least: int
@@ -247,7 +263,9 @@ class Bounded(Node):
 
 
 class Congruent(Node):
-    """`(term) mod modulus = residue`, modulus >= 1 and 0 <= residue < modulus. `MOD(m, r, t)` parses to this too."""
+    """`(term) mod modulus = residue`, modulus >= 1 and 0 <= residue < modulus. `MOD(m, r, t)` parses to this node
+    too.
+    """
 
     term: Term
     modulus: int
@@ -255,8 +273,10 @@ class Congruent(Node):
 
 
 class Predicate(Node):
-    """A numerical predicate: EVEN, ODD, MOD (with two parameters), PRIME, SQUARE, POW2 or one defined by `pred`. `term`
-    is None when it is about the position itself (written without an argument); otherwise the term it is about."""
+    """A numerical predicate: EVEN, ODD, MOD (with two parameters), PRIME, SQUARE, POW2 or one that a `pred` line
+    defines. The
+    predicate applies to `term`, or to the position itself if `term` is None (written without an argument).
+    """
 
     name: str
     params: tuple[int, ...]
@@ -264,7 +284,9 @@ class Predicate(Node):
 
 
 class Count(IntegerNode):
-    """`#L[arg]`, `#R[arg]` or `#[arg]`: the number of positions of that side where the formula is true."""
+    """`#L[arg]`, `#R[arg]` or `#[arg]`: the number of positions on that side (see `CountSide`) where the formula
+    is true.
+    """
 
     side: CountSide
     arg: Formula
@@ -278,7 +300,9 @@ class Signed(IntegerNode):
 
 
 class Product(IntegerNode):
-    """A product; at least one side is an integer constant (has no position, length or count in it, also by `let`)."""
+    """A product; at least one side is an integer constant (it has no position, length or count, not even through a
+    `let`).
+    """
 
     left: Term
     right: Term
@@ -288,7 +312,7 @@ class Product(IntegerNode):
 
 
 class Quotient(_RationalNode):
-    """`left / right`, a rational number. Beside it a `Product` may be of any two terms."""
+    """`left / right`, a rational number. In specifications a `Product` may multiply any two terms."""
 
     left: Term
     right: Term
@@ -298,7 +322,7 @@ class Quotient(_RationalNode):
 
 
 class SymbolLiteral(_SymbolNode):
-    """A symbol constant: a symbol of the alphabet, or the blank of a padded program."""
+    """A symbol constant: a symbol of the alphabet, or the blank of a program with padding."""
 
     name: str
 
@@ -317,34 +341,40 @@ class InputSymbol(_SymbolNode):
 
 
 class Member(Node):
-    """Whether a symbol is in a finite set; the set has no symbol twice and may be empty."""
+    """`arg in { symbols }`: true if the symbol `arg` is in a finite set, which has no symbol twice and may be
+    empty.
+    """
 
     arg: Expression
     symbols: tuple[str, ...]
 
 
 class Related(Node):
-    """Whether the values of symbol expressions are a tuple of a relation of the program."""
+    """`relation(args)`: true if the symbols that `args` denote form a tuple of a relation that the program
+    declares.
+    """
 
     relation: str
     args: tuple[Expression, ...]
 
 
 class AsInteger(IntegerNode):
-    """A Boolean counted as 0 or 1."""
+    """A Boolean expression read as the integer 0 or 1."""
 
     arg: Expression
 
 
 class Scale(IntegerNode):
-    """An integer multiplied by a constant; `-x` is `Scale(-1, x)` unless x is a literal."""
+    """An integer expression multiplied by a constant; `-x` is `Scale(-1, x)` unless x is a literal."""
 
     factor: int
     arg: Expression
 
 
 class Conditional(_Whole):
-    """`test ? then : otherwise`; both branches have one sort, any of the three, which is that of the whole."""
+    """`test ? then : otherwise`; both branches have the same sort (any but rational), which is the sort of the
+    whole.
+    """
 
     test: Expression
     then: Expression
@@ -352,15 +382,18 @@ class Conditional(_Whole):
 
 
 class PositionWise(_Whole):
-    """The value of an expression over vectors at i."""
+    """The right-hand side of a statement that computes each value from vectors at the same position i."""
 
     expr: Expression
 
 
 class Attention(_Whole):
-    """`side[mask, score] value : default`. At i: the value at (i, j) for the leftmost or rightmost j with `mask` and a
-    true score at (i, j), or the default at i if there is no such j. Score (Boolean) and value read i and j, the default
-    reads i. Value and default have one sort."""
+    """`side[mask, score] value : default`. At i: the value at (i, j) for the leftmost or rightmost j with `mask`
+    and a
+    true score at (i, j), or the default at i if there is no such j. The score (Boolean) and the value may read
+    i and j, the
+    default only i. Value and default have the same sort.
+    """
 
     side: Side
     mask: Mask
@@ -376,17 +409,22 @@ class PrefixSum(IntegerNode):
 
 
 class MatchCount(IntegerNode):
-    """`count_j[mask, score]`: how many j have `mask` and a true score (Boolean) at (i, j); RASP's `selector_width`."""
+    """`count_j[mask, score]`: the number of positions j with `mask` and a true score (Boolean) at (i, j); RASP's
+    `selector_width`.
+    """
 
     mask: Mask
     score: Expression
 
 
 class MatchMean(_RationalNode):
-    """`mean_j[mask, score] value : default`: the mean of an integer expression over vectors at j, for the j that have
-    `mask` and a true score (Boolean) at (i, j); RASP's `aggregate` of a `select`. Without such a j it is the default: a
-    rational constant, or an integer expression over vectors at i. `mean_j[mask] value` has a true score and the default
-    0, under masks that always allow a j."""
+    """`mean_j[mask, score] value : default`: the mean of an integer expression over vectors at j, for the
+    positions j with
+    `mask` and a true score (Boolean) at (i, j); RASP's `aggregate` of a `select`. If there is no such j, the
+    default: a
+    rational constant, or an integer expression over vectors at i. `mean_j[mask] value` has the score `true` and the
+    default 0, under masks that always allow a j.
+    """
 
     mask: Mask
     score: Expression
@@ -395,7 +433,7 @@ class MatchMean(_RationalNode):
 
 
 class RationalConstant(_RationalNode):
-    """A rational number: what a mean is compared with, or its default."""
+    """A rational constant, which is compared with a mean or is the default of a mean."""
 
     value: Fraction
 
@@ -407,13 +445,13 @@ RightHandSide: TypeAlias = PositionWise | Attention | PrefixSum | MatchCount | M
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    """The nodes directly below one, in the order of the text; a reference has none."""
+    """Return the operands of a node in the order of the text; a reference (`Ref`) has none."""
     parts = [part for value in _fields(node).values() for part in (value if isinstance(value, tuple) else (value,))]
     return tuple(part for part in parts if isinstance(part, Node))
 
 
 def with_children(node: Node, parts: Sequence[Node]) -> Node:
-    """The same node above other nodes, as many as it has below it."""
+    """Copy a node with `parts` as its operands in place of the present ones; there must be as many."""
     rest = iter(parts)
     changed: dict[str, Any] = {}
     for name, value in _fields(node).items():
@@ -430,20 +468,27 @@ def _fields(node: Node) -> dict[str, Any]:
 
 
 def _marked(value: Any) -> Any:
-    """The value of a field with a mark, `...`, in place of each node."""
+    """Replace each node in a field's value by the placeholder `...`."""
     if isinstance(value, tuple):
+        # A literal `...` cannot occur as a field's value, so it is a safe mark.
         return tuple(map(_marked, value))
     return ... if isinstance(value, Node) else value
 
 
 def _outline(node: Node) -> tuple[type[Node], tuple[Any, ...]]:
-    """What a node is besides its operands. Trees are equal if the outlines of their nodes are, each before those of its
-    operands: an outline says how many there are, so none of two such lists begins the other."""
+    """Return the type and the fields of a node, with operands replaced by placeholders. Two trees are equal iff
+    the lists of
+    their outlines in preorder are: an outline shows the number of operands, so neither list can be a proper
+    prefix of the
+    other.
+    """
     return type(node), tuple(_marked(getattr(node, name)) for name in node.compared)
 
 
 def _rebuilt(parts: Sequence[tuple[type[Node], Mapping[str, Any]]], spans: Sequence[Span]) -> Node:
-    """The tree of its nodes, each before its operands: read backwards, all below a node comes before it."""
+    """Rebuild a tree from the list of its nodes in preorder. Going backwards, all operands of a node are ready
+    before it.
+    """
     made: list[Node] = []
 
     def filled(value: Any) -> Any:
@@ -457,7 +502,7 @@ def _rebuilt(parts: Sequence[tuple[type[Node], Mapping[str, Any]]], spans: Seque
 
 
 def _shown(value: Any) -> Walk[str]:
-    """As Python shows what it is made of."""
+    """Return the `repr` of a node, a tuple of nodes or a plain value, as a walk without recursion."""
     if isinstance(value, tuple):
         inside = yield each(map(_shown, value))
         return f"({inside[0]},)" if len(inside) == 1 else f"({', '.join(inside)})"
@@ -469,14 +514,17 @@ def _shown(value: Any) -> Walk[str]:
 
 
 def walk(*roots: Node, lets: Sequence[Let] = ()) -> Iterator[Node]:
-    """Every node of some trees, each before its operands, and of the definitions among `lets` that they use, directly
-    or not, once each. No recursion."""
+    """Yield every node of the given trees in preorder, and once each every definition among `lets` that they use,
+    directly
+    or through other definitions. No recursion.
+    """
     bodies = {let.name: let.body for let in lets}
     stack = list(reversed(roots))
     while stack:
         node = stack.pop()
         yield node
         if isinstance(node, Ref) and node.name in bodies:
+            # `pop`: the body of a definition is walked at its first use only
             stack.append(bodies.pop(node.name))
         stack.extend(reversed(children(node)))
 
@@ -488,7 +536,9 @@ FUTURE_NOTE: Final = (
 
 
 def looks_ahead_only(formula: Formula, lets: Sequence[Let]) -> bool:
-    """Whether there is a temporal operator (or a count) and all of them speak of this and later positions."""
+    """Return True if the formula has a temporal operator (or a count) and each one looks at this and later
+    positions only.
+    """
     ahead = [
         node.side == "R" if isinstance(node, Count) else node.op in _AHEAD
         for node in walk(formula, lets=lets)
@@ -508,8 +558,10 @@ class Let(Spanned):
 
 
 class UserPredicate(Spanned):
-    """`pred NAME(i, n) = expression`: `text` is the right-hand side as written, `params` the two argument names; the
-    span is that of the right-hand side."""
+    """`pred NAME(i, n) = expression`: `text` is the right-hand side as written, `params` the two argument names;
+    the
+    span covers the right-hand side.
+    """
 
     name: str
     params: tuple[str, ...]
@@ -517,27 +569,36 @@ class UserPredicate(Spanned):
 
 
 class Example(Spanned):
-    """A word of an `accept:` or `reject:` line."""
+    """A word of an `accept:` line (`accept` is True) or of a `reject:` line."""
 
     word: tuple[str, ...]
     accept: bool
 
 
 Supplied: TypeAlias = "tuple[Literal['alphabet', 'props'], str] | None"
-"""The option that gives an alphabet, and its value."""
+"""The command-line option that gives the alphabet, and the option's value; None if the file has its own alphabet."""
 
 
 @dataclass(frozen=True)
 class FormulaFile:
     """A parsed `.ltl` file: alphabet (`Valuations` if it declares propositions, which are then its atoms),
-    definitions, one formula and examples. `at` is the position at which the formula is read, `origin` the value of
-    `source:`, `title` the first line if it is a comment. `notes` are remarks for the user (on stderr), such as that
-    a formula whose operators all look forward is read at the last position. `placed`: the file itself states where
-    it is read, and so the position for which its examples were written. `oracle` decides words in place of the
-    formula, if the formula was derived from a program with an oracle. `dialect` is the requested dialect, if it
-    replaces the text's own; in the trees X is strong in any case. `supplied`: the option that gives the alphabet if
-    the text does not, and its value ("" for an alphabet taken from the formula). `readings` are remarks on words
-    that have a second reading, which the canonical text may no longer need."""
+    definitions, one
+    formula and examples.
+
+    `at` is the position at which the formula is read, `placed` is True if the file itself states `at` (its
+    examples were
+    then written for that position). `origin` is the value of `source:`, `title` the first line if it is a comment.
+    `notes` are remarks for the user (on stderr), for instance that a formula whose operators all look forward
+    is read at
+    the last position. `oracle` decides words in place of the formula, if the formula was derived from a program
+    with an
+    oracle. `dialect` is the dialect of the request, if it replaces that of the text; in the trees X is always
+    strong.
+    `supplied` is the option that gives the alphabet if the text does not, and its value ("" for an alphabet
+    taken from
+    the formula). `readings` are remarks on words that have a second reading, which the canonical text may no
+    longer need.
+    """
 
     alphabet: Alphabet
     formula: Formula
@@ -555,16 +616,16 @@ class FormulaFile:
     supplied: Supplied = field(default=None, compare=False)
     readings: tuple[str, ...] = field(default=(), compare=False)
     bare_next: bool = field(default=False, compare=False)
-    """True if the text has an X that a dialect reads as the strong or the weak next."""
+    """True if the text has a bare X, which one dialect reads as the strong next and the other as the weak next."""
 
     @property
     def definitions(self) -> Mapping[str, Node]:
-        """The bodies of the `let` definitions by name, in order of definition."""
+        """Map each `let` name to the body of its definition, in the order of the text."""
         return {let.name: let.body for let in self.lets}
 
 
 class Statement(Spanned):
-    """The definition of a vector; the span is that of the name."""
+    """The definition of a vector, `name := right`; the span covers the name."""
 
     name: str
     right: RightHandSide
@@ -576,20 +637,22 @@ class Statement(Spanned):
 
 
 class Relation(Spanned):
-    """A finite relation of symbols; tuples that are not listed are false. There is at least one tuple."""
+    """A finite relation of symbols, true for the listed tuples (at least one) and false for all others."""
 
     name: str
     tuples: tuple[tuple[str, ...], ...]
 
     @property
     def arity(self) -> int:
-        """How many symbols a tuple has (1 or more)."""
+        """The number of symbols in a tuple (1 or more)."""
         return len(self.tuples[0])
 
 
 class MapExample(Spanned):
-    """A pair of a `map:` line: an input and the output that the program gives for it (blanks dropped), symbols or
-    integers."""
+    """A pair of a `map:` line: an input word and the output that the program must give for it (blanks dropped), as
+    symbols or
+    as integers.
+    """
 
     word: tuple[str, ...]
     output: tuple[str | int, ...]
@@ -600,12 +663,18 @@ ProgramExample: TypeAlias = Example | MapExample
 
 @dataclass(frozen=True)
 class SraspProgram:
-    """A `.srasp` file: header, relations and vectors, in the order of the text. `output` names a Boolean vector (an
-    acceptor: a word is accepted iff it is true at position n), a symbol vector (a transduction) or an integer vector
-    (words are mapped to lists of integers, one a position). `pad` is the padded
-    length as an expression in `len`, the length before padding; None leaves words as they are. `alphabet` is that of
-    the input, without the blank. `origin` is the header's `source:` line. Where the Boolean vector `assume` is false
-    ("": nowhere) the output is unspecified, as it is in RASP where a selector selects nothing."""
+    """A parsed `.srasp` file: header, relations and vectors, in the order of the text.
+
+    `output` names a Boolean vector (an acceptor: a word is accepted iff the vector is true at position n), a
+    symbol vector
+    (a transduction) or an integer vector (a word is mapped to a list of integers, one for each position). `pad`
+    is the
+    padded length as an expression in `len`, the length before padding; None means no padding. `alphabet` is that of
+    the input, without the blank. `origin` is the header's `source:` line. Where the Boolean vector `assume` is
+    false
+    ("" if the output is specified everywhere) the output is unspecified, as in RASP where a selector selects
+    nothing.
+    """
 
     alphabet: tuple[str, ...]
     statements: tuple[Statement, ...]
@@ -621,12 +690,13 @@ class SraspProgram:
 
     @cached_property
     def vectors(self) -> Mapping[str, Statement]:
-        """The statement that defines each name."""
+        """Map each vector name to the statement that defines the vector."""
         return {statement.name: statement for statement in self.statements}
 
     def needed(self, *names: str) -> frozenset[str]:
-        """The names of some vectors, and of all vectors from which they are computed."""
+        """Return the given vector names and the names of all vectors from which these are computed."""
         found = {*names}
+        # Statements use earlier vectors only, so one pass from the last statement to the first finds all of them.
         for statement in reversed(self.statements):
             if statement.name in found:
                 found |= {node.name for node in walk(statement.right) if isinstance(node, Ref)}
@@ -634,10 +704,10 @@ class SraspProgram:
 
     @property
     def is_acceptor(self) -> bool:
-        """Whether the output is Boolean; otherwise it is a vector of symbols or of integers."""
+        """True if the output vector is Boolean; otherwise it is a vector of symbols or of integers."""
         return self.vectors[self.output].sort is Sort.BOOL
 
     @property
     def symbols(self) -> tuple[str, ...]:
-        """The symbols that vectors can have as values: the alphabet, and the blank if the program pads."""
+        """The symbols that vectors can have as values: the alphabet, and the blank if the program has padding."""
         return self.alphabet if self.pad is None else (*self.alphabet, BLANK)

@@ -1,8 +1,11 @@
-"""The core language: what is left of a formula once derived operators are gone.
+"""The core language: a formula after all derived operators have been replaced.
 
-A core is a table of nodes in topological order, hash-consed, so that equal subformulas are one node and nothing
-here recurses. Operands are literals: a node and a sign, so negation costs nothing. Every Boolean function of the
-symbol at a position folds into one `Letters` node. Over sets of propositions a `Letters` node is one proposition, and
+A core is a table of nodes in topological order, hash-consed, so that equal subformulas are one node and no
+function in
+this module recurses. Operands are literals: a node and a sign, so negation costs nothing. Every Boolean
+function of the
+symbol at a position folds into one `Letters` node. Over sets of propositions a `Letters` node is one
+proposition, and
 nothing is folded: with k propositions a function of them may need as many symbols as there are sets.
 """
 
@@ -20,7 +23,7 @@ from hardsim.lang.valuations import Alphabet, Symbols, Valuations, everything
 
 @dataclass(frozen=True, slots=True, order=True)
 class Lit:
-    """Node number `node` of the table, or its negation."""
+    """A literal: the node with number `node` in the table, or the negation of that node."""
 
     node: int
     negated: bool = False
@@ -31,7 +34,7 @@ class Lit:
 
 @dataclass(frozen=True, slots=True)
 class Letters:
-    """True where the symbol is one of `symbols`; all of the alphabet is `true`."""
+    """True where the word's symbol is one of `symbols`; with the whole alphabet this node is `true`."""
 
     symbols: Symbols
 
@@ -45,14 +48,14 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """All literals are true. A disjunction is a negated conjunction of negations."""
+    """Conjunction of literals. A disjunction is a negated conjunction of negations."""
 
     args: tuple[Lit, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Xor:
-    """Exactly one of two nodes is true (signs have moved outwards)."""
+    """Exclusive or of two nodes, given by number; signs of operands are moved to the literal of the result."""
 
     left: int
     right: int
@@ -60,7 +63,9 @@ class Xor:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Strong yesterday (`Y`, the position before exists and satisfies arg) or strong next (`X`)."""
+    """Strong yesterday (`Y`: the position before exists and satisfies `arg`) or strong next (`X`: the position
+    after does).
+    """
 
     op: Literal["Y", "X"]
     arg: Lit
@@ -68,9 +73,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Reflexive since (`S`) or until (`U`): `right` somewhere on that side, `left` at every position from there to
-    here. `where` is `!left | right`: the nearest position where it holds decides, by the value of `right` there (if
-    there is none, `right` is false everywhere on that side)."""
+    """Reflexive since (`S`) or until (`U`): `right` holds at some position on that side, and `left` at every
+    position from
+    there to here. `where` is `!left | right`: the value of `right` at the nearest position where `where` is
+    true is the
+    value here (if there is no such position, `right` is false everywhere on that side).
+    """
 
     op: Literal["S", "U"]
     left: Lit
@@ -80,8 +88,10 @@ class Reach:
 
 @dataclass(frozen=True, slots=True, order=True)
 class CountOf:
-    """How many positions of a side satisfy `arg`: `L` j <= i, `R` j >= i, empty all. `pos` is `#L[true]`, `len`
-    `#[true]`."""
+    """The number of positions on a side that satisfy `arg`: `L` j <= i, `R` j >= i, empty all. `pos` is
+    `#L[true]`, `len`
+    is `#[true]`.
+    """
 
     side: Literal["L", "R", ""]
     arg: Lit
@@ -97,8 +107,10 @@ class AtLeast:
 
 @dataclass(frozen=True, slots=True)
 class Numeric:
-    """A numerical predicate of `scale * count + offset`: EVEN, ODD, MOD (params m, r), PRIME, SQUARE, POW2 or the
-    user's own."""
+    """A numerical predicate of `scale * count + offset`: EVEN, ODD, MOD (params m, r), PRIME, SQUARE, POW2 or one
+    that the
+    file defines.
+    """
 
     name: str
     params: tuple[int, ...]
@@ -112,8 +124,7 @@ Node: TypeAlias = Letters | Edge | And | Xor | Step | Reach | AtLeast | Numeric
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """The operator as the user wrote it, and where, that first led to a node, and the whole subformula that it is the
-    operator of."""
+    """The user's operator that first produced a core node: its text, its place, and its whole subformula."""
 
     operator: str
     span: Span
@@ -122,9 +133,14 @@ class Mention:
 
 @dataclass(frozen=True)
 class Core:
-    """A formula in core form: it holds of a word iff `root` is true at position n. `nodes[k]` refers to smaller numbers
-    only. `mentions` says where in `source` a node came from, `counts` the same of counts: the user's term. `file` is
-    what all that was made of, read at its own `at`: what is proved is proved of this."""
+    """A formula in core form; a word satisfies the formula iff `root` is true at position n.
+
+    `nodes[k]` refers to nodes with smaller numbers only. `mentions` maps a node number to the operator in
+    `source` that
+    produced the node, `counts` maps a count to the user's term. `file` is the parsed file from which the core
+    was made,
+    read at the position of its own `at`; proofs about the core are proofs about that file.
+    """
 
     alphabet: Alphabet
     nodes: tuple[Node, ...]
@@ -136,8 +152,9 @@ class Core:
 
     @property
     def live(self) -> tuple[int, ...]:
-        """The nodes that the root depends on, in order."""
+        """The numbers of the nodes that the root depends on, in increasing order."""
         wanted = {self.root.node}
+        # operands have smaller numbers, so one pass downwards reaches all of them
         for number in range(len(self.nodes) - 1, -1, -1):
             if number in wanted:
                 wanted.update(operands(self.nodes[number]))
@@ -145,7 +162,9 @@ class Core:
 
 
 def operands(node: Node) -> tuple[int, ...]:
-    """The nodes whose values decide a node (for `Reach`, `left` matters only through `where`)."""
+    """Return the numbers of the nodes whose values determine a node (for `Reach`, `left` matters only through
+    `where`).
+    """
     match node:
         case And(args):
             return tuple(lit.node for lit in args)
@@ -166,9 +185,10 @@ def operands(node: Node) -> tuple[int, ...]:
 
 
 class CoreBuilder:
-    """Builds a core bottom-up; every method returns the literal of an existing or new node. The smart constructors fold
+    """Builds a core bottom-up; every method returns the literal of an existing or new node. The methods fold
     constants, merge functions of the symbol, flatten conjunctions and drop repeated members; each rule is an
-    equivalence of reflexive LTL on finite words."""
+    equivalence of reflexive LTL on finite words.
+    """
 
     def __init__(self, alphabet: Alphabet) -> None:
         self.alphabet = alphabet
@@ -179,38 +199,46 @@ class CoreBuilder:
         self.false = ~self.true
 
     def lit(self, node: Node) -> Lit:
-        """The literal of a node as it is."""
+        """Return the literal of a node, which is added to the table if no equal node is there; no simplification."""
         number = self._numbers.setdefault(node, len(self.nodes))
         if number == len(self.nodes):
             self.nodes.append(node)
         return Lit(number)
 
     def mention(self, lit: Lit, operator: str, span: Span, node: ast.Node) -> Lit:
-        """Remember the user's operator, for error messages, and the subformula, to name heads by; the first mention of
-        a node stays."""
+        """Record the user's operator (for error messages) and subformula (to name heads) for a literal's node; the
+        first record of
+        a node stays. Return the literal unchanged.
+        """
         self.mentions.setdefault(lit.node, Mention(operator, span, node))
         return lit
 
     def letters(self, symbols: Iterable[str]) -> Lit:
-        """True on these symbols; the empty set is the negation of `true`."""
+        """Return a literal that is true on these symbols; symbols outside the alphabet are ignored, the empty set
+        gives `false`.
+        """
         chosen = frozenset(symbols).intersection(self.alphabet)
         return self.lit(Letters(chosen)) if chosen else self.false
 
     def atom(self, name: str) -> Lit:
-        """True where a symbol stands, or a proposition holds."""
+        """Return a literal that is true where the given symbol stands or, over sets, where the given proposition
+        holds.
+        """
         if isinstance(self.alphabet, Valuations):
             return self.lit(Letters(self.alphabet.holding(name)))
         return self.letters([name])
 
     def _symbols(self, lit: Lit) -> frozenset[str] | None:
-        """The symbols on which a literal is true, if it is a function of the symbol that others are folded with."""
+        """Return the symbols on which a literal is true; None unless the literal is a function of the symbol that
+        can be folded.
+        """
         node = self.nodes[lit.node]
         if not isinstance(node, Letters) or not isinstance(node.symbols, frozenset):
             return None
         return frozenset(self.alphabet) - node.symbols if lit.negated else node.symbols
 
     def both(self, lits: Iterable[Lit]) -> Lit:
-        """The conjunction of any number of literals."""
+        """Return the conjunction of any number of literals."""
         letters: frozenset[str] | None = None
         members: dict[Lit, None] = {}
         for lit in lits:
@@ -223,20 +251,22 @@ class CoreBuilder:
                     members[part] = None
         if letters is not None and self.letters(letters) != self.true:
             members[self.letters(letters)] = None
-        if self.false in members or len({lit.node for lit in members}) < len(members):  # a literal and its negation
+        # fewer nodes than literals: a literal and its negation are both members
+        if self.false in members or len({lit.node for lit in members}) < len(members):
             return self.false
         if len(members) < 2:
             return next(iter(members), self.true)
         return self.lit(And(tuple(sorted(members, key=lambda lit: (lit.node, lit.negated)))))
 
     def either(self, lits: Iterable[Lit]) -> Lit:
-        """The disjunction of any number of literals."""
+        """Return the disjunction of any number of literals."""
+        # De Morgan; a negated `Letters` node is replaced by the positive node of the complement
         negated = ~self.both(~lit for lit in lits)
         symbols = self._symbols(negated)
         return negated if symbols is None else self.letters(symbols)
 
     def differ(self, left: Lit, right: Lit) -> Lit:
-        """Exclusive or."""
+        """Return the exclusive or of two literals."""
         first, second = self._symbols(left), self._symbols(right)
         if first is not None and second is not None:
             return self.letters(first ^ second)
@@ -251,7 +281,7 @@ class CoreBuilder:
         return ~found if sign else found
 
     def step(self, op: Literal["Y", "X"], arg: Lit) -> Lit:
-        """Strong yesterday or next; of `true` it says that there is such a position."""
+        """Return strong yesterday or next of a literal; of `true`, the result says that such a position exists."""
         if arg == self.false:
             return self.false
         if arg == self.true:
@@ -259,17 +289,21 @@ class CoreBuilder:
         return self.lit(Step(op, arg))
 
     def reach(self, op: Literal["S", "U"], left: Lit, right: Lit) -> Lit:
-        """Reflexive since or until."""
+        """Return reflexive since or until of two literals."""
         if right in (self.true, self.false) or left in (self.false, right):
             return right
         node = self.nodes[right.node]
+        # left S (left S right) is left S right, and likewise for U
         if not right.negated and isinstance(node, Reach) and node.op == op and node.left == left:
             return right
         return self.lit(Reach(op, left, right, self.either([~left, right])))
 
     def at_least(self, terms: Mapping[CountOf, int], constant: int) -> Lit:
-        """`sum of coefficient * count + constant >= 0`, divided by the common divisor of the coefficients. Counts of
-        `false` are 0; what holds for every word because no count is negative is `true`."""
+        """Return `sum of coefficient * count + constant >= 0`, divided by the greatest common divisor of the
+        coefficients. Counts
+        of `false` are 0. An inequality with one truth value for all words, because no count is negative,
+        becomes a constant.
+        """
         kept = {count: value for count, value in terms.items() if value and count.arg != self.false}
         divisor = gcd(*kept.values())
         if divisor:
@@ -281,9 +315,12 @@ class CoreBuilder:
         return self.lit(AtLeast(tuple(sorted((v // divisor, c) for c, v in kept.items())), constant))
 
     def congruent(self, terms: Mapping[CountOf, int], constant: int, modulus: int, residue: int) -> Lit:
-        """`(sum of coefficient * count + constant) mod modulus = residue`, reduced to MODs of single counts. The first
-        count's residue s is split off: some s with `count mod m = s` and the rest congruent. Equal rests are one node,
-        so there are at most `modulus` nodes a count."""
+        """Return `(sum of coefficient * count + constant) mod modulus = residue`, reduced to MODs of single
+        counts. The first
+        count's residue s is split off: for some s, `count mod m = s` and the rest is congruent. Equal rests are
+        one node,
+        so there are at most `modulus` nodes for each count.
+        """
         left = sorted((count, v % modulus) for count, v in terms.items() if v % modulus and count.arg != self.false)
         target = (residue - constant) % modulus
         if not left:
@@ -291,7 +328,7 @@ class CoreBuilder:
         last, factor = left.pop()
         if not left:  # one node, whatever the modulus
             return self.lit(Numeric("MOD", (modulus, target), factor, last, 0))
-        # From the last count backwards: level[t] says that the counts from here on add up to t.
+        # From the last count backwards: level[t] is true iff the counts from here on add up to t modulo m.
         level = {wanted: self.lit(Numeric("MOD", (modulus, wanted), factor, last, 0)) for wanted in range(modulus)}
         for count, coefficient in reversed(left):
             residues = [self.lit(Numeric("MOD", (modulus, value), 1, count, 0)) for value in range(modulus)]

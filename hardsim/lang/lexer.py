@@ -1,4 +1,4 @@
-"""From the text of an expression to its tokens."""
+"""Lexical analysis: from the text of a formula, term or program to its tokens."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from hardsim.lang import vocabulary
 from hardsim.lang.vocabulary import NUMBER, SYMBOL_PREFIX, VECTOR_NAME, WORD, Spellings, brief, spelled, symbol_hint
 
 BLANK = re.compile(r"(?:\s|(?<!\S)//[^\n]*)*")
-"""White space and comments, which begin after white space or at the beginning of the text."""
-# The symbol that is a quote may be written ''' as well as '''', because that is what one tries first.
+"""White space and comments; a comment begins after white space or at the beginning of the text."""
+# The quote symbol is '''' (a doubled quote in quotes); ''' is accepted too, because users try it first.
 _QUOTED = re.compile(r"'((?:''|[^'\s])+(?:[ ]+(?:''|[^'\s])+)*)'|'(')'(?!')")
 LONGEST_DECIMAL = 20
-"""Characters of a decimal number that a message writes as a fraction."""
+"""Greatest number of characters of a decimal number that a message rewrites as a fraction."""
 _DECIMALS = re.compile(r"\.[0-9]*")
 _STRONG = re.compile(r"\s*\[\s*!\s*\]")
-"""What makes the next operator a strong one, in every dialect."""
+"""The suffix `[!]`, which makes X the strong next operator in every dialect."""
+# Bounds such as `[0,3]`; the lookahead leaves `[]` (always) and `[` before other text alone.
 _BOUNDS = re.compile(r"\s*\[(?=\s*[-+.,:0-9])(?P<inside>[^\[\]()\n]*)(?P<end>\]?)")
 _NUMBERS = re.compile(r"\s*(?P<least>[0-9]*)\s*(?:(?P<to>,|:|\.\.)\s*(?P<most>[0-9]*)\s*)?")
 _DOUBLY_QUOTED = re.compile(r'"([^"\s]+(?:[ ]+[^"\s]+)*)"')
@@ -30,30 +31,34 @@ _BRACED = re.compile(r"\{\s*(\w+)\s*\}")
 """A proposition as reelay writes it."""
 _COUNT = re.compile(r"#\s*([LR]?)\s*\[")
 _LATEX = re.compile(r"\\[A-Za-z]+(?:\s*\{\s*(\w+)\s*\})?")
-"""A command of LaTeX, such as `\\land` or `\\mathcal{U}`."""
+r"""A command of LaTeX, such as `\\land` or `\\mathcal{U}`; the group is the word in braces."""
 _STRAY = re.compile(r"[^\w\s()\[\]']+")
 _TRIANGLE = re.compile(r"(?P<side>[◀▶])[\ufe0e\ufe0f]?(?P<index>_\w*)?")
-"""Attention as the papers draw it; a selector of the text or emoji form of the triangle means nothing."""
+"""Attention as drawn in papers (U+25C0, U+25B6); a variation selector for text or emoji style is ignored."""
 _TRIANGLES = {"◀": "leftmost", "▶": "rightmost"}
 _FRACTION = re.compile(r"[0-9]+\s*/\s*[0-9]+(?!\w)")
 _MEMBER = re.compile(r"in(?=\s*\{)")
 _NO_SYMBOL = re.compile(r"\s|$|\(\s*[ij]\s*\)")
-"""What may follow `Q_` if a symbol was forgotten."""
+"""The text after `Q_` that shows a missing symbol: white space, the end, or an index in brackets."""
 CLOSING = {"LPAR": ")", "COUNT": "]", "LSQB": "]", "SET": "]", "LBRACE": "}"}
-"""What closes a bracket that a token opens."""
+"""The closing bracket for each kind of opening token."""
 
 MAX_INTEGER = 10**18
-"""The largest absolute value of an integer, of a constant part of a term, and of what a `pred` condition computes."""
+"""Greatest absolute value of an integer, of a constant part of a term, and of values computed in a `pred`
+condition.
+"""
 TOO_LARGE = ("a number larger than 10^18", "a smaller integer")
 LARGEST_BOUND = 10_000
-"""Of bounded operators, in positions."""
+"""Greatest bound of a bounded temporal operator, in positions."""
 LONGEST_GLUED = 1_000
-"""Characters of a word that operators may be glued to: each end of a word is looked up."""
+"""Greatest length, in characters, of the rest of a word after glued operators: every such rest is looked up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lexeme:
-    """A token: its terminal, its canonical spelling (for `Q_a` and quoted symbols: the symbol) and its place."""
+    """A token: its terminal in the grammar, its canonical spelling (of `Q_a` and quoted symbols: the symbol) and
+    its place.
+    """
 
     kind: str
     value: str
@@ -62,37 +67,40 @@ class Lexeme:
 
 @dataclass
 class Cited:
-    """Something that was read from a text, which its errors cite."""
+    """Base class of objects read from a text; their errors cite that text."""
 
     source: Source
 
     def error(self, span: Span, message: str, expected: str = "", hint: str = "") -> SourceError:
-        """An error at a place of the text."""
+        """Return an error at a place of the text."""
         return SourceError(self.source, span, message, expected, hint)
 
     def line_of(self, span: Span) -> int:
-        """The number of the line of a place, from 1."""
+        """Return the line number, from 1, of the start of a place."""
         return self.source.line_of(span.start)[0]
 
     def written(self, span: Span) -> str:
-        """The text at a place."""
+        """Return the text at a place."""
         return self.source.text[span.start : span.end]
 
     def integer(self, digits: str, span: Span) -> int:
-        """The integer that digits at a place are. Raises SourceError beyond MAX_INTEGER."""
+        """Return the integer that the digits at a place denote. Raises SourceError beyond MAX_INTEGER."""
+        # Python refuses to convert very long digit strings, so the length is compared first.
         shortened = digits.lstrip("0") or "0"
         if len(shortened) > len(str(MAX_INTEGER)) or int(shortened) > MAX_INTEGER:
             raise self.error(span, *TOO_LARGE)
         return int(shortened)
 
     def excerpt(self, span: Span, limit: int = 40) -> str:
-        """The text at a place on one line, shortened in the middle, for use in messages."""
+        """Return the text at a place on one line, shortened in the middle to `limit` characters, for messages."""
         text = " ".join(self.written(Span(span.start, min(span.end, span.start + 10 * limit))).split())
         return text if len(text) <= limit else f"{text[: limit - 11]} ... {text[-6:]}"
 
 
 def bracket_error(text: Cited, tokens: Sequence[Lexeme], symbols: Collection[str]) -> SourceError | None:
-    """The error for brackets that do not match, if there are such."""
+    """Return the error for the first bracket that does not match, or None. `symbols` (the alphabet) serves for
+    hints.
+    """
     opened: list[Lexeme] = []
 
     def wrong(token: Lexeme, message: str, expected: str) -> SourceError:
@@ -115,7 +123,7 @@ def bracket_error(text: Cited, tokens: Sequence[Lexeme], symbols: Collection[str
 
 
 class Scanner(Cited, ABC):
-    """Goes through a region of a text; `symbols` is the alphabet as far as it is known, for hints."""
+    """Splits a region of a text into tokens; `symbols` is the alphabet as far as it is known, for hints."""
 
     spellings: ClassVar[Spellings]
     look_alikes: ClassVar[Mapping[str, str]]
@@ -130,7 +138,7 @@ class Scanner(Cited, ABC):
         self.tokens: list[Lexeme] = []
 
     def run(self) -> list[Lexeme]:
-        """All tokens."""
+        """Return all tokens of the region."""
         while (blank := self.match(BLANK)) is not None and blank.end() < self.end:
             self.at = blank.end()
             if self.text[self.at] == "'":
@@ -144,28 +152,30 @@ class Scanner(Cited, ABC):
         return self.tokens
 
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """What stands here, if it is of a form."""
+        """Return the match of a pattern at the current offset, or None."""
         return pattern.match(self.text, self.at, self.end)
 
     def add(self, kind: str, value: str, end: int) -> None:
-        """A token from `at` to an end."""
+        """Append a token that extends from the current offset to `end`, and move there."""
         self.tokens.append(Lexeme(kind, value, Span(self.at, end)))
         self.at = end
 
     def wrong(self, end: int, message: str, expected: str, hint: str = "") -> SourceError:
-        """An error from `at` to an end."""
+        """Return an error whose place extends from the current offset to `end`."""
         return self.error(Span(self.at, end), message, expected, hint)
 
     @abstractmethod
     def special(self) -> bool:
-        """Take a token that is not simply a word or a sign; False if there is none here."""
+        """Read a token that is neither a plain word nor a sign; return False if there is none at the current
+        offset.
+        """
 
     @abstractmethod
     def check_word(self, word: str, end: int) -> None:
-        """Refuse words that can be no names."""
+        """Raise SourceError if a word may not be used as a name."""
 
     def quoted_symbol(self, kind: str, start: int) -> None:
-        """A quoted symbol at `start`, which may have a prefix before it."""
+        """Read a quoted symbol whose quote is at `start`; the token includes a prefix before the quote."""
         match = _QUOTED.match(self.text, start, self.end)
         if match is None:
             hint = "the symbol that is a quote is written ''''" if "'" in self.symbols else ""
@@ -174,7 +184,7 @@ class Scanner(Cited, ABC):
         self.add(kind, (match[1] or match[2]).replace("''", "'"), match.end())
 
     def word(self, word: str, end: int) -> None:
-        """Take a word that stands here."""
+        """Read the word at the current offset as a token."""
         if word in self.spellings:
             self.add(*self.spellings[word], end)
             return
@@ -187,16 +197,19 @@ class Scanner(Cited, ABC):
         self.add("NUMBER" if number else "WORD", word, end)
 
     def decimal_hint(self, text: str) -> str:
-        """Return the advice for a decimal number, which the language does not have."""
+        """Return the advice for a decimal number, which the language lacks."""
         return "multiply both sides of the comparison"
 
     def _sign(self) -> None:
-        """The longest operator that stands here. Raises SourceError if there is none, with what a hint is known for."""
+        """Read the longest operator at the current offset. Raises SourceError if there is none, with a hint where
+        one is known.
+        """
         overlong = self.match(vocabulary.OVERLONG)
         for size in range(0 if overlong else max(map(len, self.spellings)), 0, -1):
             spelling = self.text[self.at : min(self.at + size, self.end)]
             if spelling in self.spellings:
                 return self.add(*self.spellings[spelling], self.at + len(spelling))
+        # No operator: an unquoted symbol such as `(`, a foreign operator, or a stray character, in this order.
         here = [symbol for symbol in self.symbols if self.text.startswith(symbol, self.at, self.end)]
         shown = found = max(here, key=len, default="")
         hint = symbol_hint(found, self.symbols)
@@ -214,7 +227,7 @@ class Scanner(Cited, ABC):
         raise self.wrong(self.at + len(found), f"unknown operator {shown}", "an operator or an operand", hint)
 
     def foreign_hint(self, text: str) -> str:
-        """What is written here for a command of LaTeX, or for an operator that goes on too long."""
+        """Return the spelling in our syntax for a LaTeX command or an operator with repeated characters, or ""."""
         command, _, inner = (part.strip(" }") for part in text.partition("{"))
         letter = inner or command.removeprefix("\\")
         if letter in self.spellings:
@@ -240,13 +253,14 @@ class _FormulaScanner(Scanner):
         braced = self.match(_BRACED)
         if braced is None or braced[0] in self.symbols:
             return False
+        # `{p}`, reelay's way of writing a proposition: the token is the word without its braces
         self.at = braced.start(1)
         super().add("NUMBER" if NUMBER.fullmatch(braced[1]) else "WORD", braced[1], braced.end(1))
         self.at = braced.end()
         return True
 
     def add(self, kind: str, value: str, end: int) -> None:
-        """A token with what belongs to an operator: `[!]`, or bounds."""
+        """Append a token; an operator includes the `[!]` or the bounds after it."""
         if kind in ("UNARY", "BINARY"):
             if value == "X" and (strong := _STRONG.match(self.text, end, self.end)):
                 value, end = "X[!]", strong.end()
@@ -255,7 +269,9 @@ class _FormulaScanner(Scanner):
         super().add(kind, value, end)
 
     def _bounded(self, operator: str, bounds: re.Match[str]) -> str:
-        """The spelling of an operator with its bounds, such as `F[0,3]` and `X[2]`."""
+        """Return the spelling of an operator with its bounds, such as `F[0,3]` and `X[2]`. Raises SourceError for
+        bad bounds.
+        """
         shown, inside = f"[{' '.join(bounds['inside'].split())}]", _NUMBERS.fullmatch(bounds["inside"])
         place = Span(self.text.index("[", bounds.start()), bounds.end())
         single = operator in vocabulary.SINGLE
@@ -274,7 +290,7 @@ class _FormulaScanner(Scanner):
         return f"{operator}[{least}]" if single else f"{operator}[{least},{most}]"
 
     def _closed(self, operator: str, inside: re.Match[str], place: Span) -> str:
-        """What is written in place of bounds without a second one."""
+        """Return a hint for bounds with only one number, which should be `[0,n]`, `[n,n]` or another formula."""
         number = inside["least"]
         if not number or inside["to"] is None:
             return f"write {operator}[0,{number}] or {operator}[{number},{number}]" if number else ""
@@ -291,8 +307,10 @@ class _FormulaScanner(Scanner):
             super().word(word, end)
 
     def _glued(self, word: str, end: int) -> bool:
-        """Take prefix operators that are written without spaces, as in `GFa` and `GF (a)`. Raises SourceError if there
-        are two ways to read them."""
+        """Read prefix operators that are written without spaces, as in `GFa` and `GF (a)`; return False if the
+        word has none.
+        Raises SourceError if there are two ways to split the word.
+        """
         pieces: list[str] = []
         found: list[tuple[str, ...]] = []
         at = 0
@@ -309,7 +327,7 @@ class _FormulaScanner(Scanner):
         return bool(found)
 
     def _is_operand(self, word: str) -> bool:
-        """Whether a word is one that an operator may stand before."""
+        """Return True if the word can be the operand after glued prefix operators."""
         kind = (vocabulary.FORMULAS.get(word) or vocabulary.YIELDING.get(word) or ("", ""))[0]
         symbol = word.removeprefix(SYMBOL_PREFIX)
         known = word in self.names or word in self.symbols or (symbol in self.symbols and symbol != word)
@@ -322,7 +340,7 @@ class _FormulaScanner(Scanner):
 
 
 class _TermScanner(_FormulaScanner):
-    """The same with division, for the terms of specifications."""
+    """Tokens of terms in specifications: those of formulas, and division."""
 
     spellings: ClassVar = {**vocabulary.FORMULAS, **spelled("SLASH", "/")}
 
@@ -347,6 +365,7 @@ class _ProgramScanner(Scanner):
             self.add("FRACTION", fraction[0], fraction.end())
         elif member := self.match(_MEMBER):
             self.add("MEMBER", member[0], member.end())
+        # The caller cut the text into statements at the first `:=`, so any other one is a mistake.
         elif self.text.startswith(":=", self.at):
             raise self.wrong(self.at + 2, "a second := in one statement", "an operator", self.look_alikes[":="])
         else:
@@ -354,7 +373,7 @@ class _ProgramScanner(Scanner):
         return True
 
     def _symbol(self) -> None:
-        """`Q_a`, `Q_'('`, and also `Q_(` for a symbol that begins with no letter or digit."""
+        """Read `Q_a` or `Q_'('`, and also `Q_(` for a symbol that does not begin with a letter or digit."""
         start = self.at + len(SYMBOL_PREFIX)
         if self.text.startswith("'", start):
             self.quoted_symbol("SYMBOL", start)
@@ -379,22 +398,31 @@ class _ProgramScanner(Scanner):
 def formula_tokens(
     source: Source, region: Span, symbols: Collection[str], names: Collection[str] = (), division: bool = False
 ) -> list[Lexeme]:
-    """The tokens of a region of an `.ltl` file, or with `division` of a term of a specification. Spellings of other
-    tools yield to `symbols`, the alphabet, and `names`, the defined ones. Raises SourceError for a character that
-    starts no token, a quote that is not closed, `1.5`, bounds that are none, and operators without spaces that can be
-    read in two ways."""
+    """Return the tokens of a region of an `.ltl` file, or with `division` of a term of a specification. The
+    spellings of
+    other tools yield to `symbols` (the alphabet) and to `names` (the defined names). Raises SourceError for a
+    character
+    that starts no token, a quote that is not closed, a decimal number such as `1.5`, malformed bounds, and
+    operators
+    without spaces that can be read in two ways.
+    """
     scanner = _TermScanner if division else _FormulaScanner
     return scanner(source, region, symbols, names).run()
 
 
 def program_tokens(source: Source, region: Span, symbols: Collection[str]) -> list[Lexeme]:
-    """The tokens of a region of a program; `symbols` is the alphabet as far as it is known (for `Q_(` and hints).
-    Raises SourceError as `formula_tokens`, and for `Q_` alone."""
+    """Return the tokens of a region of a program; `symbols` is the alphabet as far as it is known (for `Q_(` and
+    hints).
+    Raises SourceError as `formula_tokens` does, and for `Q_` without a symbol.
+    """
     return _ProgramScanner(source, region, symbols).run()
 
 
 def begins_anew(text: str, start: int, body: int) -> bool:
-    """Return whether a token begins a line after the first line of a body, indented no more than the body itself."""
+    """Return True if the token at `start` begins a line after the first line of the body at offset `body`, and is
+    indented
+    no more than the body itself.
+    """
     line = text.rfind("\n", 0, start) + 1
     indent = body - text.rfind("\n", 0, body) - 1
     return line > body and not text[line:start].strip() and start - line <= indent

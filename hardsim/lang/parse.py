@@ -1,4 +1,4 @@
-"""Reading `.ltl` files, expressions and words: the entrance to the language, then what one expression says."""
+"""Parsing `.ltl` files, single formulas and terms: from text to syntax trees with all names and sorts checked."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ __all__ = ["FUTURE_NOTE", "parse_expression", "parse_text", "parse_word"]
 MIXED_NOTE = "-> binds tighter than <->: a -> b <-> c is (a -> b) <-> c"
 DIALECT_HINT = "strong-next: X a is false at the last position, as X[!] a is; weak-next: X a is true there, as WX a is"
 MAX_LEVELS = 5_000
-"""Operators on a path from the root to a leaf after expanding `let`.
+"""Greatest number of operators on a path from the root to a leaf after expanding `let`.
 
 A chain of `&`, `|` or `^` is one level; a chain of any other operator has a level for each of its operators. No
-function that walks trees is recursive (see `deep.py`), so what limits this is time: of a few seconds where something is
-said at each level of all that is below it.
+function that walks trees is recursive (see `deep.py`), so the stack is no reason for this limit. It bounds running
+time: functions that describe the subtree below each level take quadratic time, a few seconds at this depth.
 """
 
 _OPERAND = "a symbol, a name, a constant, a unary operator, a count or an opening bracket"
@@ -70,11 +70,18 @@ def parse_text(
     dialect: str | None = None,
     first: int = 1,
 ) -> FormulaFile:
-    """Parse a whole `.ltl` file, or the part of one from line `first` on; `name` is what errors cite. `alphabet`, or
-    `props` (MENTIONED: those that the text mentions), is used if the text has no such line, and `dialect`, one of
-    DIALECTS, in place of the text's own. The tree has no dialect: in it `X` is strong. Raises SourceError with the
-    place of the first mistake (InputError for a bad `alphabet`, `props` or `dialect`). Spans are offsets in the text
-    with a byte order mark removed and `\\n` line ends, which is the result's `source`."""
+    r"""Parse a whole `.ltl` file, or the part of a file from line `first` on.
+
+    `name` is the file name in errors. `alphabet`, or `props` (MENTIONED: the propositions that the text
+    mentions), is used
+    if the text has no such header line. `dialect`, one of DIALECTS, overrides the dialect of the text. The tree
+    has no
+    dialect: in it `X` is strong. Raises SourceError with the place of the first mistake (InputError for a bad
+    `alphabet`,
+    `props` or `dialect`). Spans are offsets in the result's `source`: the text without a byte order mark and
+    with `\\n`
+    line ends.
+    """
     source = source_of(text, name, "an alphabet: line and a formula", "a small file: alphabet: a b, then F a", first)
     layout = FormulaLayout(source)
     symbols, supplied, readings = _alphabet(layout, alphabet, props)
@@ -111,10 +118,14 @@ def parse_expression(
     props: Sequence[str] | str | None = None,
     dialect: str | None = None,
 ) -> FormulaFile:
-    """Parse a formula alone. The alphabet is given as symbols, or as one text with spaces between the symbols, or else
-    the propositions are (MENTIONED: those that the formula mentions). Without both the symbols are those that the
-    formula mentions, if there are at least two. `dialect` is one of DIALECTS. Raises SourceError with the place of the
-    first mistake, InputError for a bad alphabet, bad propositions, a bad dialect, or less than two symbols."""
+    """Parse a single formula. `alphabet` gives the symbols (a sequence, or a text with spaces between symbols), or
+    `props` the
+    propositions (MENTIONED: those that the formula mentions). If both are None, the alphabet is the symbols
+    that the
+    formula mentions, if there are at least two. `dialect` is one of DIALECTS. Raises SourceError with the place
+    of the
+    first mistake, InputError for a bad alphabet, bad propositions, a bad dialect, or fewer than two symbols.
+    """
     source = Source(name, normalised(text))
     open_names = alphabet is None and props in (None, MENTIONED)
     known = None if open_names else given_alphabet(alphabet, props)
@@ -142,7 +153,10 @@ def parse_expression(
 def _alphabet(
     layout: FormulaLayout, alphabet: Sequence[str] | str | None, props: Sequence[str] | str | None
 ) -> tuple[Alphabet, Supplied, Sequence[str]]:
-    """Return the alphabet of the header, or else the given one, and notes on how words were read if it is MENTIONED."""
+    """Return the alphabet of the header, or else the given one; the option that supplied it; and notes on how
+    words were
+    read, if the propositions are MENTIONED.
+    """
     declared = declared_alphabet(layout, alphabet, props)
     if declared is not None:
         return declared, None, ()
@@ -164,25 +178,28 @@ def _alphabet(
 
 
 def _supplied(alphabet: Sequence[str] | str | None, props: Sequence[str] | str | None) -> Supplied:
-    """Return the option that replaces the text's alphabet, and its value as text."""
+    """Return the option that supplies the alphabet in place of the text, and its value as text."""
     if props is not None:
         return "props", props if isinstance(props, str) else joined_names(props)
-    if isinstance(alphabet, Valuations):  # that of another file
+    if isinstance(alphabet, Valuations):  # the declared propositions of another file
         return None
     return "alphabet", "" if alphabet is None else alphabet if isinstance(alphabet, str) else joined_names(alphabet)
 
 
 def mentions_propositions(file: FormulaFile) -> bool:
-    """Whether a file was read with MENTIONED propositions: it declares neither symbols nor propositions."""
+    """Return True if the propositions of a file are MENTIONED: the text declares neither symbols nor propositions."""
     return file.supplied == ("props", MENTIONED)
 
 
 def _mentioned(
     source: Source, regions: Sequence[Span], defined: Collection[str], symbols: bool = False
 ) -> tuple[Alphabet, list[str]]:
-    """Return the alphabet of the propositions (or `symbols`) that a text mentions, and notes on how words were read;
-    no propositions if the text has only constants. Raises SourceError for words that are not names, and for too many
-    propositions, and InputError for fewer than two symbols."""
+    """Return the alphabet of the propositions (or `symbols`) that a text mentions, and notes on how words were
+    read;
+    no propositions if the text has only constants. `defined` are the names that the text defines. Raises
+    SourceError for
+    words that are not names, and for too many propositions, and InputError for fewer than two symbols.
+    """
     found = mentioned(source, regions, defined)
     names = tuple(found.names)
     if symbols:
@@ -210,7 +227,7 @@ def _symbols_of(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _at(layout: Layout) -> Literal["last", "first"] | None:
-    """The position of the `at:` line, None without one."""
+    """Return the position that the `at:` line gives, or None without such a line."""
     line = layout.header("at")
     if line is None or line.text in ("first", "last"):
         return cast('Literal["last", "first"] | None', line and line.text)
@@ -219,7 +236,7 @@ def _at(layout: Layout) -> Literal["last", "first"] | None:
 
 
 def _dialect(layout: Layout, given: str | None) -> str | None:
-    """The dialect that was given, else that of the `dialect:` line; None without one."""
+    """Return the given dialect, else that of the `dialect:` line, or None without such a line."""
     line = layout.header("dialect")
     if line is not None and line.text not in DIALECTS:
         message = f"unknown dialect {brief(line.text)}" if line.text else "dialect: says no dialect"
@@ -236,7 +253,7 @@ def _known_dialect(name: str) -> str:
 
 
 def _definitions(layout: FormulaLayout, alphabet: Alphabet, dialect: str | None) -> tuple[Scope, tuple[Let, ...]]:
-    """Read the definitions in order; the scope has all of them at the end."""
+    """Read the definitions in order; return a scope that contains all of them, and the `let` definitions."""
     places: dict[str, Span] = {}
     for line in layout.definitions:
         places.setdefault(line.name, line.at)
@@ -276,17 +293,20 @@ def _check_name(scope: Scope, line: FileLine) -> None:
 
 
 def _predicate(layout: Layout, line: FileLine) -> UserPredicate:
-    """A `pred` line. Raises SourceError for arguments that are operators in its condition, and for the condition."""
+    """Read a `pred` line. Raises SourceError for an argument name that is an operator of conditions, and for
+    mistakes in the
+    condition.
+    """
     for name in line.params:
         if name in CONDITION_WORDS:
             match = re.compile(rf"\b{name}\b").search(layout.source.text, line.at.end, line.body.start)
             place = Span(*match.span()) if match else line.at
             message = f"{name} is an operator: it cannot be an argument"
             raise layout.error(place, message, "a new name", "choose another name, such as i")
-    # comments are blanked out, so that offsets in the text stay true
+    # blanks replace comments, so that offsets in the text stay valid
     text = re.sub(r"(?m)(?<=\s)//.*", lambda match: " " * len(match[0]), layout.written(line.body)).rstrip()
     predicate = UserPredicate(line.name, line.params, text, span=line.body)
-    compile_predicate(layout.source, predicate)  # for its errors, in the order of the text
+    compile_predicate(layout.source, predicate)  # only to raise its errors, in the order of the text
     return predicate
 
 
@@ -295,7 +315,7 @@ def _notes(formula: Formula, lets: tuple[Let, ...]) -> tuple[str, ...]:
 
 
 def scope_over(source: Source, alphabet: Alphabet) -> Scope:
-    """A scope with the atoms that formulas over an alphabet have."""
+    """Return a scope whose atoms are the symbols or propositions of an alphabet."""
     if isinstance(alphabet, Valuations):
         return Scope(source, alphabet.props, "proposition")
     return Scope(source, alphabet)
@@ -305,12 +325,15 @@ def scope_over(source: Source, alphabet: Alphabet) -> Scope:
 
 
 def formula_in(scope: Scope, region: Span) -> Formula:
-    """The formula in a region of the text of a scope. Raises SourceError with the place of its first mistake."""
+    """Return the formula in a region of a scope's text. Raises SourceError with the place of its first mistake."""
     return scope.formula(_read(scope, region)[0])
 
 
 def term_in(scope: Scope, region: Span) -> ast.Term:
-    """The same of a term, which may be rational: products and quotients of any terms."""
+    """Return the term in a region of a scope's text; it may be rational: products and quotients of any terms.
+    Raises
+    SourceError with the place of its first mistake.
+    """
     rational = replace(scope, rational=True)
     return rational.term(_read(rational, region)[0])
 
@@ -320,8 +343,10 @@ def term_in(scope: Scope, region: Span) -> ast.Term:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """What is known of a `let`: whether it is a term or a formula, its depth after expansion, and its value if it is an
-    integer constant. `digit` says that the body is a lone number which was read as a symbol."""
+    """A `let` definition: whether it is a term or a formula, its depth after expansion, and its value if it is an
+    integer
+    constant. `digit` is True if the body is a lone number which was read as a symbol.
+    """
 
     is_term: bool
     depth: int
@@ -331,9 +356,12 @@ class Definition:
 
 @dataclass
 class Scope(Cited):
-    """The names that are known at some point of a file. `alphabet` are the atoms of formulas: symbols, or propositions,
-    as `atom` says. `later` has the place of the name of every `let` and `pred` of the file, `bodies` the body of every
-    `let`."""
+    """The names that are known at some point of a file. `alphabet` are the atoms of formulas: symbols or
+    propositions, as
+    `atom` tells. `later` maps the name of every `let` and `pred` of the file to its place, `bodies` maps the
+    name of every
+    `let` to the place of its body.
+    """
 
     alphabet: tuple[str, ...]
     atom: Literal["symbol", "proposition"] = "symbol"
@@ -342,21 +370,21 @@ class Scope(Cited):
     later: Mapping[str, Span] = field(default_factory=dict)
     bodies: Mapping[str, Span] = field(default_factory=dict)
     current: str = ""
-    """The `let` whose body is being read."""
+    """Name of the `let` whose body is being read."""
     dialect: str | None = None
     notes: tuple[str, ...] = ()
     nexts: dict[bool, Span] = field(default_factory=dict)
-    """The first place of a bare X (False) and of an X[!] (True)."""
+    """First place of a bare X (key False) and of an X[!] (key True)."""
     constants: dict[Raw, int | None] = field(default_factory=dict)
-    """What is known of trees: the value of one that is an integer constant, None of another."""
+    """Values of trees that were computed before: an integer, or None for a tree that is not an integer constant."""
     part: bool = False
-    """Whether the text is no `.ltl` file, and has no line for a dialect."""
+    """True if the text is not an `.ltl` file, and so has no line for a dialect."""
     rational: bool = False
-    """Whether terms have division, and products of any two terms, as those of specifications."""
+    """True if terms may have division and products of any two terms, as in specifications."""
     operators: set[str] = field(default_factory=set)
-    """Symbols that are spelled like an operator, where the operator is meant."""
+    """Symbols with the spelling of an operator that occurs in the text, where the operator is meant."""
     quoted: set[str] = field(default_factory=set)
-    """Symbols that were written in quotes."""
+    """Symbols that occur in the text in quotes."""
 
     def __post_init__(self) -> None:
         self.symbols = frozenset(self.alphabet)
@@ -364,19 +392,21 @@ class Scope(Cited):
 
     @property
     def known_atom(self) -> str:
-        """What an atom is, for messages."""
+        """A description of an atom for messages: "a symbol of the alphabet" or "a proposition"."""
         return "a symbol of the alphabet" if self.atom == "symbol" else "a proposition"
 
     def tokens(self, region: Span) -> list[Lexeme]:
-        """The tokens of a region, with X as the dialect has it. Raises SourceError for what is no token, and for X[!]
-        beside a bare X without a dialect."""
+        """Return the tokens of a region, with X replaced by the next operator of the dialect. Raises SourceError
+        for text that is
+        no token, and for X[!] beside a bare X without a dialect.
+        """
         return [self._spoken(token) for token in self._lexemes(region)]
 
     def _lexemes(self, region: Span) -> list[Lexeme]:
         return formula_tokens(self.source, region, self.symbols, self.later, division=self.rational)
 
     def clashes(self) -> list[str]:
-        """Return a note on symbols that can never stand for themselves, because an operator has the same spelling."""
+        """Return a note on each symbol that occurs only as an operator with the same spelling."""
         return [
             f"operators win over names: {word} is the operator here, and never {self.known_atom}; that one is written "
             f"{quoted(word)}"
@@ -402,7 +432,10 @@ class Scope(Cited):
         )
 
     def symbol_of(self, word: str, span: Span) -> str | None:
-        """The symbol that a bare word stands for: itself, or `a` for `Q_a`."""
+        """Return the symbol that a bare word stands for: itself, or `a` for `Q_a`; None if it is no symbol. Raises
+        SourceError if
+        both are symbols.
+        """
         short = word[2:] if word.startswith("Q_") else None
         if word in self.symbols:
             if short in self.symbols:
@@ -412,11 +445,11 @@ class Scope(Cited):
         return short if short in self.symbols else None
 
     def knows(self, word: str, span: Span) -> bool:
-        """Whether a bare word is a symbol or a name."""
+        """Return True if a bare word is a symbol or a defined name."""
         return word in self.lets or word in self.predicates or self.symbol_of(word, span) is not None
 
     def unknown(self, word: str, span: Span, what: str = "") -> SourceError:
-        """The error for a word that is no symbol (or proposition) and no name."""
+        """Return the error for a word that is neither a symbol (or proposition) nor a defined name."""
         if word in self.later and word not in self.predicates:
             return self._recursion(word, span)
         message = f"unknown {what or f'{self.atom} or name'} {brief(word)}"
@@ -426,17 +459,20 @@ class Scope(Cited):
         return self.error(span, message, expected, self.hint(word))
 
     def _recursion(self, word: str, span: Span) -> SourceError:
-        """The error for a name that is defined here or further down: the shortest path of definitions back to this one
-        if there is one."""
+        """Return the error for a name that is defined by itself or later in the file. If definitions lead back to
+        the current one,
+        the message shows the shortest such path.
+        """
         message = f"{word!r} is defined later (line {self.line_of(self.later[word])})"
         hint = f"move the definition of {word} up, before this line"
+        # breadth-first search, so the first path that comes back is a shortest one
         paths, seen = [[self.current, word]] if self.current and word in self.bodies else [], {word}
         for path in paths:
             if path[-1] == self.current:
                 message = f"recursion of let: {' -> '.join(path)}"
                 hint = "a definition may use earlier names only; use S, U, O, H, F or G to speak of other positions"
                 break
-            with suppress(SourceError):  # a body with an error of its own leads nowhere
+            with suppress(SourceError):  # a body with a mistake in it is skipped; reading it later reports the mistake
                 for token in formula_tokens(self.source, self.bodies[path[-1]], self.symbols, self.later):
                     if token.kind == "WORD" and token.value in self.bodies and token.value not in seen:
                         seen.add(token.value)
@@ -444,10 +480,10 @@ class Scope(Cited):
         return self.error(span, message, "a symbol or an earlier name", hint)
 
     def hint(self, word: str) -> str:
-        """What an unknown word may have been meant to be."""
+        """Return a hint for an unknown word: the likely intended spelling, or ""."""
         known = {*vocabulary.RESERVED, *self.symbols, *self.lets, *self.predicates}
         pieces = segmented(word, sorted(filter(WORD.fullmatch, known), key=len))
-        if len(pieces) > 1 and not WORD_OPERATORS.isdisjoint(pieces) and not foreign_hint(word):  # such as `GFa`
+        if len(pieces) > 1 and not WORD_OPERATORS.isdisjoint(pieces) and not foreign_hint(word):  # like `GFa`
             return f"an operator needs a space before a letter or digit: {' '.join(pieces)}"
         comma = next((s for s in self.alphabet if s.rstrip(",;") == word), "")
         if comma:
@@ -468,19 +504,21 @@ class Scope(Cited):
         return self.excerpt(raw.whole)
 
     def formula(self, raw: Raw) -> ast.Formula:
-        """A formula of the surface syntax."""
+        """Turn a parsed tree into a formula, with names and sorts checked."""
         return walked(self.as_formula(raw))
 
     def term(self, raw: Raw) -> ast.Term:
-        """A term of the surface syntax."""
+        """Turn a parsed tree into a term, with names and sorts checked."""
         return walked(self.as_term(raw))
 
     def constant_of(self, raw: Raw) -> int | None:
-        """The value of a tree of integers and of names of such, None if there is anything else in it."""
+        """Return the value of a parsed tree of integers and names of integers; None if the tree contains anything
+        else.
+        """
         return constant_of(self, raw, self.lets, self.constants)
 
     def as_formula(self, raw: Raw) -> Walk[ast.Formula]:
-        """The walk that makes a formula."""
+        """Return the walk (see `deep`) that turns a parsed tree into a formula."""
         match raw.kind:
             case "word" | "number" | "quoted":
                 return self._atom(raw)
@@ -534,7 +572,7 @@ class Scope(Cited):
         return ast.Congruent(term, *(yield self._modulus(left.args[1], right)), span=left.at)
 
     def _modulus(self, modulus: Raw, residue: Raw) -> Walk[tuple[int, int]]:
-        """The checked pair m >= 1, 0 <= r < m."""
+        """Return the modulus m and the remainder r after checking m >= 1 and 0 <= r < m."""
         m = yield self._constant(modulus, "the modulus")
         r = yield self._constant(residue, "the remainder")
         if m < 1:
@@ -569,7 +607,9 @@ class Scope(Cited):
         return ast.Predicate(name, modulus, term, span=raw.at)
 
     def as_term(self, raw: Raw, hint: str = "") -> Walk[ast.Term]:
-        """The walk that makes a term; `hint` says what to do if this is a formula."""
+        """Return the walk (see `deep`) that turns a parsed tree into a term; `hint` is the advice if the tree is a
+        formula.
+        """
         match raw.kind:
             case "number":
                 return ast.Integer(self.integer(raw.text, raw.at), span=raw.at)
@@ -618,11 +658,12 @@ class Scope(Cited):
 
 
 def logical(raw: Raw, args: tuple[ast.Node, ...]) -> ast.Node:
-    """The node of a logical or temporal operator above its operands."""
+    """Return the node of a logical or temporal operator with the given operands."""
     op: Any = raw.text
     if raw.kind == "nary":
         return ast.Nary(op, args, span=raw.at)
     if raw.kind in ("unary", "binary") and op.endswith("]"):
+        # bounds are part of the operator's spelling, such as `F[0,3]` and `X[2]`
         op, _, bounds = op[:-1].partition("[")
         least, _, most = bounds.partition(",")
         return ast.Bounded(op, int(least), int(most or least), args, span=raw.at)
@@ -635,8 +676,10 @@ def logical(raw: Raw, args: tuple[ast.Node, ...]) -> ast.Node:
 def constant_of(
     text: Cited, raw: Raw, lets: Mapping[str, Definition], known: dict[Raw, int | None] | None = None
 ) -> int | None:
-    """The value of a tree of integers and of names of such, None if there is anything else in it; `known` has the
-    values of parts that were asked for before. Raises SourceError for a number that is too large."""
+    """Return the value of a parsed tree of integers and names of integers; None if the tree contains anything
+    else. `known`
+    caches the values of subtrees. Raises SourceError for a number that is too large.
+    """
     known = {} if known is None else known
 
     def value(raw: Raw) -> Walk[int | None]:
@@ -662,7 +705,7 @@ def constant_of(
 
 
 def _is_term(raw: Raw, scope: Scope) -> bool:
-    """Whether the body of a `let` is a term. A lone number is a symbol if the alphabet has it."""
+    """Return True if the body of a `let` is a term. A lone number is a symbol if the alphabet contains it."""
     match raw.kind:
         case "number":
             return raw.text not in scope.symbols
@@ -675,8 +718,10 @@ def _is_term(raw: Raw, scope: Scope) -> bool:
 
 
 def _read(scope: Scope, region: Span, whole_file: bool = False) -> tuple[Raw, int]:
-    """A tree and its depth after expansion, which is at most MAX_LEVELS: the caret is at the operator or the name that
-    is one level too many."""
+    """Parse a region; return the tree and its depth after expanding `let`. Raises SourceError at the operator or
+    name that
+    exceeds MAX_LEVELS.
+    """
     tokens = scope.tokens(region)
     root = tree_of_tokens(
         "ltl.lark",
@@ -702,7 +747,7 @@ def _read(scope: Scope, region: Span, whole_file: bool = False) -> tuple[Raw, in
 
 
 def misfit_error(scope: Scope, tokens: Sequence[Lexeme], index: int, region: Span, whole_file: bool) -> SourceError:
-    """Why the token of an index does not fit after the ones before it."""
+    """Return the error for a token, given by index, that does not fit after the tokens before it."""
     before = tokens[index - 1] if index > 0 else None
     token = tokens[index] if index < len(tokens) else None
 
@@ -732,6 +777,7 @@ def misfit_error(scope: Scope, tokens: Sequence[Lexeme], index: int, region: Spa
             return fail(place, "nothing between the brackets" if empty else after, _OPERAND, hint)
         hint = "unequal is written !=" if shown == "<>" else ""
         return fail(place, f"missing operand before {shown}", _OPERAND, hint)
+    # An unknown word explains the mistake better than the token after it.
     if before.kind == "WORD" and not scope.knows(before.value, before.span):
         return scope.unknown(before.value, before.span)
     if token.kind == "COMMA":
@@ -752,7 +798,10 @@ def misfit_error(scope: Scope, tokens: Sequence[Lexeme], index: int, region: Spa
 
 
 def _blank_hint(tokens: Sequence[Lexeme], index: int) -> str:
-    """Return a hint how to write adjacent words as one name; "" if the token at the index is no word after a word."""
+    """Return a hint on how to write adjacent words as one name; "" unless the token at the index and the one
+    before are
+    words.
+    """
     if not tokens[index - 1].kind == tokens[index].kind == "WORD":
         return ""
     first, last = index - 1, index
@@ -765,7 +814,9 @@ def _blank_hint(tokens: Sequence[Lexeme], index: int) -> str:
 
 
 def _operator_hint(scope: Scope, token: Lexeme) -> str:
-    """Return a hint how to write a name that was read as one operator or several; "" if the name is a sign."""
+    """Return a hint on how to write a name that was read as one operator or several; "" if the token is a sign,
+    not a word.
+    """
     if token.kind not in ("UNARY", "BINARY"):
         return ""
     word = next((found for found in WORD.finditer(scope.source.text) if found.end() >= token.span.end), None)

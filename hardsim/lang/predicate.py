@@ -1,8 +1,8 @@
-"""Numerical predicates: those that are built in, as the oracles decide them, and the conditions of `pred` lines.
+"""Numerical predicates: the built-in ones, as the oracles decide them, and the conditions of `pred` lines.
 
-A condition, such as `2*i == n + 1`, is an expression (`arith`) in the two arguments of its predicate. The predicate is
-asked at every position of a word, whether or not the rest of the formula needs its value there. The value it is asked
-about is the position, or that of a term: this may be 0, negative, or larger than the length.
+A condition, such as `2*i == n + 1`, is an expression (see `arith`) in the two arguments of its predicate. The
+predicate is evaluated at every position of a word, even where the rest of the formula does not need its value. Its
+first argument is the position, or the value of a term, which may be 0, negative, or larger than the length.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ NumericalPredicate: TypeAlias = Callable[[int, int], bool]
 
 _BASES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41)
 _LIMIT = 3_317_044_064_679_887_385_961_981
-"""Below it the Miller-Rabin test with the first 13 primes as bases is exact (Sorenson and Webster 2015)."""
+"""Below this limit the Miller-Rabin test with the first 13 primes as bases is exact (Sorenson and Webster 2015)."""
 
 
 @lru_cache(maxsize=65536)
 def is_prime(value: int) -> bool:
-    """Whether an integer is prime (2, 3, 5, ...); 0, 1 and negative numbers are not. Raises OutOfRange from
-    3317044064679887385961981 (about 3e24) on, where no exact answer is at hand."""
+    """Return True if an integer is prime (2, 3, 5, ...); 0, 1 and negative numbers are not. Raises OutOfRange from
+    3317044064679887385961981 (about 3e24) on, where no exact test is available.
+    """
     if value >= _LIMIT:
         raise OutOfRange(f"PRIME of {value} is not decided", f"It is decided below {_LIMIT}; use smaller factors.")
     if value < 2 or any(value % base == 0 for base in _BASES):
@@ -37,7 +38,7 @@ def is_prime(value: int) -> bool:
 
 
 def _passes(value: int, base: int) -> bool:
-    """The Miller-Rabin test of an odd value to one base."""
+    """Return True if an odd value passes the Miller-Rabin test to one base."""
     twos = ((value - 1) & -(value - 1)).bit_length() - 1
     powers = [pow(base, ((value - 1) >> twos) << doubled, value) for doubled in range(twos)]
     return powers[0] == 1 or value - 1 in powers
@@ -50,13 +51,15 @@ BUILT_IN: Final[Mapping[str, NumericalPredicate]] = {
     "SQUARE": lambda value, n: value >= 0 and isqrt(value) ** 2 == value,
     "POW2": lambda value, n: value >= 1 and value & (value - 1) == 0,
 }
-"""The predicates without parameters (0 and 1 are squares, 1 is a power of two); `MOD(m, r)` is the congruence of the
-value to r modulo m."""
+"""The built-in predicates without parameters, by name (0 and 1 are squares, 1 is a power of two). `MOD(m, r)` is
+not among
+them: it is the congruence of the value to r modulo m.
+"""
 
 
 @dataclass(frozen=True)
 class OwnPredicate:
-    """A predicate that a file defines, ready to be called; it can be pickled."""
+    """A predicate that a file defines, as a callable object; it can be pickled."""
 
     definition: ast.UserPredicate
     source: Source
@@ -67,19 +70,25 @@ class OwnPredicate:
         return Valuing(self.source, "condition", self.definition.params, f"{self.definition.name}: ").of(self.condition)
 
     def __call__(self, value: int, n: int) -> bool:
-        """Whether the predicate holds of an integer (a position or the value of a term) and the length n of the word.
-        Raises SourceError at the operator that has no value for these two, or one beyond MAX_INTEGER."""
-        # a count of the oracle may be a bool, which would be shown as one
+        """Return True if the predicate holds for an integer (a position or the value of a term) and the length n
+        of the word.
+        Raises SourceError at an operator that has no value for these two arguments, or has one beyond MAX_INTEGER.
+        """
+        # `int`: an oracle may pass a bool as a count, and an error message would then show `True`
         return bool(self._holds(dict(zip(self.definition.params, (int(value), int(n)), strict=True))))
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Its text: a tree of thousands of summands is too deep to be pickled."""
+        """Pickle the definition's text: a tree of thousands of summands is too deep to be pickled."""
         return compile_predicate, (self.source, self.definition)
 
 
 def compile_predicate(source: Source, predicate: ast.UserPredicate) -> OwnPredicate:
-    """A `pred` line of a file as a function of a value and the length of the word; made without a span, it is cited by
-    its own text. Raises SourceError for a right-hand side that is not a condition (`arith`), at its first mistake."""
+    """Compile a `pred` line of a file to a function of a value and the length of the word. A predicate without a
+    span is cited
+    by its own text in errors. Raises SourceError at the first mistake of a right-hand side that is not a
+    condition (see
+    `arith`).
+    """
     start = predicate.span.start
     if predicate.span == ast.NO_SPAN:
         source, start = Source(f"<pred {predicate.name}>", predicate.text), 0
@@ -88,5 +97,5 @@ def compile_predicate(source: Source, predicate: ast.UserPredicate) -> OwnPredic
 
 
 def user_predicates(file: ast.FormulaFile) -> dict[str, OwnPredicate]:
-    """The predicates that a file defines, by name. Raises SourceError at the first mistake in one of them."""
+    """Return the predicates that a file defines, by name. Raises SourceError at the first mistake in one of them."""
     return {predicate.name: compile_predicate(file.source, predicate) for predicate in file.predicates}

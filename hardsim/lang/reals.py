@@ -1,9 +1,12 @@
-"""Real numbers that need not be rational: what log, sqrt and exp give, and what arithmetic makes of that.
+"""Real numbers that may be irrational: the values of log, sqrt and exp, and of arithmetic with them.
 
-A `Real` is an expression of exact rationals, and known by enclosures alone: `ball` is proven to contain it, `bounds`
-are rationals on both sides. Nothing takes it for a rational: it has no numerator, is no float, and is not ordered by
-`<`. Which sign it has is found by ever more digits (`sign`); of a number that is 0 without saying so, such as `log(6) -
-log(2) - log(3)`, that is never found. Equality and hashing look at the expression: equal ones are the same number.
+A `Real` is an expression over exact rationals, and its value is known through enclosures only: `ball` is proven to
+contain the value, `bounds` returns rationals below and above it. No code can mistake a `Real` for a rational:
+it has no
+numerator, is no float, and has no order `<`. `sign` finds the sign by computing ever more digits; for a number
+that is
+0 without a visible reason, such as `log(6) - log(2) - log(3)`, no number of digits suffices. Equality and hashing
+compare expressions: equal expressions denote the same number.
 """
 
 from __future__ import annotations
@@ -21,22 +24,29 @@ if TYPE_CHECKING:
 Function: TypeAlias = Literal["log", "sqrt", "exp"]
 FUNCTIONS: Final[tuple[Function, ...]] = get_args(Function)
 LARGEST_ARGUMENT = 1 << 16
-"""Of exp, in absolute value: what is beyond has a hundred thousand binary digits before or after its point."""
+"""Greatest absolute value of an argument of exp; beyond it, exp has a hundred thousand binary digits before or
+after
+its point.
+"""
 GUARD_BITS = 16
 LIMIT_BITS = 8192
-"""Bits at which it is given up to find a sign, or more digits of a number in which terms cancel."""
+"""Precision in bits at which the search for a sign stops, and the search for more digits of a sum whose terms
+cancel.
+"""
 BOUND_BITS = 96
-"""Relative bits of rational bounds: their distance is below a float64's rounding by far."""
+"""Relative precision in bits of rational bounds: their distance is far below a float64's rounding error."""
 
 
 class SignUnknown(ArithmeticError):
-    """It is not known whether a number is positive, negative or 0: it is 0, or closer to it than 2^-LIMIT_BITS."""
+    """The sign of a number could not be found: the number is 0, or closer to 0 than 2^-LIMIT_BITS."""
 
 
 @dataclass(frozen=True, slots=True)
 class Real:
-    """The value of a function, a sum, product, quotient or whole power, of which at least one argument is a Real, or
-    whose function is one of FUNCTIONS; make it by `apply` and by arithmetic."""
+    """A function in FUNCTIONS of one argument, or a sum, product, quotient or integer power with at least one
+    `Real`
+    argument. Construct values by `apply` and by arithmetic.
+    """
 
     op: Function | Literal["+", "*", "/", "^"]
     args: tuple[int | Fraction | Real, ...]
@@ -52,7 +62,7 @@ class Real:
         return 0 if other == 0 else self if other == 1 else Real("*", (self, other))
 
     def __truediv__(self, other: RealNumber) -> RealNumber:
-        """The quotient. Raises ZeroDivisionError for 0, and SignUnknown where the divisor may be 0."""
+        """Return the quotient. Raises ZeroDivisionError if the divisor is 0, and SignUnknown if it may be 0."""
         if not isinstance(other, int | Fraction | Real):
             return NotImplemented
         if sign(other) == 0:
@@ -62,11 +72,12 @@ class Real:
     def __rtruediv__(self, other: int | Fraction) -> RealNumber:
         if not isinstance(other, int | Fraction):
             return NotImplemented
+        # Raises SignUnknown if this number may be 0.
         sign(self)
         return Real("/", (other, self)) if other else 0
 
     def __pow__(self, exponent: int) -> RealNumber:
-        """A whole power. Raises SignUnknown for a negative one of what may be 0."""
+        """Return an integer power. Raises SignUnknown for a negative power of a number that may be 0."""
         if not isinstance(exponent, int):
             return NotImplemented
         if exponent < 0:
@@ -86,8 +97,10 @@ class Real:
     __rmul__ = __mul__
 
     def ball(self, bits: int) -> arb:
-        """A ball that contains the number, of so many relative bits, or fewer where terms cancel. No finite one where
-        more than LIMIT_BITS would not tell a divisor from 0."""
+        """Return a ball that contains the number, with `bits` relative bits of precision (fewer if terms cancel).
+        The ball is
+        not finite if more than LIMIT_BITS would be needed to show that a divisor is not 0.
+        """
         return _ball(self, bits)
 
     def __str__(self) -> str:
@@ -103,6 +116,7 @@ def _ball(value: Real, bits: int) -> arb:
 
     work = bits + GUARD_BITS
     while True:
+        # Double the working precision until the result has the accuracy that was requested.
         with ctx.workprec(work):
             found = _enclosure(value)
         if found.rel_accuracy_bits() >= bits or work > bits + LIMIT_BITS:
@@ -111,7 +125,7 @@ def _ball(value: Real, bits: int) -> arb:
 
 
 def _enclosure(value: RealNumber) -> arb:
-    """An enclosure at the present precision."""
+    """Return an enclosure of a number at the current working precision of flint."""
     from flint import arb, fmpq
 
     if not isinstance(value, Real):
@@ -135,12 +149,13 @@ _ENCLOSED: Final[dict[str, Callable[..., Any]]] = {
 
 
 def apply(name: Function, value: RealNumber) -> RealNumber:
-    """A function of a number: a rational where it is one because the argument is (log 1, sqrt of a square, exp 0). Of
-    all other rationals log and exp are transcendental, and sqrt is irrational.
+    """Apply a function to a number. The result is a rational where the argument makes it one (log 1, sqrt of a
+    square,
+    exp 0). For all other rational arguments log and exp are transcendental, and sqrt is irrational.
 
     Raises:
-        ValueError: where it has no value, saying why of {}, which stands for the application.
-        SignUnknown: where that is not known.
+        ValueError: the function has no value; in the message, {} stands for the application.
+        SignUnknown: the precision does not show whether the function has a value.
     """
     if name == "exp":
         if sign(value, LARGEST_ARGUMENT) > 0 or sign(value, -LARGEST_ARGUMENT) < 0:
@@ -160,10 +175,10 @@ def apply(name: Function, value: RealNumber) -> RealNumber:
 
 
 def sign(value: RealNumber, beside: int | Fraction = 0) -> int:
-    """1, 0 or -1: whether a number is larger than a rational, equal to it, or smaller.
+    """Return 1, 0 or -1 if a number is greater than, equal to or less than the rational `beside`.
 
     Raises:
-        SignUnknown: if LIMIT_BITS do not tell.
+        SignUnknown: LIMIT_BITS of precision do not show the sign of the difference.
     """
     if not isinstance(value, Real):
         return (value > beside) - (value < beside)
@@ -172,6 +187,7 @@ def sign(value: RealNumber, beside: int | Fraction = 0) -> int:
         return sign(difference)
     while bits <= LIMIT_BITS:
         found = difference.ball(bits)
+        # A ball compares as `> 0` only if all its points are positive, so both tests can fail.
         if found > 0:
             return 1
         if found < 0:
@@ -181,15 +197,18 @@ def sign(value: RealNumber, beside: int | Fraction = 0) -> int:
 
 
 def compare(left: RealNumber, right: RealNumber) -> int:
-    """1, 0 or -1: whether a number is larger than another, equal, or smaller. Raises SignUnknown as `sign`."""
+    """Return 1, 0 or -1 if `left` is greater than, equal to or less than `right`. Raises SignUnknown as `sign`
+    does.
+    """
     return 0 if left == right else sign(left - right)
 
 
 def bounds(value: RealNumber, bits: int = BOUND_BITS) -> tuple[Fraction, Fraction]:
-    """Rationals, at most and at least the number: the number itself where it is one.
+    """Return a rational that is at most the number and one that is at least the number; both equal a rational
+    number.
 
     Raises:
-        SignUnknown: if there is no finite enclosure.
+        SignUnknown: there is no finite enclosure.
     """
     if not isinstance(value, Real):
         return Fraction(value), Fraction(value)
@@ -202,15 +221,15 @@ def bounds(value: RealNumber, bits: int = BOUND_BITS) -> tuple[Fraction, Fractio
 
 
 def lower(value: RealNumber) -> Fraction:
-    """A rational at most a number: the number itself if it is one."""
+    """Return a rational lower bound of a number; a rational number itself."""
     return bounds(value)[0]
 
 
 def upper(value: RealNumber) -> Fraction:
-    """A rational at least a number: the number itself if it is one."""
+    """Return a rational upper bound of a number; a rational number itself."""
     return bounds(value)[1]
 
 
 def scaled(mantissa: int, exponent: int) -> Fraction:
-    """mantissa times 2^exponent."""
+    """Return mantissa times 2^exponent, exactly."""
     return Fraction(mantissa << exponent) if exponent >= 0 else Fraction(mantissa, 1 << -exponent)

@@ -1,4 +1,4 @@
-"""The trees that the grammars (`*.lark`) make of tokens; sorts and names are not told apart yet."""
+"""Syntax trees as the grammars (`*.lark`) define them, built from tokens; sorts and names are resolved later."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hardsim.lang.lexer import Cited, Lexeme
 
 _Children: TypeAlias = "Sequence[Raw | Token]"
 
-if TYPE_CHECKING:  # lark takes a while to import: it is imported when there is something to parse
+if TYPE_CHECKING:  # lark is slow to import: `_parser` imports it at the first use
     from lark import Lark, Token
     from lark.lexer import LexerState
 
@@ -25,8 +25,8 @@ RawKind: TypeAlias = Literal[
     "extreme",
     "quotient",
 ]  # fmt: skip
-"""Of several languages; of formulas alone; of S-RASP programs (C-RASP too: conditional, psum); of regular expressions
-alone; of C-RASP alone; of specifications alone."""
+"""The kinds of `Raw` nodes, line by line: shared by several languages; formulas only; S-RASP programs (`conditional`
+and `psum` in C-RASP too); regular expressions only; C-RASP only; specifications only."""
 
 
 Grammar: TypeAlias = Literal["ltl.lark", "srasp.lark", "re.lark", "crasp.lark"]
@@ -34,11 +34,16 @@ Grammar: TypeAlias = Literal["ltl.lark", "srasp.lark", "re.lark", "crasp.lark"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Raw:
-    """A node of the grammar: `text` is the canonical operator, the word, the symbol, or the side of a count; `at` the
-    place of that operator or word; `whole` that of the node with its operands, brackets around it included. A predicate
-    or word that was written with arguments in brackets is `called`. The operands of `member` are the element and then
-    the members of the set; those of `attention` mask, score, value and default, and so of `mean_j`
-    with a score; those of `psum` and of `mean_j` without one mask and value, of `count_j` mask and score."""
+    """A node of a grammar's tree. `text` is the canonical operator, the word, the symbol, or the side of a count;
+    `at` the
+    place of that operator or word; `whole` the place of the node with its operands, including brackets around
+    it. `called`
+    is True for a predicate or word that has arguments in brackets. Operands (`args`) by kind: `member`: the
+    element and
+    then the members of the set; `attention`: mask, score, value, default; `mean_j` with a score: the same four;
+    `psum` and
+    `mean_j` without a score: mask, value; `count_j`: mask, score.
+    """
 
     kind: RawKind
     text: str
@@ -49,23 +54,29 @@ class Raw:
 
 
 def levels(root: Raw) -> Iterator[tuple[Raw, int]]:
-    """Every node of a tree, each before its operands, with how many are above it; `(t) mod m = r` is one
-    node, as `MOD(m, r, t)` is. No recursion."""
+    """Yield every node of a tree in preorder, with the number of nodes above it; `(t) mod m = r` counts as one
+    node, as
+    `MOD(m, r, t)` does. No recursion.
+    """
     stack = [(root, 0)]
     while stack:
         node, above = stack.pop()
         yield node, above
+        # `mod` is the left operand of the comparison `=`, so it adds no level of its own
         stack.extend((arg, above + (node.kind != "mod")) for arg in reversed(node.args))
 
 
 def mixed(node: Raw, outer: str, inner: str) -> Raw | None:
-    """Return the first operand that another operator of the same kind forms without brackets."""
+    """Return the first operand of an `outer` chain that is an `inner` operation of the same kind without brackets,
+    or None.
+    """
     inside = (arg for arg in node.args if (node.text, arg.kind, arg.text) == (outer, node.kind, inner))
+    # a bracketed operand starts at its bracket, one without brackets at its first operand
     return next((arg for arg in inside if arg.whole.start == arg.args[0].whole.start), None)
 
 
 def mixes_arrows(node: Raw) -> bool:
-    """Whether a node is an equivalence between implications that have no brackets of their own."""
+    """Return True if a node is an equivalence with an operand that is an implication without brackets."""
     return node.kind == "arrow" and mixed(node, "<->", "->") is not None
 
 
@@ -73,7 +84,7 @@ _CHAINED = "two {0} in a row need brackets: tools disagree on how they group"
 
 
 class _MisreadError(Exception):
-    """A mistake found while the tree is built: place, message, what is expected, hint."""
+    """A syntax mistake found while the tree is built; its arguments are place, message, expected text and hint."""
 
 
 def build(
@@ -82,14 +93,17 @@ def build(
     tokens: Sequence[Lexeme],
     misfit: Callable[[int], SourceError],
 ) -> Raw:
-    """The tree of a list of tokens. No recursion, whatever the depth. Raises SourceError for chains of operators that
-    do not chain, and what `misfit` makes of the index of the first token that does not fit (the number of tokens is the
-    end)."""
+    """Build the tree of a list of tokens. No recursion, whatever the depth. Raises SourceError for chains of
+    operators that
+    do not chain. For the first token that does not fit, raises the error that `misfit` returns for the token's
+    index (the
+    number of tokens stands for the end).
+    """
     parser = _parser(grammar)
     from lark import UnexpectedToken
 
     try:
-        return cast("Raw", parser.parse(cast("str", tokens)))  # what the builder makes of the first rule
+        return cast("Raw", parser.parse(cast("str", tokens)))  # the result for the start rule
     except UnexpectedToken as error:
         raise misfit(len(tokens) if error.token.type == "$END" else error.token.line or 0) from None
     except _MisreadError as error:
@@ -102,12 +116,12 @@ def _parser(grammar: str) -> Lark:
     from lark.lexer import Lexer
 
     class Replay(Lexer):
-        """Hands lark the tokens that a lexer of ours made; a token's `line` is its index."""
+        """Gives lark the tokens that our lexer made; a token's `line` is its index in the list."""
 
         def __init__(self, lexer_conf: object) -> None:
-            """Lark passes its configuration of terminals, which is not needed here."""
+            """Accept and ignore lark's configuration of terminals."""
 
-        __future_interface__ = 2  # lark calls `lex` with its state, whose `text` is the input as it was given
+        __future_interface__ = 2  # makes lark call `lex` with a state whose `text` is our list of tokens
 
         def lex(self, lexer_state: LexerState, parser_state: object) -> Iterator[Token]:
             for index, token in enumerate(cast("Sequence[Lexeme]", lexer_state.text)):
@@ -118,7 +132,7 @@ def _parser(grammar: str) -> Lark:
 
 
 def _split(children: _Children) -> tuple[list[Raw], list[Token]]:
-    """The operands and the tokens between and around them, in order."""
+    """Split the children of a rule into operands (trees) and tokens, each in order."""
     return [c for c in children if isinstance(c, Raw)], [c for c in children if not isinstance(c, Raw)]
 
 
@@ -133,14 +147,14 @@ def _node(kind: RawKind, *children: Raw | Token) -> Raw:
 
 
 def _grouped_right(kind: RawKind, children: _Children) -> Raw:
-    """`a op (b op (c ...))`."""
+    """Build a chain of a binary operator as `a op (b op (c ...))`."""
     operands, tokens = _split(children)
     pairs = zip(reversed(operands[:-1]), reversed(tokens), strict=True)
     return reduce(lambda tree, pair: _node(kind, *pair, tree), pairs, operands[-1])
 
 
 def _arrows_of_one_kind(children: _Children) -> Raw:
-    """Build a chain of `<->`, whose grouping makes no difference, or one `->`."""
+    """Build a chain of `<->`, where grouping makes no difference, or a single `->`; a chain of `->` is an error."""
     tokens = _split(children)[1]
     if len(tokens) > 1 and tokens[0] == "->":
         hint = "write ... -> (... -> ...), as Spot and NuSMV read it, or (... -> ...) -> ..., as SPIN does"
@@ -149,22 +163,26 @@ def _arrows_of_one_kind(children: _Children) -> Raw:
 
 
 class _Builder:
-    """One method per rule of the grammars; lark calls it when the rule is complete, with its children."""
+    """Builds the tree: lark calls the method named after a grammar rule with the rule's children once the rule is
+    complete.
+    """
 
     def node(self, children: _Children) -> Raw:
-        """What its first token says: a leaf, or an operator or opening bracket with what belongs to it."""
+        """Build a node from its first token: a leaf, or an operator or opening bracket with its operands."""
         return _node(cast("RawKind", _split(children)[1][0].type.lower()), *children)
 
     def call(self, children: _Children) -> Raw:
-        """A name with arguments in brackets."""
+        """Build a name with arguments in brackets."""
         return replace(self.node(children), called=True)
 
     def bracket(self, children: _Children) -> Raw:
-        """What is inside; its place includes the brackets."""
+        """Return the tree between two brackets; its place is widened to include the brackets."""
         return replace(_split(children)[0][0], whole=Span(_place(children[0]).start, _place(children[-1]).end))
 
     def nary(self, children: _Children) -> Raw:
-        """`& ^ |`, flat: an operand that is a chain of the same operator is opened."""
+        """Build a chain of `&`, `^` or `|` as one flat node: an operand that is a chain of the same operator is
+        merged.
+        """
         chain = _node("nary", *children)
         if inner := mixed(chain, "|", "^"):
             hint = "write (... ^ ...) | ... or ... ^ (... | ...)"
@@ -176,13 +194,13 @@ class _Builder:
         return replace(chain, args=tuple(flat))
 
     def sequence(self, children: _Children) -> Raw:
-        """Operands side by side."""
+        """Build a sequence of operands side by side."""
         operands = _split(children)[0]
         whole = Span(operands[0].whole.start, operands[-1].whole.end)
         return Raw("sequence", "", whole, whole, tuple(operands))
 
     def arrow(self, children: _Children) -> Raw:
-        """Build `->` or `<->`, which may not be mixed without brackets."""
+        """Build a chain of `->` or `<->`; the two operators may not be mixed without brackets."""
         tokens = _split(children)[1]
         other = next((token for token in tokens if token != tokens[0]), None)
         if other is not None:
@@ -191,7 +209,8 @@ class _Builder:
         return _arrows_of_one_kind(children)
 
     def arrows(self, children: _Children) -> Raw:
-        """Build `->` and `<->`, of which `->` binds tighter."""
+        """Build a chain of `->` and `<->` in which `->` binds tighter."""
+        # split at each `<->`: `parts` are the operands of the equivalences, each perhaps an implication
         parts: list[list[Raw | Token]] = [[]]
         tokens: list[Raw | Token] = []
         for child in children:
@@ -204,7 +223,7 @@ class _Builder:
         return _grouped_right("arrow", [first, *(one for pair in zip(tokens, rest, strict=True) for one in pair)])
 
     def binary(self, children: _Children) -> Raw:
-        """Build a single temporal operator with two operands."""
+        """Build a temporal operator with two operands; two such operators in a row need brackets."""
         operands, tokens = _split(children)
         if len(tokens) > 1:
             before, token = tokens[:2]
@@ -231,7 +250,7 @@ class _Builder:
         return _node("mod", *children)
 
     def left_chain(self, children: _Children) -> Raw:
-        """`+ - * /` group to the left."""
+        """Build a chain of `+ - * /`, which group to the left."""
         kinds: dict[str, RawKind] = {"SIGN": "sum", "STAR": "product", "SLASH": "quotient"}
         operands, tokens = _split(children)
         tree = operands[0]

@@ -1,6 +1,6 @@
-"""The spellings of formulas and programs: which text is which token, what is reserved, and hints for what is neither.
+"""The spellings of formulas and programs: the token for each text, the reserved words, and hints for unknown text.
 
-What is named `PROGRAM_` is about programs alone; `COMMON` is what both languages share.
+Names that begin with `PROGRAM_` are for programs only; `COMMON` holds the spellings that both languages share.
 """
 
 from __future__ import annotations
@@ -12,31 +12,33 @@ from typing import TypeAlias
 from hardsim.errors import did_you_mean
 
 Spellings: TypeAlias = Mapping[str, tuple[str, str]]
-"""The terminal and the canonical spelling of each spelling."""
+"""Maps each spelling to its terminal in the grammar and its canonical spelling."""
 
 WORD = re.compile(r"\w+")
 """Letters, digits and underscores of any script."""
 NUMBER = re.compile(r"[0-9]+")
 NAME = re.compile(r"[^\W\d]\w*")
-"""What `let` and `pred` may define, and the argument names of `pred`."""
+"""A name that `let` and `pred` may define, or an argument of `pred`."""
 VECTOR_NAME = re.compile(r"[^\W\d](?:\w*_\?|\w*)")
-"""What a vector or relation may be called: a word that does not begin with a digit, perhaps with `_?` at its end."""
+"""A name of a vector or relation: a word that does not begin with a digit, perhaps with `_?` at its end."""
 SYMBOL_PREFIX = "Q_"
 PIECE = re.compile(
     r"""'(?P<single>(?:''|[^'\s])+(?:[ ]+(?:''|[^'\s])+)*)'(?!\S)|"(?P<double>[^"\s]+(?:[ ]+[^"\s]+)*)"(?!\S)|\S+"""
 )
-"""A name in a list of names that white space separates: one in quotes may have blanks inside."""
+"""One name in a list of names separated by white space; a quoted name may have spaces inside."""
 LONGEST_SHOWN = 80
-"""Characters of a name or word that an error repeats."""
+"""Greatest number of characters of a name or word that an error message repeats."""
 
 
 def spelled(terminal: str, *operators: str) -> Spellings:
-    """The spellings of the operators of a terminal; of each the canonical one is the first."""
+    """Return the spellings for a terminal. Each argument lists the spellings of one operator, the canonical one
+    first.
+    """
     return {each: (terminal, operator.split()[0]) for operator in operators for each in operator.split()}
 
 
 def words_of(spellings: Spellings) -> Spellings:
-    """Those that are words, and not signs."""
+    """Return the spellings that are words, not signs."""
     return {text: token for text, token in spellings.items() if WORD.fullmatch(text)}
 
 
@@ -65,7 +67,7 @@ PREDICATES: Mapping[str, tuple[int, int]] = {
     **dict.fromkeys(("EVEN", "ODD", "PRIME", "SQUARE", "POW2"), (0, 1)),
     "MOD": (2, 3),
 }
-"""The numerical predicates, with the least and the largest number of arguments."""
+"""The numerical predicates, with the least and the greatest number of arguments."""
 CONSTANTS = ("true", "false", "first", "last", "pos", "len")
 FORMULAS: Spellings = {
     **_OPERATORS,
@@ -81,11 +83,11 @@ YIELDING: Spellings = {
     **spelled("XOR", "^ XOR"),
     **spelled("ARROW", "-> implies IMPLIES IMP", "<-> iff IFF EQUIV BIIMP"),
 }
-"""Spellings of other tools that yield to symbols and names: what is known by such a word is meant by it."""
+"""Spellings of other tools. A symbol or name of the file with the same spelling takes precedence over the operator."""
 WORD_OPERATORS = frozenset(words_of(_OPERATORS))
-"""Words that are operators of formulas."""
+"""Words that are operators in formulas."""
 PREFIXES = re.compile(r"WX|wX|WY|[XNYZOHFG]")
-"""The unary temporal operators that may stand before a letter or digit without a space, as in `GFa`."""
+"""Unary temporal operators that may precede a letter or digit without a space, as in `GFa`."""
 PAIRED, SINGLE = frozenset("FGOHUS"), frozenset({"X", "WX", "Y", "WY"})
 """The operators that take two bounds, as in `F[0,3]`, and those that take a number of steps, as in `X[3]`."""
 UNBOUNDED = {
@@ -96,13 +98,16 @@ UNBOUNDED = {
     "U": "G[0,{m}] a & X[{n}] (a U b), with the strong X",
     "S": "H[0,{m}] a & Y[{n}] (a S b)",
 }
-"""What stands for an operator with the bounds from n on, which are not read; m is n - 1, and n is at least 1."""
+"""For each operator, a formula that means "within the bounds [n, infinity)", which cannot be written as bounds; m
+is
+n - 1, and n is at least 1.
+"""
 DIALECTS = {"strong-next": "X", "weak-next": "WX"}
-"""What a bare X is."""
+"""The canonical operator for a bare X in each dialect."""
 HEADER_KEYS = ("alphabet", "props", "one-of", "at-most-one", "accept", "reject", "source", "at", "dialect")
 KEYWORDS = frozenset({"let", "pred"})
 RESERVED = frozenset(words_of(FORMULAS)) | KEYWORDS
-"""Words that are never names and never symbols without quotes."""
+"""Words that are never names, and never symbols unless quoted."""
 
 PROGRAMS: Spellings = {
     **COMMON,
@@ -121,7 +126,7 @@ PROGRAMS: Spellings = {
 INDICES = frozenset({"i", "j"})
 PROGRAM_VECTORS = frozenset({"in", "pos", "len"})
 PROGRAM_RESERVED = frozenset(words_of(PROGRAMS)) | INDICES | PROGRAM_VECTORS | {"rel"}
-"""Words that are never names of vectors and relations; neither is a word that begins with Q_."""
+"""Words that are never names of vectors and relations; neither are words that begin with Q_."""
 
 _CONNECTIVES: Mapping[str, str] = {
     "->": "implies imp then",
@@ -145,7 +150,7 @@ _TEMPORAL: Mapping[str, str] = {
     "O": "once",
     "H": "historically",
 }
-"""Names that operators have elsewhere."""
+"""Names of operators in other languages, by our operator."""
 _LATEX: Mapping[str, str] = {
     "&": "land wedge",
     "|": "lor vee",
@@ -169,12 +174,12 @@ _LATEX_TEMPORAL: Mapping[str, str] = {
     "Y": "ominus",
 }
 OVERLONG = re.compile(r"&{3,}|\|{3,}|<?-{2,}>|<?={2,}>|!==|={3,}|>>")
-"""Operators of other languages that begin as one of these do; none of them can stand in a formula or program."""
+"""Operators of other languages that begin like one of ours; none of them can occur in a formula or program."""
 _OVERLONG = {"&": "&", "|": "|", "->": "--> ==> >>", "<->": "<--> <==>", "!=": "!==", "=": "==="}
 
 
 def _written(names: Mapping[str, str], prefix: str = "") -> dict[str, str]:
-    """A hint for each name: what is written here."""
+    """Return a hint for each foreign name: the operator to write in its place."""
     return {
         prefix + name: f"{prefix}{name} is written {operator}"
         for operator, several in names.items()
@@ -188,7 +193,7 @@ FOREIGN: Mapping[str, str] = {
     "P": "P of other tools is written O (at this position or an earlier one) or Y (at the one before)",
     "count": "a count is written #L[a], #R[a] or #[a]",
 }
-"""Hints for words that are operators elsewhere."""
+"""Hints for words that are operators in other languages."""
 
 _LOOK_ALIKES: Mapping[str, str] = {
     **_written(_LATEX, "\\"),
@@ -226,7 +231,7 @@ LOOK_ALIKES: Mapping[str, str] = {
     "#": "a count is written #L[a], #R[a] or #[a]; a comment begins with //",
     ":": "a header line is a key of letters and a colon, before the definitions and the formula",
 }
-"""Hints for characters that are no operator of formulas."""
+"""Hints for characters that are no operators of formulas."""
 PROGRAM_LOOK_ALIKES: Mapping[str, str] = {
     **_LOOK_ALIKES,
     ":=": "each statement begins on a line of its own, without indentation",
@@ -241,17 +246,17 @@ PROGRAM_LOOK_ALIKES: Mapping[str, str] = {
 
 
 def is_bare(symbol: str) -> bool:
-    """Whether a symbol may be written without quotes wherever a formula is expected."""
+    """Return True if a symbol needs no quotes where a formula is expected."""
     return WORD.fullmatch(symbol) is not None and symbol not in RESERVED and not symbol.startswith(SYMBOL_PREFIX)
 
 
 def brief(text: str) -> str:
-    """A piece of the user's text for the middle of a sentence, in quotes and never endless."""
+    """Return a piece of the user's text in quotes, shortened if it is long, for use inside a sentence."""
     return repr(text) if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN // 2]!r}... ({len(text)} characters)"
 
 
 def quoted(symbol: str) -> str:
-    """The symbol in quotes; a quote inside is doubled."""
+    """Put a symbol in quotes; a quote inside it is doubled."""
     doubled = symbol.replace("'", "''")
     return f"'{doubled}'"
 
@@ -265,13 +270,16 @@ def unquoted(piece: str) -> str:
 
 
 def is_name(text: str) -> bool:
-    """Return whether a text can be a symbol: it is not empty, and its only white space is spaces inside."""
+    """Return True if a text can be a symbol: it is not empty, and its only white space is spaces inside."""
     return bool(text) and text == text.strip() and not any(char.isspace() and char != " " for char in text)
 
 
 def open_quote(pieces: Sequence[str]) -> int | None:
-    """Return the index of the piece of a list of names that opens a quote which a later piece closes or has inside, as
-    in `'a b','c d'` and `' a'`; None if there is none. A quote that is a symbol may stand alone."""
+    """Return the index of the first piece of a list of names that opens a quote without closing it, as in `'a
+    b','c d'` and
+    `' a'`; a later piece ends or contains that quote. None if there is none. A quote that is a symbol may be a
+    piece.
+    """
     for index, piece in enumerate(pieces):
         mark, later = piece[:1], pieces[index + 1 :]
         begins = mark in ("'", '"') and piece[1:2] != mark and unquoted(piece) == piece
@@ -294,22 +302,25 @@ def joined_names(names: Iterable[str]) -> str:
 
 
 def _stands_alone(name: str) -> bool:
-    """Return whether a name needs no quotes in a list of names, whatever stands beside it."""
+    """Return True if a name needs no quotes in a list of names, whatever the names beside it."""
     return " " not in name and (len(name) == 1 or name[0] not in ("'", '"'))
 
 
 def symbol_hint(text: str, symbols: Collection[str]) -> str:
-    """How a symbol is written, if the text is one."""
+    """Return a hint on how to quote a symbol if the text is a symbol of the alphabet, else ""."""
     return f"the symbol {text} is written {quoted(text)}" if text in symbols else ""
 
 
 def foreign_hint(word: str) -> str:
-    """What is written here for a word that is an operator elsewhere; "" if it is none."""
+    """Return the hint for a word that is an operator in other languages; "" if the word is not."""
     return FOREIGN.get(word) or FOREIGN.get(word.lower(), "")
 
 
 def name_hint(word: str, names: Iterable[str], others: Iterable[str] = ()) -> str:
-    """The name that an unknown word may have been meant to be; `others` only if they differ in case alone."""
+    """Return a hint with the name that an unknown word may be a misspelling of; `others` count only if they differ
+    in case
+    alone.
+    """
     folded = [name for name in others if name.casefold() == word.casefold()]
     known = list(names)
     exact = [name for name in known if name.casefold() == word.casefold()]
