@@ -1,7 +1,8 @@
-"""Read collections of formulas: files with a formula on each line.
+"""Read collections of formulas: files with one formula on each line.
 
-Header lines and definitions at the top hold for all formulas. Blank lines and comments are left out, also those that
-begin as in other languages. A line is named FILE:LINE, as in `corpus.txt:7`.
+Header lines and definitions at the top apply to all formulas. Blank lines and comments are skipped, including
+comments
+in the syntax of other languages. A line is named FILE:LINE, as in `corpus.txt:7`.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from hardsim.lang.frontend import source_of
 from hardsim.lang.parse import parse_text
 
 OTHERS = (".srasp", ".cr", ".re", ".spec", ".json", ".onnx", ".safetensors")
-"""The suffixes of files that have no formula on each line."""
+"""Suffixes of files that are not collections of formulas."""
 _NAMED = re.compile(r"(?P<path>.+):(?P<line>[1-9][0-9]{0,8})", re.DOTALL)
 _LABEL = re.compile(r"\s*(\(?\d+[.):,;]|[-*•+](?=\s)|\w+\s*(:=|:(?!=)|=(?=\s*[^\W\d])))")
-"""A number, a bullet or a name before a formula, as lists of formulas have them."""
+"""A number, a bullet or a name before a formula, as in lists of formulas."""
 _DEFINITION = re.compile(r"(?:let|pred)\s")
 
 
@@ -34,9 +35,10 @@ class Corpus:
     formulas: Mapping[int, str]
 
     def text(self, number: int) -> tuple[str, int]:
-        """Return the text that is parsed for the formula of a line, and the number of its first line."""
+        """Return the text to parse for the formula of a line, and the number of the first line of that text."""
         if not self.head:
             return self.formulas[number], number
+        # Empty lines keep the line numbers of the file, which errors cite.
         return self.head + "\n" * (number - 1 - self.head.count("\n")) + self.formulas[number], 1
 
 
@@ -45,7 +47,7 @@ def read_corpus(data: bytes, name: str) -> Corpus:
     """Return the formulas of a file.
 
     Raises:
-        SourceError: if it has none, is not UTF-8, or has header lines or definitions below a formula.
+        SourceError: the file has no formula, is not UTF-8, or has header lines or definitions below a formula.
     """
     source = source_of(data, name, "a formula on each line", "for example: G(a -> F b)")
     head, formulas = 0, dict[int, str]()
@@ -59,7 +61,7 @@ def read_corpus(data: bytes, name: str) -> Corpus:
         said = _DEFINITION.match(text) or (header and header["key"] in FormulaLayout.keys)
         if not formulas and (indented or said):
             head = number
-        elif said:  # all formulas hang on it, so that none of them is read without it
+        elif said:  # applies to all formulas, so none may be read before it
             start = sum(map(len, lines[: number - 1])) + number - 1
             raise SourceError(
                 source,
@@ -77,12 +79,15 @@ def read_corpus(data: bytes, name: str) -> Corpus:
 
 
 def _is_comment(text: str) -> bool:
-    """Return whether a line is a comment, in hardsim's syntax or another tool's."""
+    """Return True if a line is a comment, in hardsim's syntax or that of another tool."""
     return text.startswith(("//", "--")) or FOREIGN_COMMENT.match(text) is not None
 
 
 def line_of(name: str) -> tuple[str, int] | None:
-    """Return the file and the line of a name such as `corpus.txt:7`; None if the name is a whole file, or no file."""
+    """Return the file and the line number of a name such as `corpus.txt:7`; None if the name is a file, or its
+    part before the
+    colon is not.
+    """
     found = _NAMED.fullmatch(name)
     if found is None or os.path.lexists(name) or not os.path.isfile(found["path"]):
         return None
@@ -97,11 +102,11 @@ def read_line(
     props: Sequence[str] | str | None,
     dialect: str | None,
 ) -> FormulaFile:
-    """Return the formula of a line of a file, as `parse_text` parses a file.
+    """Return the formula of a line of a file, parsed as by `parse_text`.
 
     Raises:
-        InputError: if there is no formula on that line.
-        SourceError: if it is wrong, with its place in the file.
+        InputError: there is no formula on that line.
+        SourceError: the formula has a mistake; the error has its place in the file.
     """
     corpus = read_corpus(data, name)
     if number not in corpus.formulas:

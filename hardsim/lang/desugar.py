@@ -1,4 +1,4 @@
-"""From the surface syntax to the core: derived operators reduced, `let` names resolved once each.
+"""From the surface syntax to the core: derived operators are reduced, and each `let` name is resolved once.
 
 The reductions are the textbook ones for finite words, chosen so that every binary temporal operator costs one
 attention head:
@@ -23,26 +23,35 @@ from hardsim.lang.core import And, Core, CoreBuilder, CountOf, Edge, Letters, Li
 from hardsim.lang.deep import Walk, each, walked
 
 LARGEST_MODULUS = 64
-"""Of a congruence between several counts, each of which takes one head a residue."""
+"""Greatest modulus of a congruence between several counts, each of which takes one head for each residue."""
 
 MOST_OPERATORS = 1_000
-"""Of those that a network attends or looks up for: each is a head or two, and proofs, estimates and certified passes
-take at least their square."""
+"""Greatest number of operators for which a network attends or looks up a value: each takes one or two heads, and
+proofs,
+estimates and certified passes take time at least quadratic in their number.
+"""
 ATTENDING = "distinct temporal operators, comparisons and predicates"
 ENOUGH = 2
-"""Times MOST_OPERATORS, at which a formula is refused before it is known which of them its value depends on."""
+"""A formula is refused early, at this multiple of MOST_OPERATORS, before it is known which operators its value
+depends on.
+"""
 MOST_NODES = 20_000
-"""Of all distinct operators: each connective is a unit of a feed-forward network."""
+"""Greatest number of distinct operators of any kind: each connective is a unit of a feed-forward network."""
 MOST_LEVELS = 3 * MOST_OPERATORS
-"""Of distinct operators above each other: each attending one, with a conjunction and a disjunction before the next one
-as those within bounds have. Every layer reads all coordinates, and each level has one."""
+"""Greatest number of distinct operators above each other: three for each attending operator, which bounded
+operators
+precede with a conjunction and a disjunction. Every layer reads all coordinates, and each level has one coordinate.
+"""
 
 
 def desugar(file: ast.FormulaFile, at: Literal["first", "last"] | None = None) -> Core:
-    """The core of a formula file, read at `at` (the file's own choice by default): the formula f read at the first
-    position is `O(first & f)` at the last. Raises Unsupported for a predicate of a sum of several counts (other than
+    """Return the core of a formula file, read at `at` (by default the position that the file states): a formula f
+    read at the
+    first position is `O(first & f)` at the last. Raises Unsupported for a predicate of a sum of several counts
+    (other than
     MOD, EVEN and ODD), and for a formula with more than MOST_OPERATORS or MOST_NODES distinct operators,
-    or MOST_LEVELS of them above each other."""
+    or MOST_LEVELS of them above each other.
+    """
     builder, file = _Desugarer(file), replace(file, at=at or file.at)
     root = walked(builder.formula(file.formula))
     if file.at == "first":
@@ -71,13 +80,13 @@ def _hold_at_most(file: ast.FormulaFile, most: int, found: int, what: str) -> No
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """A term: integer multiples of counts plus a constant."""
+    """A linear term: integer multiples of counts plus a constant."""
 
     counts: Mapping[CountOf, int]
     constant: int = 0
 
     def plus(self, other: Linear, factor: int) -> Linear:
-        """`self + factor * other`."""
+        """Return `self + factor * other`."""
         total = dict(self.counts)
         for count, value in other.counts.items():
             total[count] = total.get(count, 0) + factor * value
@@ -106,7 +115,7 @@ _BINARY: Final[Mapping[ast.BinaryOp, Callable[[CoreBuilder, Lit, Lit], Lit]]] = 
 
 
 class _Desugarer(CoreBuilder):
-    """One walk over a file's trees."""
+    """Translates the formulas and terms of one file, in one walk over their trees."""
 
     def __init__(self, file: ast.FormulaFile) -> None:
         self.attending = 0
@@ -117,11 +126,13 @@ class _Desugarer(CoreBuilder):
         self.terms: dict[str, Linear] = {}
         self.counted: dict[CountOf, ast.Node] = {}
         self.behind: set[int] = set()
-        """The ids of nodes of the file in which nothing looks ahead by a length or count."""
+        """The `id`s of nodes of the file that contain no length and no count of later positions."""
 
     def lit(self, node: Node) -> Lit:
-        """The literal of a node as it is. Raises Unsupported for far more nodes than are compiled, which the root can
-        hardly do without: what is made of them may take long."""
+        """Return the literal of a node, as the base class does. Raises Unsupported once there are far more
+        attending nodes than
+        can be compiled: the root can hardly do without most of them, and building them all may take long.
+        """
         made, lit = len(self.nodes), super().lit(node)
         if len(self.nodes) > made and _attends(node):
             self.attending += 1
@@ -132,7 +143,7 @@ class _Desugarer(CoreBuilder):
         return lit
 
     def formula(self, node: ast.Node) -> Walk[Lit]:
-        """The literal of a formula."""
+        """Return the literal of a formula."""
         match node:
             case ast.Symbol(name):
                 return self.atom(name)
@@ -172,8 +183,9 @@ class _Desugarer(CoreBuilder):
                 raise AssertionError(f"{node} is a term, not a formula")
 
     def _bounded(self, node: ast.Bounded, args: Sequence[Lit]) -> Lit:
-        """`F[1,3] a` is `X (a | X (a | X a))`, and `a U[1,2] b` is `a & X (b | a & X b)`: a step for each position up
-        to the farthest; `G` and `H` are duals."""
+        """Return the literal of an operator with bounds: `F[1,3] a` is `X (a | X (a | X a))`, and `a U[1,2] b` is
+        `a & X (b | a & X b)`, with one step for each position up to the farthest; `G` and `H` are duals.
+        """
         if node.most > MOST_OPERATORS:
             message = (
                 f"{node.op} with the bound {node.most:,} is so many steps, and at most {MOST_OPERATORS:,} operators"
@@ -197,7 +209,7 @@ class _Desugarer(CoreBuilder):
         return CountOf("L", self.true)
 
     def term(self, node: ast.Node) -> Walk[Linear]:
-        """The linear form of a term."""
+        """Return the linear form of a term."""
         match node:
             case ast.Integer(value):
                 return Linear({}, value)
@@ -226,7 +238,7 @@ class _Desugarer(CoreBuilder):
                 raise AssertionError(f"{node} is a formula, not a term")
 
     def _compare(self, node: ast.Compare, op: ast.CompareOp, left: Linear, right: Linear) -> Lit:
-        """Every comparison over the integers is one inequality `>= 0` or two."""
+        """Return the literal of a comparison: every comparison over the integers is one inequality `>= 0` or two."""
         up, down = left.plus(right, -1), right.plus(left, -1)
         forms = [up] if op in (">=", ">") else [down] if op in ("<=", "<") else [up, down]
         shift = -1 if op in (">", "<") else 0
@@ -253,12 +265,15 @@ class _Desugarer(CoreBuilder):
             message = f"{name} of a sum of several counts has no construction: a predicate is looked up at one count"
             hint = "EVEN, ODD and MOD of sums can be compiled; disjoint counts add up: #L[a] + #L[b] is #L[a | b]."
             raise Unsupported(self.file.source, node.span, message, hint=hint)
-        # A predicate of a constant is one of `0 * pos + constant`: it may still depend on n.
+        # A predicate of a constant is a predicate of `0 * pos + constant`: its value may still depend on n.
         (count, scale) = next(iter(form.counts.items()), (self._position, 0))
         return self._count_mention(node, self.lit(Numeric(name, params, scale, count, form.constant)))
 
     def _count_mention(self, node: ast.Node, lit: Lit) -> Lit:
-        """Cite the first count that looks ahead, if there is one, else the comparison or predicate itself."""
+        """Record the operator to cite for a literal: the first count or length that looks ahead, if there is one,
+        else the
+        comparison or predicate itself.
+        """
         part = self._first_ahead(node)
         if part is not None:
             name = f"#{part.side}" if isinstance(part, ast.Count) else "len"
@@ -267,8 +282,10 @@ class _Desugarer(CoreBuilder):
         return self.mention(lit, operator, node.span, node)
 
     def _first_ahead(self, node: ast.Node) -> ast.Node | None:
-        """The first length, or count of other than the positions up to here, of a tree or of what it names. Trees and
-        definitions that have none are known from then on: no part is looked through twice."""
+        """Return the first length, or count of positions other than those up to here, in a tree or in the
+        definitions that it
+        uses; None if there is none. Nodes without any are remembered in `behind`, so no part is searched twice.
+        """
         stack, passed = [node], set[int]()
         while stack:
             part = stack.pop()

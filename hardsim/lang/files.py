@@ -1,4 +1,6 @@
-"""The line structure of files: header lines, and the definitions and formula of `.ltl`, the statements of `.srasp`."""
+"""The line structure of files: header lines, the definitions and formula of `.ltl` files, the statements of
+`.srasp` files.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,14 @@ from hardsim.lang.lexer import BLANK, Cited
 from hardsim.lang.vocabulary import HEADER_KEYS, NAME, brief
 
 REPEATED = frozenset({"accept", "reject", "map", "one-of", "at-most-one"})
-"""Keys of which a file may have several lines."""
+"""Header keys that may occur on several lines of a file."""
 FOREIGN_COMMENT = re.compile(r"#(?!\s*[LR]?\s*\[|\w+\s*[-+*<>=!])|[%;]|/\*|\(\*")
-"""How comments begin elsewhere, where no formula and no statement begins; a count does with `#[`."""
+"""Beginnings of comments in other languages, at places where no formula or statement begins; `#[` begins a count."""
 REGEX_KEYS = {
     key: f"{key}: belongs to regular expressions (.re files) and specifications (.spec files)"
     for key in ("plus", "dot")
 }
-"""Hints for header keys that say how signs of regular expressions are read."""
+"""Hints for header keys that choose the meaning of `+` and `.` in regular expressions."""
 HEADER = re.compile(r"(?P<key>[^\W\d][\w-]*)[^\S\n]*:(?P<value>[^\n]*)")
 _DEFINITION = re.compile(r"(?P<key>let|pred)(?=\s|$)")
 _LET = re.compile(r"let\s*(?P<name>[^\s=]*)\s*(?P<equals>=(?!=))?")
@@ -36,9 +38,12 @@ _FORMULA_LINE = re.compile(r"(?:let|pred)\s")
 
 @dataclass(frozen=True, slots=True)
 class FileLine:
-    """A line that begins with a name: a header line, whose body is the value and whose `text` is that without the white
-    space around it, or a `let`, `pred`, relation or statement with its continuation lines. Only a `pred` has `params`,
-    the names of its arguments."""
+    """A line that begins with a name. A header line: `body` is the place of its value, `text` the value without
+    white space
+    around it. A `let`, `pred`, relation or statement: `body` is the place of its right-hand side, including
+    continuation
+    lines. `params` are the argument names of a `pred`, else empty.
+    """
 
     name: str
     at: Span
@@ -49,8 +54,10 @@ class FileLine:
 
 @dataclass
 class Layout(Cited, ABC):
-    """What files of both languages have, by place; `first` is the first thing that is no comment. `keys` are those of
-    header lines; `hints` say what to do about some that are none here."""
+    """The parts of a file by place, for formulas and programs alike; `first` is the first line that is not a
+    comment. `keys`
+    are the header keys of the language; `hints` are advice for some keys of other languages.
+    """
 
     keys: ClassVar[Sequence[str]]
     hints: ClassVar[Mapping[str, str]]
@@ -58,7 +65,7 @@ class Layout(Cited, ABC):
     first: Span | None = None
     headers: list[FileLine] = field(default_factory=list)
     _pending: Span | None = None
-    """The place, so far, of something that may still be continued."""
+    """The place, so far, of a definition or statement that the next line may continue."""
     _after_header: bool = False
 
     def __post_init__(self) -> None:
@@ -70,20 +77,22 @@ class Layout(Cited, ABC):
 
     @abstractmethod
     def _line(self, line: Span, text: str, indented: bool) -> None:
-        """Take a line, without the indentation that all lines share; its text is without indentation."""
+        """Process a line: its place without the indentation shared by all lines, and its text without any
+        indentation.
+        """
 
     @abstractmethod
     def _take(self, span: Span) -> None:
-        """Take a definition with its continuation lines."""
+        """Process a definition or statement together with its continuation lines."""
 
     def _hold_readable(self, line: Span, text: str) -> None:
-        """Refuse a comment of another language."""
+        """Raise SourceError if the line is a comment in the syntax of another language."""
         if comment := FOREIGN_COMMENT.match(text):
             at = Span(line.end - len(text), line.end - len(text) + len(comment[0]))
             raise self.error(at, f"{comment[0]} begins no comment here", "//", "a comment begins with //, on each line")
 
     def _colon(self, line: Span, text: str) -> SourceError | None:
-        """The error for a header line with = in place of its colon, if it is one."""
+        """Return the error for a header line with `=` in place of the colon; None if the line is something else."""
         key, equals, value = (part.strip() for part in text.partition("="))
         if key not in self.keys or not equals or value[:1] in ("=", ">"):
             return None
@@ -92,17 +101,17 @@ class Layout(Cited, ABC):
         return self.error(Span(at, at + 1), message, f"{key}:", hint)
 
     def _finish(self) -> None:
-        """Take what may still be continued, if there is anything."""
+        """Process the definition or statement that was waiting for continuation lines, if there is one."""
         if self._pending is not None:
             span, self._pending = self._pending, None
             self._take(span)
 
     def header(self, key: str) -> FileLine | None:
-        """The (first) line of a key."""
+        """Return the first header line with the given key, or None."""
         return next((line for line in self.headers if line.name == key), None)
 
     def value(self, key: str) -> str:
-        """The text of a header line after its key; empty without a line."""
+        """Return the value of the header line with the given key; "" without such a line."""
         line = self.header(key)
         return line.text if line else ""
 
@@ -113,8 +122,10 @@ class Layout(Cited, ABC):
         return Span(last, last + 1)
 
     def _content(self) -> list[Span]:
-        """The lines that are neither blank nor comments, in order, without the indentation that all lines share; a
-        comment in the first line that is not blank becomes the title."""
+        """Return the lines that are neither blank nor comments, in order, without the indentation that all lines
+        share. A comment
+        in the first line that is not blank becomes the title.
+        """
         spans = [Span(*match.span()) for match in re.finditer(r"[^\n]*\S[^\n]*", self.source.text)]
         texts = [self.written(span) for span in spans]
         indents = [line[: len(line) - len(line.lstrip())] for line in texts]
@@ -132,7 +143,9 @@ class Layout(Cited, ABC):
         return lines
 
     def _add_header(self, start: int, match: re.Match[str]) -> None:
-        """Take the header line at an offset. Raises SourceError for an unknown key, and for one that is repeated."""
+        """Add the header line at the offset `start`. Raises SourceError for an unknown key, and for a key that may
+        not be repeated.
+        """
         key, at = match["key"], Span(start, start + match.end("key"))
         if key not in self.keys:
             hint = self.hints.get(key) or did_you_mean(key, self.keys, "{}:".format)
@@ -142,14 +155,17 @@ class Layout(Cited, ABC):
             hint = f"remove one of the two lines (the first is line {self.line_of(before.at)})"
             raise self.error(at, f"duplicate header line {key}:", f"one {key}: line", hint)
         text, begin = match["value"].strip(), start + match.start("value")
+        # an empty value gets a place of one character, so that an error can point at it
         begin += len(match["value"]) - len(match["value"].lstrip()) if text else 0
         self.headers.append(FileLine(key, at, Span(begin, begin + max(1, len(text))), text))
 
 
 @dataclass
 class FormulaLayout(Layout):
-    """The parts of an `.ltl` file; `formula` is None if missing. Raises SourceError for lines out of order, unknown or
-    repeated keys and malformed definitions."""
+    """The parts of an `.ltl` file; `formula` is None if missing. Raises SourceError for lines out of order,
+    unknown or
+    repeated keys and malformed definitions.
+    """
 
     keys = HEADER_KEYS
     hints: ClassVar = {
@@ -162,7 +178,7 @@ class FormulaLayout(Layout):
     def _line(self, line: Span, text: str, indented: bool) -> None:
         header, start = HEADER.match(text), line.end - len(text)
         definition = not indented and _DEFINITION.match(text)
-        if self.formula is not None:  # a further line of it, unless it is clearly something that belongs above it
+        if self.formula is not None:  # the formula continues, unless the line clearly belongs above it
             what = "definitions" if definition else ""
             what = "header lines" if header and header["key"] in HEADER_KEYS else what
             if what:
@@ -216,7 +232,10 @@ class FormulaLayout(Layout):
         self.definitions.append(FileLine(name, at, Span(start.end(), span.end), params=params))
 
     def _params(self, match: re.Match[str], form: str, end: int) -> tuple[str, ...]:
-        """The arguments of a `pred` line."""
+        """Return the two argument names of a `pred` line. Raises SourceError if they are not two different names,
+        or if = is
+        missing.
+        """
         names = tuple(part.strip() for part in (match["inside"] or "").split(","))
         if len(names) != 2 or names[0] == names[1] or not all(map(NAME.fullmatch, names)):
             place = Span(*match.span("params")) if match["params"] else Span(match.end("name"), match.end("name") + 1)
@@ -229,8 +248,10 @@ class FormulaLayout(Layout):
 
 @dataclass
 class ProgramLayout(Layout):
-    """The parts of a program; a declaration is a bare line such as `Q_a(i)`. Raises SourceError for a line that is none
-    of them, unknown or repeated keys, malformed and reserved names, and a name that is defined twice."""
+    """The parts of a program; a declaration is a line with `Q_a(i)` only. Raises SourceError for a line of any
+    other form,
+    unknown or repeated keys, malformed and reserved names, and a name that is defined twice.
+    """
 
     keys = ("alphabet", "source", "output", "assume", "pad", "accept", "reject", "map")
     hints: ClassVar = {
@@ -253,6 +274,7 @@ class ProgramLayout(Layout):
             return
         self._finish()
         header = HEADER.match(text)
+        # `a := b` also matches the pattern of header lines, with the key `a` and a value that begins with =
         if header and (begins or header["value"].startswith("=")):
             header = None
         if begins or _RELATION.match(text):
@@ -266,7 +288,7 @@ class ProgramLayout(Layout):
         self._after_header = header is not None
 
     def _stray(self, place: Span, text: str, indented: bool) -> SourceError:
-        """The error for a line that is nothing a program has."""
+        """Return the error for a line of a form that no program has."""
         expected = "NAME(i) := ..., rel NAME = { ... }, a declaration Q_a(i) or a header line"
         if indented and self._after_header:
             hint = "a header line cannot be continued: repeat its key"
@@ -306,7 +328,9 @@ class ProgramLayout(Layout):
         self.relations.append(FileLine(name, at, Span(match.end(), span.end)))
 
     def _take_name(self, name: str, at: Span, what: str) -> None:
-        """Refuse what cannot name a new vector or relation."""
+        """Record the name of a new vector or relation. Raises SourceError if the name is reserved, malformed or
+        already defined.
+        """
         new, hint = f"a new name for a {what}", "choose another name"
         if name in vocabulary.PROGRAM_RESERVED:
             message = f"{name} is reserved"

@@ -1,5 +1,6 @@
-"""What the readers of all languages share: the text of a file, its alphabet and examples, and the tree of a list of
-tokens. What is written on which line is in `files.py`, tokens are in `lexer.py`, the grammars in `trees.py`.
+"""Steps that the parsers of all languages share: the text of a file, its alphabet and examples, and the tree of a
+list of
+tokens. `files.py` splits a text into lines, `lexer.py` makes tokens, `trees.py` has the grammars.
 """
 
 from __future__ import annotations
@@ -16,18 +17,22 @@ from hardsim.lang.valuations import MENTIONED, Alphabet, ConstraintKey, Valuatio
 from hardsim.lang.words import check_alphabet, check_propositions, read_alphabet, read_propositions, read_words
 
 LINE_LEVELS = 100
-"""Operators on a path from the root of a line of a program to a leaf, counted as in formulas. What walks such trees may
-therefore be recursive."""
+"""Greatest number of operators on a path from the root to a leaf of a program's line, counted as in formulas.
+Functions
+that walk such trees may therefore be recursive.
+"""
 
 
 def normalised(text: str) -> str:
-    """The text without a byte order mark and with `\\n` as the only line end; spans are offsets in this."""
+    r"""Remove a byte order mark and make `\\n` the only line end; spans are offsets in the resulting text."""
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def source_of(text: str | bytes, name: str, expected: str, hint: str, first: int = 1) -> Source:
-    """Return the source for a file's text, from line `first` on. Raises SourceError if it is not UTF-8 or, with the
-    expected content, if it is empty."""
+    """Return the source for a file's text, from line `first` on. Raises SourceError if the text is not UTF-8, or
+    if it is
+    empty: then the error shows `expected` and `hint`.
+    """
     if isinstance(text, bytes):
         try:
             text = text.decode("utf-8")
@@ -41,6 +46,7 @@ def source_of(text: str | bytes, name: str, expected: str, hint: str, first: int
 
 def _undecodable(error: UnicodeDecodeError, name: str) -> SourceError:
     data, start = error.object, error.start
+    # The error shows the line up to the bad byte, so that the caret points at it.
     good = normalised(data[:start].decode("utf-8"))
     rest = data[start:].split(b"\n", 1)[0].decode("utf-8", errors="replace").rstrip("\r")
     message = f"not UTF-8: byte 0x{data[start]:02x} at offset {start}"
@@ -49,8 +55,10 @@ def _undecodable(error: UnicodeDecodeError, name: str) -> SourceError:
 
 
 def given_alphabet(alphabet: Sequence[str] | str | None, props: Sequence[str] | str | None) -> Alphabet:
-    """The alphabet that is given outside a file: symbols, or propositions, or what was read before. Raises InputError
-    for both, for none, and for a bad one."""
+    """Return the alphabet that is given outside a file: symbols, or propositions, or an alphabet read before.
+    Raises
+    InputError if both arguments are given, or none, or if the alphabet is bad.
+    """
     if alphabet is not None and props is not None:
         raise InputError("symbols and propositions are both given", "give the alphabet or the propositions")
     if props is not None:
@@ -61,8 +69,11 @@ def given_alphabet(alphabet: Sequence[str] | str | None, props: Sequence[str] | 
 def declared_alphabet(
     layout: Layout, alphabet: Sequence[str] | str | None, props: Sequence[str] | str | None
 ) -> Alphabet | None:
-    """What the header says, which is what is given if that is given too; None if it says nothing. Raises SourceError
-    for both kinds of lines, and for constraints on nothing."""
+    """Return the alphabet that the header declares; None if it declares none. An alphabet given in the arguments
+    must be the
+    same. Raises SourceError if it differs, for both an `alphabet:` and a `props:` line, and for constraints without
+    propositions.
+    """
     own = layout.header("alphabet")
     declared = layout.header("props")
     exclusions = [line for line in layout.headers if line.name in ("one-of", "at-most-one")]
@@ -88,8 +99,10 @@ def _agreed(
     alphabet: Sequence[str] | str | None,
     props: Sequence[str] | str | None,
 ) -> Alphabet:
-    """The alphabet of the file, where none is given besides (MENTIONED is for files without one) or it is the same.
-    Raises SourceError at a line if it is another one."""
+    """Return the alphabet of the file if no other one is given in the arguments (MENTIONED is for files without
+    one).
+    Raises SourceError at the header line if a different one is given.
+    """
     given = None if alphabet is None and props in (None, MENTIONED) else given_alphabet(alphabet, props)
     if given is not None and given != own:
         what, names = ("propositions are", given.props) if isinstance(given, Valuations) else ("alphabet is", given)
@@ -99,19 +112,24 @@ def _agreed(
 
 
 def read_examples(layout: Layout, line: FileLine, alphabet: Alphabet) -> list[Example]:
-    """The words of an `accept:` or `reject:` line. Raises SourceError for foreign symbols."""
+    """Return the words of an `accept:` or `reject:` line. Raises SourceError for symbols outside the alphabet."""
     words = read_words(layout.source, line.body, alphabet)
     return [Example(word, line.name == "accept", span=span) for word, span in words]
 
 
 def examples_of(layout: Layout, alphabet: Alphabet) -> tuple[Example, ...]:
-    """The words of all `accept:` and `reject:` lines, in order. Raises SourceError for foreign symbols."""
+    """Return the words of all `accept:` and `reject:` lines, in order. Raises SourceError for symbols outside the
+    alphabet.
+    """
     lines = [line for line in layout.headers if line.name in ("accept", "reject")]
     return tuple(example for line in lines for example in read_examples(layout, line, alphabet))
 
 
 def lone_symbol_notes(symbols: Sequence[str]) -> tuple[str, ...]:
-    """The note on a program that declares no alphabet and mentions one symbol: words have no other, which few mean."""
+    """Return a note if a program declares no alphabet and mentions only one symbol: words have no other symbol
+    then, which is
+    rarely intended.
+    """
     if len(symbols) != 1:
         return ()
     told = f"no alphabet is declared, and {symbols[0]} is the only symbol mentioned: words have no other symbol; "
@@ -126,8 +144,10 @@ def tree_of_tokens(
     symbols: Collection[str] = (),
     most: int | None = None,
 ) -> Raw:
-    """The tree of a list of tokens, as `build` makes it. Raises SourceError, too, for brackets that do not match, where
-    `symbols` are the alphabet as far as it is known, and for more than `most` operators above each other."""
+    """Build the tree of a list of tokens by `build` (see there for `misfit`). Also raises SourceError for brackets
+    that do not
+    match (`symbols` is the alphabet as far as it is known, for hints), and for more than `most` nested operators.
+    """
     if wrong := bracket_error(text, tokens, symbols):
         raise wrong
     root = build(grammar, text, tokens, misfit)

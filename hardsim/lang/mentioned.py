@@ -1,9 +1,11 @@
-"""Find the names that a formula mentions, if nothing declares its symbols or propositions.
+"""Find the names that a formula mentions, for texts that declare neither symbols nor propositions.
 
 Operators win over names: `G`, `U` and `TRUE` are never names here, and `GFa` is `G F a`. A word that begins with a
-prefix operator is divided if the rest is a single letter, perhaps with a number (`GFa`, `Xp0`, `GP1`), or stands alone
-elsewhere in the formula. Otherwise it is one name (`Grant`, `Open`). Tools disagree on such words, so a note says how
-each was read, unless the formula itself shows that the rest is a name: it stands alone, or behind other operators.
+prefix operator is divided if the rest is a single letter, perhaps with a number (`GFa`, `Xp0`, `GP1`), or
+occurs alone
+elsewhere in the formula. Otherwise it is one name (`Grant`, `Open`). Tools disagree on such words, so a note
+tells how
+each was read, unless the formula itself shows that the rest is a name: it occurs alone, or after other operators.
 Several operators before a lower-case letter (`GFa`) need no note either.
 """
 
@@ -19,11 +21,11 @@ from hardsim.lang.lexer import Lexeme, formula_tokens
 from hardsim.lang.vocabulary import NAME, PREDICATES, PREFIXES, SYMBOL_PREFIX, quoted
 
 _SHORT = re.compile(r"[^\W\d_](?:_?[0-9]+)?")
-"""A letter, perhaps with a number: the only unknown names that follow operators without a space."""
+"""A letter, perhaps with a number. An unknown name directly after an operator must have this form."""
 _MOST_SAID = 6
-"""Words that a note names."""
+"""Greatest number of words that one note lists."""
 _MOST_BLANKS = 80
-"""Blanks between a brace and the name in it."""
+"""Greatest number of blanks between an opening brace and the name after it."""
 _BETWEEN = "URVWMST"
 """The binary operators that are letters, as in `aUb`."""
 _OPERATORS = frozenset({"UNARY", "BINARY", "ARROW", "AND", "OR", "XOR", "COUNT", "COMPARE"})
@@ -32,7 +34,7 @@ _WORDS: Mapping[str, str] = {
     "last": "last is the last position",
     **dict.fromkeys(PREDICATES, ""),
 }
-"""Words without operands that could be meant as names, with their meaning."""
+"""Words without operands that the user could have intended as names, with their meaning."""
 _CONSTANTS_ELSEWHERE = ("end",)
 """Names that are constants in Lydia and flloat."""
 
@@ -48,8 +50,9 @@ class Mentions:
 
 
 def mentioned(source: Source, regions: Iterable[Span], defined: Collection[str]) -> Mentions:
-    """Return the names in regions of a text, without the defined ones. Raises SourceError for a character that
-    begins no token, and for a region that is a formula in quotes."""
+    """Return the names in regions of a text, except the defined ones. Raises SourceError for a character that
+    begins no token, and for a region that is a formula in quotes.
+    """
     tokens = list[Lexeme]()
     for region in regions:
         tokens += (found_here := formula_tokens(source, region, (), defined))
@@ -62,7 +65,7 @@ def mentioned(source: Source, regions: Iterable[Span], defined: Collection[str])
     found, whole = Mentions(), list[str]()
     split: dict[str, tuple[str, ...]] = {}
     meant: dict[str, str] = {}
-    for word in sorted(words, key=len):  # FGrant is F Grant once Grant is known as a name
+    for word in sorted(words, key=len):  # shortest first: FGrant is F Grant once Grant is known
         if not NAME.fullmatch(word):
             found.strange = True
             continue
@@ -93,9 +96,9 @@ def mentioned(source: Source, regions: Iterable[Span], defined: Collection[str])
 
 
 def _check_unquoted(source: Source, tokens: Sequence[Lexeme]) -> None:
-    """Raise SourceError if the text is one formula in quotes, as tables and JSON have it.
+    """Raise SourceError if the text is a single formula in quotes, as in tables and JSON.
 
-    It would be one proposition with that long name.
+    Otherwise the formula would be read as one proposition with that long name.
     """
     if len(tokens) != 1 or tokens[0].kind != "QUOTED":
         return
@@ -115,18 +118,18 @@ def _check_unquoted(source: Source, tokens: Sequence[Lexeme]) -> None:
 
 
 def _is_braced(source: Source, token: Lexeme) -> bool:
-    """Return whether a word stands in braces, where no operator is part of it."""
+    """Return True if a word is in braces, where it contains no operator."""
     start = token.span.start
     return token.kind == "WORD" and source.text[max(0, start - _MOST_BLANKS) : start].rstrip().endswith("{")
 
 
 def _is_spelled(word: str) -> bool:
-    """Return whether a word is the spelling `Q_a` of a name `a`."""
+    """Return True if a word is the spelling `Q_a` of a name `a`."""
     return word.startswith(SYMBOL_PREFIX) and word != SYMBOL_PREFIX
 
 
 def _divided(word: str, known: Collection[str]) -> tuple[str, tuple[str, ...]]:
-    """Split a word such as `Fa` into its name and the operators before it."""
+    """Split a word such as `Fa`; return its name and the operators before the name."""
     if _is_spelled(word):
         return word.removeprefix(SYMBOL_PREFIX), ()
     if word[0].islower() or word in known:
@@ -141,7 +144,7 @@ def _divided(word: str, known: Collection[str]) -> tuple[str, tuple[str, ...]]:
 
 
 def _notes(whole: Sequence[str], split: Sequence[tuple[str, str]]) -> list[str]:
-    """Return notes that say how words beginning with an operator were read."""
+    """Return notes on words that begin with an operator: how each was read."""
     notes = []
     if whole:
         shown = ", ".join(whole[:_MOST_SAID]) + (", ..." if len(whole) > _MOST_SAID else "")
@@ -177,8 +180,10 @@ def _notes_between(words: Iterable[str], known: Collection[str]) -> list[str]:
 
 
 def _notes_on_words(tokens: Iterable[Lexeme], names: Iterable[str]) -> list[str]:
-    """Return notes on constants and predicates that could be meant as names, and on names that are constants in other
-    tools."""
+    """Return notes on constants and predicates that the user could have intended as names, and on names that are
+    constants in
+    other tools.
+    """
     used = dict.fromkeys(token.value for token in tokens if token.kind in ("CONSTANT", "PREDICATE"))
     return [
         f"{_WORDS[word] or f'{word} is the numerical predicate of positions'}, not a name: put quotes around a name "

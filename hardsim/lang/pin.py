@@ -1,4 +1,4 @@
-"""An example more in the text of a formula or a program, all else byte for byte as it was."""
+"""Add an example to the text of a formula or program file, leaving every other byte as it is."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ from hardsim.lang.words import has_long_symbols, written_output, written_word
 File: TypeAlias = FormulaFile | SraspProgram
 
 LONGEST_LINE = 100
-"""Characters of a line to which another word is added; a longer one stays as it is."""
+"""Greatest length, in characters, of a header line after a word is added; beyond it the word gets a line of its
+own.
+"""
 KEYS = ("accept", "reject", "map")
 _LINE_END = re.compile(r"(\r\n|\r|\n)")
 
 
 def example_line(example: ProgramExample, file: File) -> str:
-    """The header line of an example alone."""
+    """Return the header line (`accept:`, `reject:` or `map:`) that states one example."""
     shown = written_word(example.word, file.alphabet)
     if isinstance(example, MapExample):
         shown = f"{shown} -> {written_output(example.output, file.alphabet)}".rstrip()
@@ -33,12 +35,13 @@ def example_line(example: ProgramExample, file: File) -> str:
 
 
 def with_example(data: bytes, name: str, example: ProgramExample) -> bytes:
-    """The bytes of a file with this example in them: the same, if it has it already. A line of its key is made longer,
-    or a line is added.
+    """Return the bytes of a file with an example added to a header line of its kind, or on a new header line; the
+    same bytes
+    if the file has the example already.
 
     Raises:
-        SourceError: if the file is wrong.
-        InputError: if the example cannot be written into it.
+        SourceError: the file has a mistake.
+        InputError: the example cannot be added, because the changed text would be read differently.
     """
     before = read_file(data, name)
     if example in before.examples:
@@ -48,6 +51,7 @@ def with_example(data: bytes, name: str, example: ProgramExample) -> bytes:
     parts = _LINE_END.split(text.removeprefix("\ufeff"))
     lines, ends = parts[::2], [*parts[1::2], ""]
     _add(lines, ends, before, example, _layout(before))
+    # The result is parsed again and compared: for some symbols a line added here would mean something else.
     changed = (mark + "".join(part for pair in zip(lines, ends, strict=True) for part in pair)).encode("utf-8")
     try:
         after = read_file(changed, name)
@@ -62,11 +66,11 @@ def with_example(data: bytes, name: str, example: ProgramExample) -> bytes:
 
 
 def _add(lines: list[str], ends: list[str], file: File, example: ProgramExample, layout: Layout) -> None:
-    """Add an example to the lines of a text, each with what ends it."""
+    """Add an example to a text given as its lines and the line end of each."""
     key, new = _key(example), example_line(example, file)
     numbers = {line.name: layout.source.text.count("\n", 0, line.at.start) for line in layout.headers}
     place = next((numbers[name] for name in (key, *KEYS) if name in numbers), max(numbers.values(), default=None))
-    if place is None:  # a program may have no header at all
+    if place is None:  # the file has no header line
         assert layout.first is not None
         place = layout.source.text.count("\n", 0, layout.first.start)
         lines.insert(place, _indent(lines[place]) + new)
@@ -78,7 +82,7 @@ def _add(lines: list[str], ends: list[str], file: File, example: ProgramExample,
         lines[place] = longer
         return
     lines.insert(place + 1, _indent(line) + new)
-    # The last line of a file may have no end, and keeps none.
+    # If the last line has no line end, the new last line gets none either.
     ends.insert(place, ends[place] or next(filter(None, reversed(ends)), "\n"))
 
 
@@ -93,11 +97,12 @@ def _indent(line: str) -> str:
 
 
 def read_file(data: bytes, name: str) -> File:
-    """A formula (of a C-RASP program too; the propositions of one that declares nothing are those that it mentions) or
-    an S-RASP program, as the name of its file says.
+    """Parse a file as its name demands: a C-RASP program (.cr) or an S-RASP program (.srasp), else a formula. A
+    formula file
+    that declares nothing has the propositions that it mentions.
 
     Raises:
-        SourceError: if it is wrong.
+        SourceError: the file has a mistake.
     """
     if name.endswith(".cr"):
         return parse_crasp(data, name)

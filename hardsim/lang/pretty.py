@@ -1,6 +1,6 @@
-"""Formulas and files as text: ASCII operators, and only the brackets and quotes needed.
+"""Print formulas and formula files as text: ASCII operators, and only the brackets and quotes that are needed.
 
-Reading the text again gives the same tree (the same file), spans aside.
+Parsing the text again gives the same tree (the same file), except for spans.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from hardsim.lang.valuations import Valuations
 from hardsim.lang.vocabulary import SINGLE, is_bare, joined_names, quoted
 from hardsim.lang.words import has_long_symbols, written_word
 
-# How tightly an operator binds; an operand that binds less tightly than its place asks for gets brackets.
+# Binding strengths of operators; an operand that binds less tightly than its place requires gets brackets.
 _ARROW, _OR, _XOR, _AND, _BINARY, _UNARY, _COMPARE, _SUM, _PRODUCT, _SIGNED, _ATOM = range(11)
 _NARY = {"|": _OR, "^": _XOR, "&": _AND}
 _WIDTH = 102
 
 _Piece: TypeAlias = "str | tuple[ast.Node, int]"
-"""Text, or an operand and how tightly it must bind to stand without brackets."""
+"""Text, or an operand together with the binding strength that it needs to be printed without brackets."""
 
 
 def format_formula(node: ast.Node) -> str:
-    """The text of a formula or term."""
+    """Return the text of a formula or term."""
     return "".join(_texts(node))
 
 
 def brief_formula(node: ast.Node, most: int) -> str:
-    """The text of a formula or term of at most `most` characters: its beginning, if it is longer."""
+    """Return the text of a formula or term, cut to at most `most` characters."""
     text = ""
     for part in _texts(node):
         text += part
@@ -41,8 +41,9 @@ def brief_formula(node: ast.Node, most: int) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """A text of at most `most` characters, cut at a space where it is longer (at the last character where there is
-    none), with `...` to say so."""
+    """Cut a text to at most `most` characters, at a space if there is one, and end it with `...`; a short text is
+    unchanged.
+    """
     if len(text) <= most:
         return text
     kept = text[: most - 3]
@@ -50,7 +51,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def _texts(node: ast.Node) -> Iterator[str]:
-    """The text, bit by bit. No recursion, so trees of any depth can be printed."""
+    """Yield the text of a node in parts. No recursion, so trees of any depth can be printed."""
     stack: list[_Piece] = [(node, _ARROW)]
     while stack:
         piece = stack.pop()
@@ -62,7 +63,7 @@ def _texts(node: ast.Node) -> Iterator[str]:
 
 
 def _layout(node: ast.Node) -> tuple[int, list[_Piece]]:
-    """How tightly a node binds, and its text with the operands still to be printed."""
+    """Return the binding strength of a node, and its text with the operands still to be printed."""
     match node:
         case ast.Arrow(op, left, right):
             tail = _ARROW if op == "<->" and isinstance(right, ast.Arrow) and right.op == op else _OR
@@ -114,18 +115,20 @@ def _layout(node: ast.Node) -> tuple[int, list[_Piece]]:
 
 
 def _before(operator: str, arg: ast.Node) -> str:
-    """A temporal operator as it stands before its operand, which has brackets if it binds less tightly."""
+    """Return a temporal operator as printed before its operand: without a space if the operand gets brackets."""
     loose = isinstance(arg, ast.Arrow | ast.Nary | ast.Binary) or (isinstance(arg, ast.Bounded) and len(arg.args) == 2)
     return operator if loose else f"{operator} "
 
 
 def _listed(pieces: Iterable[_Piece], separator: str) -> list[_Piece]:
-    """The pieces with separators between them."""
+    """Return the pieces with a separator between any two."""
     return [part for piece in pieces for part in (separator, piece)][1:]
 
 
 def format_file(file: ast.FormulaFile) -> str:
-    """The text of a file: title, header, examples, predicates, definitions and formula, each on lines of its own."""
+    """Return the text of a formula file: title, header, examples, predicates, definitions and formula, each on its
+    own lines.
+    """
     lines = [f"// {file.title}"] if file.title else []
     if isinstance(file.alphabet, Valuations):
         lines.append(f"props: {joined_names(file.alphabet.props)}")
@@ -134,13 +137,13 @@ def format_file(file: ast.FormulaFile) -> str:
         lines.append(f"alphabet: {joined_names(file.alphabet)}")
     if file.origin:
         lines.append(f"source: {file.origin}")
-    # an `at: last` that was written silences a note, which would come back without it
+    # An explicit `at: last` silences the note about formulas that look ahead, so it must stay in the text.
     silenced = ast.FUTURE_NOTE not in file.notes and ast.looks_ahead_only(file.formula, file.lets)
     if file.at != "last" or silenced:
         lines.append(f"at: {file.at}")
     for accept, examples in groupby(file.examples, key=lambda example: example.accept):
         words = [written_word(example.word, file.alphabet) for example in examples]
-        if not has_long_symbols(file.alphabet):  # as many in a line as fit
+        if not has_long_symbols(file.alphabet):  # several words on each line
             words = wrap("  ".join(words), _WIDTH, break_long_words=False, break_on_hyphens=False)
         lines.extend(f"{'accept' if accept else 'reject'}: {word}" for word in words)
     for predicate in file.predicates:

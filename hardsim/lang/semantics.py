@@ -1,8 +1,10 @@
-"""The oracle: the truth of a formula at every position of a word, from the definitions alone.
+"""The oracle: the truth of a formula at every position of a word, computed from the definitions alone.
 
-It shares no code with anything it judges: it reads the surface syntax, reduces no operator to another except where
-that is the definition (duals, weak until), and simulates no attention. Positions are 1..n; a *column* is the list of
-the values of one subformula (bools) or term (integers) at positions 1..n.
+The oracle decides which answers are right, so it shares no code with the networks and proofs that are compared with
+it. It evaluates the surface syntax, reduces no operator to another except where that is the definition (duals, weak
+until), and simulates no attention. Positions are 1..n; a *column* is the list of the values of one subformula
+(bools)
+or term (integers) at positions 1..n.
 
     X  phi at i    i < n  and phi at i+1         WX phi at i    i = n  or  phi at i+1
     Y  phi at i    i > 1  and phi at i-1         WY phi at i    i = 1  or  phi at i-1
@@ -64,7 +66,10 @@ def _not(phi: Column) -> Column:
 
 
 def _since(phi: Column, psi: Column) -> Column:
-    """Of all witnesses j <= i of psi the latest is the best, and it works iff no k in (j, i] fails phi."""
+    """Return the column of `phi S psi`: the latest witness j <= i of psi is the best one, and it works iff phi
+    holds at all k
+    in (j, i].
+    """
     truth = []
     latest_witness = latest_failure = 0
     for i, (left, right) in enumerate(zip(phi, psi, strict=True), start=1):
@@ -77,7 +82,10 @@ def _since(phi: Column, psi: Column) -> Column:
 
 
 def _until(phi: Column, psi: Column) -> Column:
-    """Since read from right to left: some j >= i with psi, and phi at all k in [i, j)."""
+    """Return the column of `phi U psi`, which is since read from right to left: some j >= i with psi, and phi at
+    all k in
+    [i, j).
+    """
     return _backwards(_since(_backwards(phi), _backwards(psi)))
 
 
@@ -106,16 +114,19 @@ _BINARY: Final[Mapping[ast.BinaryOp, Callable[[Column, Column], Column]]] = {
 
 
 def _within(least: int, most: int, phi: Column, psi: Column) -> Column:
-    """Bounded until: some j in [i + least, i + most] with psi at j and phi at all k in [i, j)."""
+    """Return the column of bounded until: some j in [i + least, i + most] with psi at j and phi at all k in [i, j)."""
     n, truth = len(phi), []
     for i in range(n):
-        failure = next((k for k in range(i, min(i + most, n)) if not phi[k]), n)  # no witness is beyond it
+        failure = next((k for k in range(i, min(i + most, n)) if not phi[k]), n)  # any witness is at most here
         truth.append(any(psi[j] for j in range(i + least, min(i + most, failure, n - 1) + 1)))
     return truth
 
 
 def _bounded(op: str, least: int, most: int) -> Callable[[list[Column]], Column]:
-    """The meaning of an operator within bounds; that of the past reads from right to left, G and H are duals."""
+    """Return the function from operand columns to the column of an operator with bounds. Operators of the past are
+    evaluated
+    from right to left; G, H, WX and WY are duals.
+    """
 
     def ahead(args: list[Column]) -> Column:
         return _within(least, most, args[0] if len(args) > 1 else [True] * len(args[0]), args[-1])
@@ -144,15 +155,18 @@ _COUNT: Final[Mapping[ast.CountSide, Callable[[Column], Column]]] = {
 
 
 class Oracle:
-    """Decides words by the definition of the formula of a file. Make one and ask it about many words.
+    """Decides words by the definition of a file's formula. Construct one oracle and use it for many words.
 
-    The formula is flattened once into a list of steps, each of which makes one column from earlier ones; a `let` is
-    one column however often its name is used, and so is any subformula that is written twice. Evaluating a word is
+    The formula is flattened once into a list of steps, each of which computes one column from earlier ones. A
+    `let` is
+    one column however often its name is used, and so is any subformula that occurs twice. Evaluating a word is
     one loop over the steps, so nesting costs no recursion and time is O(steps * n).
 
-    `predicates` is the meaning of each name that the file defines by `pred`; by default what the file says. Raises
-    SourceError at a name that has no definition, or a predicate that `predicates` does not define; when asked about a
-    word, where a condition of a `pred` line has no value (see hardsim/lang/predicate.py).
+    `predicates` maps the names that the file defines by `pred` to their meanings; by default the file's
+    definitions are
+    used. Raises SourceError for a name without a definition or a predicate that is not in `predicates`; when a
+    word is
+    evaluated, also where a condition of a `pred` line has no value (see hardsim/lang/predicate.py).
     """
 
     def __init__(self, file: ast.FormulaFile, predicates: Mapping[str, NumericalPredicate] | None = None) -> None:
@@ -168,10 +182,13 @@ class Oracle:
         self._root = walked(self._column(file.formula))
 
     def truth(self, word: Sequence[str]) -> list[bool]:
-        """The truth value of the formula at positions 1..n of a word (a sequence of n symbols), shape (n,). Raises
-        InputError for the empty word, which has no position, and for a symbol that is not in the alphabet."""
+        """Return the truth value of the formula at positions 1..n of a word (a sequence of n symbols), shape (n,).
+        Raises
+        InputError for the empty word, which has no position, and for a symbol that is not in the alphabet.
+        """
         if not word:
             raise InputError("the empty word has no position to read the formula at", "Words have one symbol or more.")
+        # Looking up symbols of a large alphabet of sets is slow, so those seen before are remembered.
         if not self._known.issuperset(word):
             foreign = next((symbol for symbol in word if symbol not in self.file.alphabet), None)
             self._known.update(word if foreign is None else ())
@@ -184,11 +201,15 @@ class Oracle:
         return [bool(value) for value in columns[self._root]]
 
     def accepts(self, word: Sequence[str], at: Literal["first", "last"] | None = None) -> bool:
-        """The truth value at position 1 (`first`) or n (`last`); at the file's own choice by default."""
+        """Return the truth value at position 1 (`first`) or n (`last`); by default at the position that the file
+        states.
+        """
         return self.truth(word)[0 if (at or self.file.at) == "first" else -1]
 
     def _emit(self, key: _Key, step: _Step) -> int:
-        """The number of the column that `key` describes; `step` makes it if there is none yet."""
+        """Return the number of the column that `key` describes; `step` is added to compute it if there is no such
+        column yet.
+        """
         number = self._numbers.get(key)
         if number is None:
             number = self._numbers[key] = len(self._steps)
@@ -205,7 +226,7 @@ class Oracle:
         return self._zip(key, lambda first, second: _pointwise(operation, first, second), left, right)
 
     def _column(self, node: ast.Node) -> Walk[int]:
-        """The number of the column of a formula or term."""
+        """Return the number of the column of a formula or term, adding steps as needed."""
         match node:
             case ast.Symbol(name) if isinstance(self.file.alphabet, Valuations):
                 holds = ("holds", name)  # a position has a set of propositions, written {p,q}
@@ -243,12 +264,12 @@ class Oracle:
                 return self._arithmetic(node)
 
     def _arithmetic(self, node: ast.Node) -> Walk[int]:
-        """The number of the column of a formula about integers, or of a term."""
+        """Return the number of the column of a comparison, congruence or numerical predicate, or of a term."""
         match node:
             case ast.Compare(op, left, right):
                 return self._pointwise(op, COMPARISONS[op], (yield self._column(left)), (yield self._column(right)))
             case ast.Congruent(term, modulus, residue):
-                value = yield self._column(term)  # `%` of Python is in [0, modulus) for negative values too
+                value = yield self._column(term)  # `%` is in [0, modulus), also for negative values
                 key = ("mod", modulus, residue, value)
                 return self._emit(key, lambda word, columns: [x % modulus == residue for x in columns[value]])
             case ast.Predicate():
@@ -275,7 +296,9 @@ class Oracle:
                 raise TypeError(f"not a formula or term: {type(node).__name__}")
 
     def _predicate(self, node: ast.Predicate) -> Walk[int]:
-        """A numerical predicate of the position, or of a term, which may be 0 or negative."""
+        """Return the number of the column of a numerical predicate of the position, or of a term, which may be 0
+        or negative.
+        """
         term = node.term or ast.Position()
         if node.name == "MOD":
             return self._column(ast.Congruent(term, *node.params))
@@ -293,8 +316,10 @@ def check_examples(
     predicates: Mapping[str, NumericalPredicate] | None = None,
     at: Literal["first", "last"] | None = None,
 ) -> None:
-    """Holds the `accept:` and `reject:` words of a file against its formula, read at `at`. Raises SourceError at the
-    first word (in the order of the text) that the formula contradicts."""
+    """Check the `accept:` and `reject:` words of a file against its formula, read at position `at` (by default the
+    file's).
+    Raises SourceError at the first word, in the order of the text, that the formula contradicts.
+    """
     oracle, what = (file.oracle, "program") if file.oracle else (Oracle(file, predicates), "formula")
     where = at or file.at
     for example in sorted(file.examples, key=lambda example: example.span.start):
