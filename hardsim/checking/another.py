@@ -1,4 +1,4 @@
-"""A network that others made, held against another one: what that certainly says is what is wanted."""
+"""An external network as the reference: what its outputs certainly say is the expected output of another network."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from hardsim.lang.valuations import Alphabet
 
 @dataclass(frozen=True)
 class SaidBy:
-    """What a network certainly says of words, at every symbol if it is read there; UNKNOWN where it is not certain. It
-    travels as the network, without what was made of it."""
+    """The expected outputs of words, as a reference network certainly gives them: by symbol if the network is read at
+    each symbol, and UNKNOWN where its output is not certain. It is pickled as the network alone, without its engine."""
 
     subject: Foreign
 
@@ -33,12 +33,13 @@ class SaidBy:
         return self.many([word])[0]
 
     def many(self, words: Sequence[Word]) -> list[Any]:
-        """Of words of one length."""
+        """Return the expected outputs of words of one length."""
         listed = self.subject.network.readout.at == "each"
         places = self.subject.places(len(words[0]), listed)
         ends = self._engine.enclosures(words, places)
         found: list[Any] = []
         for number, word in enumerate(words):
+            # Float64 answers most words; a word with an uncertain output is run alone, with as many bits as it needs.
             said = [None] if ends is None else self._said(ends[0][[number]], ends[1][[number]])
             if None in said:
                 alone = self._engine.alone(word, places, lambda low, high: None not in self._said(low, high))
@@ -53,7 +54,7 @@ class SaidBy:
 
 @dataclass(frozen=True)
 class Another:
-    """Another network, as what networks are held against."""
+    """An external network as the reference for other networks, with its name and the SHA-256 of its file."""
 
     name: str
     sha256: str
@@ -61,18 +62,20 @@ class Another:
 
     @property
     def alphabet(self) -> Alphabet:
-        """What its words are made of."""
+        """The symbols of the words that the reference network reads."""
         return self.foreign.alphabet
 
     def deciding(self, foreign: Foreign) -> Foreign:
-        """A network that others made, held against this one.
+        """Return an external network with this network's outputs as the expected ones.
 
         Raises:
-            InputError: if this one is read for numbers, or has other symbols or outputs.
+            InputError: if this network outputs numbers, or the two differ in a symbol or an output.
         """
         if self.foreign.network.readout.decide == "value":
-            told = f"{self.name} says numbers, of which bounds alone are known"
-            raise InputError(told, "Name a network that is read by a level or by argmax (decide:), or a specification.")
+            told = f"{self.name} outputs numbers, which are known only between bounds"
+            raise InputError(told, "Name a specification, or a network that decides by a level or by argmax (decide:).")
+        # Words go from `foreign` to this network, and outputs back: each direction needs names that the other side
+        # knows.
         for what, here, there in (
             ("symbol", foreign.alphabet, self.foreign.alphabet),
             ("output", self.foreign.network.outputs, foreign.network.outputs),
@@ -81,17 +84,17 @@ class Another:
             other = next((str(one) for one in here if str(one) not in known), None)
             if other is not None:
                 names = (foreign.name, self.name) if what == "symbol" else (self.name, foreign.name)
-                told = f"{names[0]} has the {what} {other}, and {names[1]} has not"
-                raise InputError(told, "Both have to call their tokens alike: tokens: in a specification names them.")
+                told = f"{names[0]} has the {what} {other}, and {names[1]} does not"
+                raise InputError(told, "Give both networks the same token names, with `tokens:` in a specification.")
         single = len(self.foreign.network.outputs) == 1 and self.foreign.network.readout.at != "each"
         accepts = single and self.foreign.network.readout.decide == "above"
         return judging(foreign, SaidBy(self.foreign), self.name, accepts=accepts)
 
     def judging(self, subject: Subject) -> NoReturn:
-        """What was compiled here is held against no network.
+        """Refuse a compiled formula or program: only external networks are compared with a network.
 
         Raises:
             InputError: always.
         """
-        told = f"{subject.name} was compiled here, and {self.name} is a network that others made"
-        raise InputError(told, "Hold the network against the formula or the program: --against takes those.")
+        told = f"{subject.name} was compiled by hardsim, and {self.name} is an external network"
+        raise InputError(told, "Check the network against the formula or the program: name that with --against.")

@@ -1,10 +1,10 @@
-"""The bound report: for each length what theory allows, and what happens, at one temperature and at many.
+"""The bound report: for each length what theory allows beside what was measured, at one temperature and at many.
 
 Temperatures are factors of the schedule of the subject (1 for hard-attention models and programs, the regime's for
-formulas). Rightness is not monotone in the temperature, so every temperature of a grid is tried, from the theorem's on
-upwards, until one is wrong. Where not all words of a length are tried, words are made adversarial: from those with the
-least margin (distance of a rounded value from its threshold, or of the output from its own) symbols are changed, and
-what has a smaller margin is kept.
+formulas). A higher temperature may be right where a lower one is wrong, so every temperature of a grid is tried, from
+the theorem's upwards, until one is wrong. Where not all words of a length are tried, words are made adversarial: in the
+words with the least margin (distance of a rounded value from its threshold, or of the output from its own) symbols are
+changed, and the words with a smaller margin are kept.
 """
 
 from __future__ import annotations
@@ -90,23 +90,27 @@ from hardsim.sharpening.recursion import declared_gaps
 from hardsim.theory.rounding import least_width
 
 STEP, GRID = Fraction(5, 4), 48
-"""The grid: the first temperature times so many powers of 5/4."""
+"""The grid of temperatures: the first one times 5/4 to the powers 0 to GRID - 1."""
 KEPT, ROUNDS, TRIED = 4, 3, 12
-"""Words of the least margin that are kept, how often they are changed, and how many neighbours of each are tried."""
-UNUSED = "dps", "a bound report finds for itself how many bits settle every answer"
-"""An option that does not apply, and why."""
+"""Number of words of least margin that are kept, of rounds of changes, and of changed words tried for each word
+kept."""
+UNUSED = "dps", "a bound report finds the number of bits that settles every answer"
+"""An option that does not apply to a bound report, and the reason."""
 UNUSED_FOR_GAPS = (
     "beta tau epsilon engine tables all_lengths",
-    "score gaps do not depend on a temperature, and have a row",
+    "score gaps depend on no temperature, and have a row each",
 )
-"""Options that do not apply where gaps alone are reported, and why."""
+"""Options that do not apply where only gaps are reported, and the reason."""
 LEAST_BITS, BIT_STEP, MOST_BITS = 8, 8, 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """The last temperature up to which all are right and the first wrong one (factors of the schedule), with a word
-    that it gets wrong. Temperatures at which a word has no answer are neither."""
+    """The two temperatures (factors of the schedule) around the first wrong answer on the grid, with a wrong word.
+
+    `right` is the last temperature up to which every answer is right, `wrong` the first with a wrong answer. A
+    temperature at which a word has no answer is neither.
+    """
 
     right: Fraction | None
     wrong: Fraction | None
@@ -114,13 +118,14 @@ class Crossing:
 
 
 class Hunter:
-    """Asks one subject at one length about many temperatures.
+    """A search for wrong words of one subject at one length, at many temperatures.
 
     Args:
-        program: what softmax simulates, with ties broken.
+        program: the hard-attention program that softmax simulates, with ties broken.
         make: the schedule for a factor.
-        wanted: what hard attention answers on the words, decided before ties were broken.
-        whole: whether these are all words of the length.
+        wanted: the answers of hard attention on the words, decided before ties were broken.
+        whole: True if these are all words of the length.
+        seed: the seed of the random changes of words.
     """
 
     def __init__(
@@ -140,19 +145,20 @@ class Hunter:
         self.rng = Random(f"{seed}/{len(self.words[0])}/adversary")
 
     def search(self, start: Fraction) -> Crossing:
-        """Try `start` and the grid above it."""
+        """Try the factor `start` and the grid above it, up to the first wrong word."""
         right: Fraction | None = None
         self.stuck = False
         for factor in (start * STEP**power for power in range(GRID)):
             word = self.wrong_word(factor)
             if word is not None:
                 return Crossing(right, factor, word)
+            # An unanswered word may be wrong: no later temperature counts as one up to which all are right.
             right = right if self.stuck else factor
         return Crossing(right, None, None)
 
     def wrong_word(self, factor: Fraction) -> Word | None:
-        """A word that softmax certainly answers wrongly at a temperature, if one is found; `stuck` says that some word
-        had no answer at this or an earlier temperature."""
+        """Return a word that softmax certainly answers wrongly at the temperature `factor`, or None if none is found.
+        Set `stuck` if a word has no answer at this or an earlier temperature of the search."""
         soft = SoftEngine(self.subject, assemble(self.program, self.make(factor)), self.program)
         margins = self._margins(soft, self.words)
         if isinstance(margins, tuple):
@@ -160,7 +166,10 @@ class Hunter:
         return None if self.whole else self._attack(soft, margins)
 
     def _attack(self, soft: SoftEngine, margins: list[tuple[float, Word]]) -> Word | None:
-        """Change symbols of the words with the least margins; the words kept stay for the next temperature."""
+        """Change symbols of the words of least margin, and return a wrong word if one is found.
+
+        The words of least margin join `words`, so that the next temperature starts from them.
+        """
         known = {word for _, word in margins}
         best = sorted(margins)[:KEPT]
         for _ in range(ROUNDS):
@@ -174,6 +183,7 @@ class Hunter:
                 self.words.append(found)
                 return found
             better = sorted([*best, *found])[:KEPT]
+            # No changed word has a smaller margin: the kept words are a local minimum.
             if better == best:
                 break
             best = better
@@ -181,7 +191,8 @@ class Hunter:
         return None
 
     def _margins(self, soft: SoftEngine, words: Sequence[Word]) -> list[tuple[float, Word]] | Word:
-        """About how safely softmax answers each word that it answers, or a word that it answers wrongly."""
+        """Return the approximate margin of each word that softmax answers, or else the first word that it answers
+        wrongly."""
         found: list[tuple[float, Word]] = []
         size = len(self.subject.prepared(self.words[0])) + self.program.bos
         for some in batches(words, size):
@@ -197,8 +208,9 @@ class Hunter:
 
 
 def bits_needed(soft: SoftEngine, prepared: Sequence[Word]) -> int | None:
-    """The least working precision, in steps of BIT_STEP bits, at which balls settle every answer; None if some answer
-    is not settled with MOST_BITS."""
+    """Return the least working precision, in multiples of BIT_STEP bits, at which balls settle every answer; None if an
+    answer is not settled with MOST_BITS bits."""
+    # Words that a precision settles are dropped: more bits settle them too.
     left = list(reversed(prepared))
     for bits in range(LEAST_BITS, MOST_BITS + 1, BIT_STEP):
         arithmetic = BallArithmetic(bits)
@@ -232,65 +244,65 @@ PROGRAM = "gap Omega(n^-3) and X = O(1), so Theorem 26 asks for 1/tau = O(n^3 lo
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BoundHead(Record):
-    """One head over the words tried of one length."""
+    """One attention head over the words tried of one length."""
 
     name: str
-    """The head's name."""
+    """Name of the head."""
     layer: LayerNumber
     kind: HeadKind | None
-    """How it attended on the words tried: every score 0, always one largest score, or several; None where rows were not
-    measured."""
+    """Kind of attention on the words tried: every score 0, always one largest score, or several; null where rows of
+    scores were not measured."""
     score_gap: Exact | None
-    """Least score gap; None for uniform heads and where no row had two different scores."""
+    """Least score gap; null for uniform heads and where no row has two different scores."""
     declared_gap: Exact | None
-    """The least over the positions of what is declared; None: nothing."""
+    """Least declared gap over the positions; null if the head declares none."""
     logit_range: Measured
-    """Largest distance of two visible logits of a row, in nats at the temperature used."""
+    """Largest difference of two visible logits of a row, in nats at the temperature used."""
     error: Measured
     """Largest error of an attended value, upper end of its enclosure."""
     bound: Measured
-    """What theory allows."""
+    """Largest error that theory allows."""
     void: Void = False
     void_after: VoidAfter = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BoundLength(Record):
-    """What theory allows at one length, beside what happened. Temperatures are multiples of `schedule`."""
+    """One length: what theory allows beside what was measured. Temperatures are multiples of `schedule`."""
 
     n: Length
     positions: Positive
-    """The length of the words that the model reads: a program may pad."""
+    """Length of the words that the model reads: a program may pad them."""
     words: Natural
-    """Words tried."""
+    """Number of words tried."""
     possible: Possible
     exhaustive: bool
-    """Whether these are all words of the length."""
+    """True if all words of the length were tried."""
     score_gap: Exact | None
-    """gap(n): the least of all heads."""
+    """gap(n): the least score gap of all heads."""
     declared_gap: Exact | None
-    """The least that a head declares."""
+    """Least gap that a head declares."""
     size: Exact
     """X(n): the largest activation between layers."""
     epsilon: Exact
-    """The wanted error."""
+    """Largest error that the theorem's temperature has to guarantee."""
     temperature: Exact
-    """The largest at which errors were measured, or of one that is no rational number a rational next to it, above."""
+    """Largest temperature at which errors were measured; if it is irrational, a rational just above it."""
     theorem: Exact | None
-    """Theorem 26's, for an error of at most epsilon."""
+    """Temperature of Theorem 26 for an error of at most epsilon."""
     right: Exact | None
-    """The largest of the grid such that it and all below are right on every word tried; None: not searched, or not even
-    the first."""
+    """Largest temperature of the grid such that it and all below are right on every word tried; null if there was no
+    search, or the first temperature is not right."""
     wrong: Exact | None
-    """The next of the grid, which is wrong on a word; None: none was found wrong."""
+    """Next temperature of the grid, which is wrong on a word; null if no temperature was found wrong."""
     word: Word | None
-    """The word on which `wrong` is wrong."""
+    """Word that is answered wrongly at the temperature `wrong`."""
     error: Measured
     """Largest error of an attended value; 0 with --gap."""
     bound: Measured
-    """What theory allows the head with that error."""
+    """Error that theory allows the head with the largest error."""
     bits: Natural | None
-    """The least working precision that settles every answer; 0 with --gap, None where some answer is not settled."""
+    """Least working precision in bits that settles every answer; 0 with --gap, null where an answer is not settled."""
     rounding_width: Positive
     """Lemma 27: the least width of a ReLU network of the model's depth that rounds numbers up to n."""
     assumption: Assumption
@@ -308,47 +320,47 @@ class BoundResult(Record):
     sha256: InputDigest
     kind: InputKind
     regime: Regime | None
-    """The regime that temperatures are of; None but for what was compiled for one."""
+    """Regime of the temperatures; null for an input that was not compiled for a regime."""
     schedule: str
-    """What temperatures are multiples of: an expression in i and n."""
+    """Schedule of which temperatures are multiples: an expression in i and n."""
     grid: str
-    """The temperatures that were searched."""
+    """Grid of temperatures of the search."""
     model: ModelFacts
-    """The network that the report is on."""
+    """Numbers of the network that the report is about."""
     seed: Seed
     lengths: tuple[BoundLength, ...]
-    """What was found, length by length."""
+    """Results, one for each length."""
     growth: tuple[Growth, ...]
     """Fitted power laws."""
     asymptotics: str
-    """The growth that the theorem asks for."""
+    """Growth of 1/tau that the theorem requires."""
     general: GeneralRate | None
-    """The theorem's temperature for general heads in closed form, beside what is proved of every length; null of what
-    was compiled for a regime, and where the report is partial."""
+    """The theorem's temperature for general heads in closed form, beside the bounds that are proved for every length;
+    null for an input that was compiled for a regime, and where the report is partial."""
     ties: tuple[Tie, ...]
-    """One for each head that has ties."""
+    """Ties, one for each head that has ties."""
     verdict: Annotated[Verdict, one_of("CERTIFIED", "OBSERVED", "REFUTED", "UNDECIDED")]
-    """OBSERVED is what mpmath found, which is not certified; `refuted` and `violation` say whether it contradicts a
-    claim."""
+    """Verdict. OBSERVED: mpmath computed the result, without certified bounds; `refuted` and `violation` tell whether a
+    claim is contradicted."""
     reach: Reach
     violation: Violation | None = None
-    """A claim that does not hold."""
+    """Claim that does not hold."""
     refuted: Word | None = None
-    """A word that softmax at the temperature used answers wrongly."""
+    """Word that softmax answers wrongly at the temperature used."""
     partial: Partial = False
     failed_first: FirstFailure | None = None
-    """The head that failed first, if a bound is void because of one."""
+    """Head that failed first, if its failure voids a bound."""
     own: Own = None
     hard_undecided: FirstUndecided = None
 
     @property
     def summary(self) -> str:
-        """The verdict, the input and how far it reaches."""
+        """The line that names the verdict, the input and the reach of the verdict."""
         return verdict_summary(self.verdict, self.input, self.reach, self.refuted)
 
     @property
     def agreed(self) -> bool:
-        """Whether nothing was found that contradicts a claim."""
+        """True if no result contradicts a claim."""
         return self.violation is None and self.refuted is None
 
 
@@ -357,11 +369,11 @@ class BoundResult(Record):
 
 @dataclass(frozen=True)
 class BoundSubject:
-    """What a bound report is about: a subject without sharpness, and the schedule of which temperatures are multiples.
+    """The subject of a bound report, without sharpness, and the schedule of which temperatures are multiples.
 
-    For a formula the schedule is the regime's temperature, `used` the factor 1/beta, and `heads` with `budget` say what
-    theory allows each head of the compiled network; otherwise the schedule is 1, the temperature used the theorem's,
-    and the recursion says what is allowed.
+    For a formula the schedule is the regime's temperature and `used` is the factor 1/beta; `heads` and `budget` give
+    the error that theory allows each head of the compiled network. Otherwise the schedule is 1, the temperature used is
+    the theorem's, and the recursion gives the allowed errors.
     """
 
     subject: Subject
@@ -372,21 +384,22 @@ class BoundSubject:
     budget: Budget | None = None
     heads: Mapping[str, Head] | None = None
     given: Subject | None = None
-    """The original subject, if `subject` has changed scores."""
+    """The original subject, if the scores of `subject` are changed."""
 
     def allowed(self, name: str, n: int) -> Fraction | None:
-        """What theory allows a head at a length, if the recursion does not say it."""
+        """Return the error that the budget allows a head at length n; None without a budget, where the recursion gives
+        it."""
         if self.budget is None or self.heads is None:
             return None
         return allowed_error(self.budget, self.heads[name], n)
 
 
 def bound_subject(subject: Subject, gap: bool = False) -> BoundSubject:
-    """What a report on a subject is about. With `gap` alone scores are as they are; else those of heads with a larger
-    beta of their own are multiplied, so that one temperature serves all.
+    """Return the subject of a bound report. With `gap` alone the scores stay as they are; otherwise the scores of heads
+    with a larger beta of their own are multiplied, so that one temperature serves all heads.
 
     Raises:
-        InputError: if the network is another one than the specification makes.
+        InputError: if the network is not the one that its specification gives.
     """
     budget, program = subject.sharpness, subject.program
     if budget is None:
@@ -407,7 +420,7 @@ def bound_subject(subject: Subject, gap: bool = False) -> BoundSubject:
 
 @dataclass(frozen=True, slots=True)
 class BoundOptions:
-    """What to report; `gap` alone leaves out temperatures and errors."""
+    """Parts of the report: `gap` leaves out temperatures and errors, `search` searches the grid of temperatures."""
 
     gap: bool = False
     search: bool = True
@@ -420,13 +433,13 @@ def bound_report(
     progress: Report | None = None,
     crew: Crew | None = None,
 ) -> BoundResult:
-    """The report on lengths 1 to `options.max_n`; a KeyboardInterrupt ends it early, marked partial.
+    """Return the report on lengths 1 to `options.max_n`. A KeyboardInterrupt ends it early, marked partial.
 
-    The lengths are shared by the `crew` (by default `options.workers` processes).
+    The lengths are shared by the workers of the `crew` (by default `options.workers` processes).
 
     Raises:
         InputError: if an option does not apply, or a word leaves the range of a program's construction (OutOfRange).
-        Undecided: if no temperature gives the wanted error.
+        Undecided: if no temperature gives an error of at most epsilon.
         WorkerFailure: if workers are lost again and again.
     """
     report = _Report(target, options, wanted, progress, crew or LocalCrew(options.workers))
@@ -435,7 +448,7 @@ def bound_report(
 
 @dataclass(frozen=True, slots=True)
 class LengthFound:
-    """What was found at one length besides its row: a claim that is refuted, and what is known of single words."""
+    """The results of one length: its row of the report, a refuted claim, and the outcome of single words."""
 
     row: BoundLength
     violation: Violation | None
@@ -446,12 +459,12 @@ class LengthFound:
 
     @property
     def refuted(self) -> Mismatch | None:
-        """A word that is answered wrongly."""
+        """The word that is certainly answered wrongly, if there is one."""
         return None if self.mismatch is None or not self.mismatch.refutes else self.mismatch
 
     @property
     def unsettled(self) -> str:
-        """Why words have no answer, if none is wrong."""
+        """The reason why words have no answer, if none is wrong; empty if every word has one."""
         if self.mismatch is not None:
             return "" if self.refuted else NO_ANSWER
         return f"{no_answer(self.undecided, self.row.words)} of length {self.row.n}" if self.undecided else ""
@@ -459,7 +472,7 @@ class LengthFound:
 
 @dataclass(frozen=True)
 class Reporter:
-    """Reports on one length after the other."""
+    """The work on one length after the other, in any process."""
 
     target: BoundSubject
     options: CheckOptions
@@ -467,7 +480,8 @@ class Reporter:
     prepared: Preparation
 
     def __call__(self, shard: Shard) -> LengthFound:
-        """The length of these words, of which `known` has the exact runs, and what hard attention answers."""
+        """Return the results for the words of a shard. `shard.known` has the exact runs and the answers of hard
+        attention."""
         n, words, (runs, answers) = shard.n, shard.words, shard.known
         subject, engine, program = self.target.subject, self.options.engine, self.prepared.program
         used = None if self.target.used is None else self._schedule(self.target.used)
@@ -491,21 +505,23 @@ class Reporter:
         return LengthFound(row, violation, tally.mismatch, tally.undecided, void)
 
     def _schedule(self, factor: Fraction) -> Arith:
-        """The temperature that is so many times the schedule."""
+        """Return the schedule of the temperature that is `factor` times the subject's schedule."""
         return parse_arith(f"({factor})*({self.target.schedule})")
 
     def _units(self, n: int) -> list[Fraction | Real]:
-        """The schedule at every position."""
+        """Return the value of the schedule at every position of length n."""
         return [self.target.schedule.real(i=i, n=n) for i in range(self.target.subject.program.first, n + 1)]
 
     def _temperature(self, plan: LengthPlan, units: Sequence[RealNumber]) -> Fraction:
-        """The largest temperature, as a factor of the schedule; of one that is no rational a rational above it."""
+        """Return the largest temperature used, as a factor of the schedule; if it is irrational, a rational above
+        it."""
         if self.target.subject.schedule is None and self.target.used is not None:
             return self.target.used
         return max(1 / lower(beta) / lower(unit) for beta, unit in zip(plan.inverse, units, strict=True))
 
     def _exceeded(self, plan: LengthPlan, tally: Tally, void: Mapping[str, FirstFailure]) -> Violation | None:
-        """Return an error that exceeds a bound in force. This is certain unless mpmath computed the error."""
+        """Return a claim about an error that a measured error exceeds, or None. This is certain unless mpmath computed
+        the error."""
         engine, n = self.options.engine, plan.facts.n
         if self.target.budget is None:
             return exceeded(plan, tally, engine)
@@ -522,6 +538,7 @@ class Reporter:
             kind=head.kind,
             score_gap=head.score_gap,
             declared_gap=head.declared_gap,
+            # A logit is a score times the inverse temperature: the range is widest where that is largest.
             logit_range=(head.score_range or ZERO) * max(map(upper, plan.inverse)),
             error=within(tally, head.name, head.error, bound) if void is None else head.error,
             bound=bound,
@@ -565,7 +582,7 @@ class Reporter:
 
 
 class _Report:
-    """What was found, length by length; what is there when it is interrupted is its partial result."""
+    """A report under way, length by length. After an interruption the lengths so far are its partial result."""
 
     def __init__(
         self, target: BoundSubject, options: CheckOptions, wanted: BoundOptions, progress: Report | None, crew: Crew
@@ -602,7 +619,7 @@ class _Report:
             self.general = general_rate(self.subject)
 
     def _told(self, n: int, words: int) -> None:
-        """A word counts half when it is measured, and half when it is reported on."""
+        """Report progress: a word counts half when it is measured, and half when its length is done."""
         self.done += words
         if self.progress is not None:
             wrong = sum(found.violation is not None or found.refuted is not None for found in self.found)
@@ -628,6 +645,7 @@ class _Report:
             seed=self.options.seed,
             lengths=lengths,
             growth=growths(lengths),
+            # Contradictions come before undecided words, and those before a certified result.
             asymptotics=target.asymptotics,
             general=self.general,
             ties=ties,
@@ -674,9 +692,10 @@ class _Report:
 
 
 def growths(lengths: Sequence[BoundLength]) -> tuple[Growth, ...]:
-    """Power laws fitted to the gap, the sizes, and 1/tau of the theorem and of the search, without their log n.
+    """Return power laws fitted to the gap, the sizes, and 1/tau of the theorem and of the search, without their log n.
 
-    They are those of the last lengths, three or all those with the same tightest head: before, another law may hold.
+    They are fitted to the last lengths: the last three, or all of those with the same tightest head if these are more.
+    Before them another law may hold.
     """
 
     def tightest(length: BoundLength) -> str | None:

@@ -1,4 +1,9 @@
-"""A whole check: which words, in which order, on how many processes, and what it amounts to."""
+"""A whole check: the choice of words, their order, the work of the processes, and the verdict with its rows.
+
+To judge a word is to compare the answer with the expected one. The expected answer comes from the reference: the
+semantics of a formula or program, or a specification. A word whose expected answer the reference leaves open is not
+judged.
+"""
 
 from __future__ import annotations
 
@@ -89,20 +94,23 @@ from hardsim.run.mp import choose_digits
 from hardsim.sharpening.measure import HeadFacts, measure
 
 SHARD, SHARD_SYMBOLS = 64, 512
-"""Words that a worker takes at a time, where softmax runs them one by one, and their symbols where nobody else works:
-long words are told of, and kept, one at a time."""
+"""Number of words in a shard (what a worker takes at a time) where softmax runs them one by one, and number of their
+symbols where a single process works: long words are reported, and kept in the checkpoint, one at a time."""
 BATCH, BATCH_SYMBOLS, BATCH_PAIRS = 4096, 2**16, 2**24
-"""Words, symbols and pairs of positions that are run at once in float64, so that a check shows how far it is."""
+"""Largest number of words, symbols and pairs of positions that are run at once in float64, so that progress is
+visible."""
 QUICK, QUICK_PRODUCTS = 3_000_000, 10**9
-"""Scores, and products, that are computed before another process would have started."""
+"""Number of scores, and of products, that are computed faster than another process starts."""
 MOST_SYMBOLS = 5 * 10**7
-"""Of all words that are measured before the temperature is known: each takes eight bytes, and a word sixty more."""
+"""Largest number of symbols of all words that are measured before the temperature is known. A symbol takes eight bytes,
+and a word sixty more."""
 PASSED = "passed"
-"""What is known of words that a search of longer ones came upon: that they were not tried."""
+"""Marker of a shard of words that a search of longer words came upon: they were not tried yet."""
 WIDTH = 1e-6
-"""More than what the enclosures of a margin differ by where a word is run among other words."""
+"""Upper limit of the relative difference between two enclosures of a margin, where a word is run among different
+words."""
 ZERO = Fraction(0)
-NO_ANSWER = "hard attention itself decides nothing on a word: its outputs name no one symbol"
+NO_ANSWER = "hard attention itself gives no answer on a word: its outputs do not select exactly one symbol"
 HOW = {
     AUTO: "in float64 with rigorous error bounds",
     FLOAT64: "in float64 with rigorous error bounds",
@@ -113,14 +121,14 @@ HOW = {
 
 @dataclass(frozen=True, slots=True)
 class CheckOptions:
-    """How much to check.
+    """Options that choose the words to check and the arithmetic.
 
     Every word of a length is tried where there are at most `exhaustive` of them, otherwise structured words, pairs of
     neighbours that differ in acceptance, and `samples` random words (by default 20 up to length 16 and 4 beyond, with
-    fewer structured words there). Of a file's examples the longer ones are run too. `dps` are the decimal digits that
-    balls begin with, or all that mpmath has. `engine` is the arithmetic of the network: `auto` (float64 with
-    enclosures, and balls for what that cannot decide), `float64`, `ball`, or `mpmath`, which encloses nothing. With
-    `words` these are tried and no others.
+    fewer structured words there). Examples of a file that are longer than `max_n` are run too. `dps` is the number of
+    decimal digits that balls begin with, or that mpmath has. `engine` is the arithmetic of the network: `auto` (float64
+    with enclosures, and balls for the words that float64 cannot decide), `float64`, `ball`, or `mpmath`, which gives no
+    enclosures. With `words` these are tried and no others.
     """
 
     max_n: int = 8
@@ -135,9 +143,10 @@ class CheckOptions:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a check is: words done of all words requested, the length under way, mismatches and undecided words so far.
+    """The progress of a check: words done of all words requested, the current length, mismatches and undecided words so
+    far.
 
-    `before` words of these were done by an earlier run that is being resumed. A word that is measured before the
+    `before` counts the words that an earlier run did, if this run resumes it. A word that is measured before the
     temperature is known counts half then, and half when softmax has answered.
     """
 
@@ -156,24 +165,25 @@ Report = Callable[[Progress], None]
 
 
 MEMBERS = 8
-"""Words of a length that an oracle is asked for, if it can name some that it accepts."""
+"""Number of accepted words of a length that are requested from an oracle with an automaton."""
 SHORT = 16
 """The length beyond which the default effort is smaller: long words cost more and repeat the same local situations."""
 
 
 def effort(subject: Target, options: CheckOptions, n: int) -> Effort:
-    """The effort at length n; words that are mapped to words have no pairs."""
+    """Return the effort (numbers of words of each sort) at length n. A subject that maps words to words gets no
+    pairs."""
     return effort_at(n, options.exhaustive, options.samples, subject.acceptor)
 
 
 def effort_at(n: int, exhaustive: int, samples: int | None, acceptor: bool = True) -> Effort:
-    """The same, with what was asked for."""
+    """Return the effort at length n for these options; `acceptor`: False for a subject that maps words to words."""
     usual, structured, pairs = (20, STRUCTURED_LIMIT, PAIRS) if n <= SHORT else (4, 12, 2)
     return Effort(exhaustive, usual if samples is None else samples, structured, pairs if acceptor else 0)
 
 
 def requested(subject: Target, options: CheckOptions, n: int) -> int:
-    """How many words of a length are tried at most."""
+    """Return the largest number of words of length n that the check may try."""
     if options.words is not None:
         return sum(len(word) == n for word in options.words)
     if n > options.max_n:
@@ -185,29 +195,30 @@ def requested(subject: Target, options: CheckOptions, n: int) -> int:
 
 
 def searches(subject: Target) -> TypeGuard[Foreign]:
-    """Whether words are searched on which it is wrong, at lengths of which not all words are tried: it is a network
-    that others made, and known what is wanted of it."""
+    """Return True if words with a wrong answer are searched at lengths of which not all words are tried: the subject is
+    an external network with a reference."""
     return isinstance(subject, Foreign) and subject.oracle is not None
 
 
 def budget(options: CheckOptions) -> int:
-    """How many words of a length are tried in a search."""
+    """Return the number of words of a length that a search may try."""
     return SEARCHED if options.samples is None else options.samples
 
 
 def whole(subject: Foreign, options: CheckOptions, n: int) -> bool:
-    """Whether every word of a length is tried that may be judged."""
+    """Return True if every word of length n that may have an expected answer is tried."""
     return subject.possible(n) <= max(options.exhaustive, budget(options))
 
 
 def count_requested(subject: Target, options: CheckOptions) -> int:
-    """How many words a check will try at most, over all lengths up to the longest."""
+    """Return the largest number of words that a check may try, over all lengths up to the longest."""
     return sum(requested(subject, options, n) for n in lengths_of(subject, options) if n <= options.max_n)
 
 
 def pinned(subject: Target, options: CheckOptions) -> dict[int, tuple[Word, ...]]:
-    """The examples of a formula or a program that are longer than the longest length, by length: they are run whatever
-    that is. Those of a network's file belong to what it was compiled from, or were held against it when it was read."""
+    """Return the pinned words by length: the examples of a formula or a program that are longer than the longest
+    length. They are always run. The examples of a network's file are not pinned: they belong to the formula that it was
+    compiled from, or were checked when the file was read."""
     if not subject.pins or options.words is not None:
         return {}
     longer = dict.fromkeys(word for word, _ in subject.examples if len(word) > options.max_n)
@@ -215,7 +226,8 @@ def pinned(subject: Target, options: CheckOptions) -> dict[int, tuple[Word, ...]
 
 
 def lengths_of(subject: Target, options: CheckOptions) -> list[int]:
-    """The lengths of which words are tried: all up to the longest, and those of pinned words; or of the words given."""
+    """Return the lengths with words to try: all up to the longest and those of pinned words, or those of the words
+    given."""
     if options.words is not None:
         return sorted({len(word) for word in options.words})
     found = [*range(1, options.max_n + 1), *pinned(subject, options)]
@@ -225,14 +237,14 @@ def lengths_of(subject: Target, options: CheckOptions) -> list[int]:
 
 
 def searched(subject: Target, options: CheckOptions) -> list[int]:
-    """Those of these lengths that are searched."""
+    """Return the lengths at which words are searched."""
     if not searches(subject) or options.words is not None:
         return []
     return [n for n in lengths_of(subject, options) if n <= options.max_n and not whole(subject, options, n)]
 
 
 def plan_of(subject: Target, options: CheckOptions, n: int, accepts: Callable[[Word], bool]) -> WordPlan:
-    """The words of one of these lengths."""
+    """Return the words to try of length n, which is one of `lengths_of`; `accepts` tells whether a word is accepted."""
     if n <= options.max_n and options.words is None:
         return words_of(subject, options, n, accepts)
     possible = count_words(len(subject.alphabet), n)
@@ -244,22 +256,22 @@ def plan_of(subject: Target, options: CheckOptions, n: int, accepts: Callable[[W
 
 
 def asked(request: Request, subject: Target) -> CheckOptions:
-    """Which words of a subject are tried, and how.
+    """Return the options that choose the words of a subject and the arithmetic, for a check.
 
     Raises:
-        InputError: if nothing says what a network that others made should compute.
+        InputError: if the subject is an external network without a reference.
     """
     if isinstance(subject, Foreign) and subject.oracle is None:
-        told = f"{subject.name} is a network that others made, and nothing says what it should compute"
-        hint = "Name a specification (.spec) in its place, or hold it against what says which words are accepted: "
-        shown = "`hardsim check NETWORK --against FILE`. `hardsim eval` and `hardsim heads` show what it does."
+        told = f"{subject.name} is an external network without a reference, so its expected outputs are unknown"
+        hint = "Name a specification (.spec) instead, or compare with a file that gives the expected answers: "
+        shown = "`hardsim check NETWORK --against FILE`. `hardsim eval` and `hardsim heads` need no reference."
         raise InputError(told, hint + shown)
     return tried_of(request, subject)
 
 
 def tried_of(request: Request, subject: Target) -> CheckOptions:
-    """The same, of what is not judged. Words of a network that others made end with its table of positions, unless
-    longer ones are asked for, which are refused."""
+    """Return the options that choose words and arithmetic where nothing is judged. Words of an external network are no
+    longer than its table of positions, unless `max_n` is given: then longer ones are refused later."""
     max_n = request.max_n
     if isinstance(subject, Foreign) and subject.network.longest is not None and "max_n" not in request.written:
         max_n = max(1, min(max_n, subject.network.longest))
@@ -267,8 +279,8 @@ def tried_of(request: Request, subject: Target) -> CheckOptions:
 
 
 class Deciding:
-    """Whether a subject accepts a word, for the choice of words alone. Short words, from which longer ones are made,
-    are asked about at every length, and once here."""
+    """Acceptance of words, for the choice of words only. Longer words are made from short ones, so the answers on short
+    words are kept."""
 
     def __init__(self, subject: Target) -> None:
         self.subject = subject
@@ -290,14 +302,14 @@ class Deciding:
         return self._known[word]
 
     def _accepts(self, word: Word) -> bool:
-        """Return whether a word is accepted; False if the reference or the program fails on it."""
+        """Return True if a word is accepted; False if the reference or the program fails on it."""
         with suppress(InputError):
             return self._asked(word) is True
         return False
 
 
 def words_of(subject: Target, options: CheckOptions, n: int, accepts: Callable[[Word], bool] | None = None) -> WordPlan:
-    """The words of length n that are tried, which depend on nothing but the subject, the options and the answers."""
+    """Return the words of length n to try. They depend only on the subject, the options and the answers."""
     if isinstance(subject, Foreign) and subject.domain is not None:
         possible = subject.possible(n)
         if whole(subject, options, n):
@@ -315,15 +327,15 @@ def words_of(subject: Target, options: CheckOptions, n: int, accepts: Callable[[
 
 
 def interesting(examples: Iterable[Word], oracle: Any, n: int, seed: int) -> Iterator[Word]:
-    """Words of any length that are worth trying: examples and, of an oracle with an automaton, words of length n that
-    it accepts."""
+    """Yield words that are worth trying: the examples (of any length) and, if the oracle has an automaton, accepted
+    words of length n."""
     yield from examples
     if automaton := getattr(oracle, "automaton", None):
         yield from automaton.samples(n, MEMBERS, Random(f"{seed}/{n}/members"))
 
 
 class Chooser:
-    """Chooses the words of lengths, in whatever process."""
+    """The choice of the words of a length, in any process."""
 
     def __init__(self, subject: Target, options: CheckOptions) -> None:
         self.subject, self.options, self.accepts = subject, options, Deciding(subject)
@@ -333,11 +345,9 @@ class Chooser:
 
 
 def hold_affordable(subject: Target, options: CheckOptions, lengths: Iterable[int]) -> None:
-    """Refuse a request that does not fit in memory, where all words are measured before the first is run.
-
-    Raises:
-        InputError: saying what fits.
-    """
+    """Raise InputError if the words that are measured before the first one is run do not fit in memory. Its hint names
+    the options that make them fit."""
+    # One network for every length needs no measurement: only other subjects keep the runs of all words in memory.
     symbols = 0
     for n in () if subject.one_network else lengths:
         symbols += n * requested(subject, options, n)
@@ -350,10 +360,11 @@ def hold_affordable(subject: Target, options: CheckOptions, lengths: Iterable[in
 
 
 def default_workers(subject: Target, options: CheckOptions) -> int:
-    """How many processes are worth starting: one for a quick check, else one for each available processor."""
+    """Return the number of processes worth starting: one for a quick check, else one for each available processor."""
     if not isinstance(subject, Subject):
         asked = count_requested(subject, options) * options.max_n * subject.facts.parameters
         return 1 if asked < QUICK_PRODUCTS else processors()
+    # Estimated work: scores of all heads at all pairs of positions for a hard-attention run, positions otherwise.
     heads, total = max(1, len(subject.program.heads)), 0
     if subject.sharpness is not None:
         return 1 if count_requested(subject, options) * options.max_n * heads < 200_000 else processors()
@@ -378,13 +389,13 @@ def check_subject(
     """Compare semantics, hard attention and softmax on the words of length 1 to `options.max_n`, and on longer examples
     of a file.
 
-    The words are shared by the `crew` (by default `options.workers` processes). What the `memory` holds of an earlier
-    run is not run again. A KeyboardInterrupt ends it early with a result that is marked partial; one that came before
-    (`stopped`) leaves what the memory holds.
+    The words are shared by the workers of the `crew` (by default `options.workers` processes). Words that the `memory`
+    has from an earlier run are not run again. A KeyboardInterrupt ends the check early, with a result that is marked
+    partial; if one came before the check (`stopped`), the result is that of the memory alone.
 
     Raises:
-        InputError: if an option is out of range, mpmath would need too many digits, the temperature is not positive
-            at some length, or a word leaves the range of a program's construction (OutOfRange).
+        InputError: if an option is out of range, mpmath would need too many digits, the temperature is not positive at
+            some length, or a word leaves the range of a program's construction (OutOfRange).
         WorkerFailure: if workers are lost again and again.
     """
     _validate(subject, options)
@@ -409,12 +420,14 @@ def _validate(subject: Target, options: CheckOptions) -> None:
 
 
 class _Campaign:
-    """The tallies of one check, by length; what is there when it is interrupted is its partial result."""
+    """A check under way: its tallies by length. After an interruption the tallies so far are its partial result."""
 
     def __init__(
         self, subject: Target, options: CheckOptions, progress: Report | None, crew: Crew, memory: Memory
     ) -> None:
         self.subject, self.options, self.progress, self.crew, self.memory = subject, options, progress, crew, memory
+        # Lengths that are searched run after the others, in waves: each search starts from words that earlier ones
+        # found.
         self.waves = waves(searched(subject, options))
         alone = [n for wave in self.waves for n in wave]
         self.lengths = [n for n in lengths_of(subject, options) if n not in alone]
@@ -428,11 +441,11 @@ class _Campaign:
         """The error that ended the run early."""
 
     def run(self) -> None:
-        """Tally every planned word that no tally has yet. If an error concerns a whole length and a mismatch is already
-        known, the run ends there.
+        """Tally every planned word that no tally has yet. An error about a whole length ends the run if a mismatch is
+        known.
 
         Raises:
-            InputError: if none is.
+            InputError: for such an error without a known mismatch.
         """
         try:
             self._run()
@@ -446,6 +459,8 @@ class _Campaign:
         subject, options = self.subject, self.options
         if subject.one_network or not isinstance(subject, Subject):
             self._tally(None, self._shards())
+            # Generators: a wave's searches are made when the one before it is done, from the least margins found
+            # there.
             for wave in self.waves:
                 self._tally(None, (self._start(n) for n in wave if n not in self.tallies))
             if not self.failed:
@@ -471,7 +486,7 @@ class _Campaign:
         known = {n: tally.words for n, tally in self.tallies.items()}
 
         def left() -> Iterator[Shard]:
-            """The shards without the words that an earlier run tallied."""
+            """Yield the shards without the words that an earlier run tallied."""
             for shard in shards:
                 if isinstance(shard.known, Start) or shard.known == PASSED:
                     yield shard
@@ -488,6 +503,8 @@ class _Campaign:
         with closing(self.crew.run(job, left())) as parts:
             for plan, part in parts:
                 with held():
+                    # The tally, the count and the checkpoint must agree, so an interruption waits until all three are
+                    # done.
                     if self._ends_before(part.n):
                         return
                     if plan is not None:
@@ -505,8 +522,8 @@ class _Campaign:
         return found + ([] if self.ended is None else [self.ended])
 
     def _ends_before(self, n: int) -> bool:
-        """Return whether the run ends before a length. The answer depends on the results so far, not on the number
-        of workers."""
+        """Return True if the run ends before length n. The answer depends on the results so far, not on the number of
+        workers."""
         bad = [length for length, tally in self.tallies.items() if tally.failed]
         if n in self.tallies or not bad:
             return False
@@ -514,8 +531,8 @@ class _Campaign:
         return given_up(sum(self.tallies[length].failed for length in bad), after)
 
     def _passed(self) -> list[Shard]:
-        """The prefixes that searches of longer words came upon, and whose margin is less than any of their length: they
-        are words that were not tried."""
+        """Return shards of the prefixes that searches of longer words found with a margin below the least of their own
+        length. They were not tried at that length."""
         found: dict[int, dict[Word, None]] = {}
         alone = set[int]().union(*self.waves)
         for tally in list(self.tallies.values()):
@@ -528,8 +545,9 @@ class _Campaign:
         return [Shard(n, tuple(words), PASSED) for n, words in sorted(found.items())]
 
     def _start(self, n: int) -> Shard:
-        """The search of a length, from what was found at those of earlier waves and at those of which every word was
-        tried; of its own wave nothing is known, in whatever order that goes."""
+        """Return the shard that searches length n. The search starts from the results of earlier waves and of the
+        lengths of which every word was tried. Results of its own wave are not used, so that the order within a wave
+        does not matter."""
         earlier = set(self.lengths).union(*takewhile(lambda wave: n not in wave, self.waves))
         known: list[tuple[Word, float]] = []
         for length in sorted(earlier & self.tallies.keys()):
@@ -541,7 +559,8 @@ class _Campaign:
         return Shard(n, (), Start(budget(self.options), self.options.seed, nearest(n, known)))
 
     def _shards(self) -> Iterator[Shard]:
-        """The words to try, in order, from the last length tallied on: those before it are complete."""
+        """Yield the shards of words to try, in order, from the last length tallied on: the lengths before it are
+        complete."""
         accepts = Deciding(self.subject)
         for n in self.lengths[max(0, len(self.tallies) - 1) :]:
             # Batches of float64 do not depend on the number of processes, since roundings may depend on them.
@@ -556,13 +575,14 @@ class _Campaign:
         if self.progress is not None:
             wrong = sum(one.soft_mismatches + one.hard_mismatches for one in self.tallies.values())
             undecided, total = sum(one.undecided for one in self.tallies.values()), max(self.total, self.done)
+            # Measured words are counted when they are measured and when they are run, hence the half.
             done = (self.measured + self.done) // 2 if not self.subject.one_network else self.done
             self.progress(Progress(n, min(done, total), total, wrong, undecided, self.before))
 
     # ---- what it amounts to ----
 
     def finished(self) -> Iterator[LengthResult]:
-        """The result of every length of which a word was tried."""
+        """Yield the row of every length with a word tried."""
         subject = self.subject
         if not isinstance(subject, Subject):
             return
@@ -573,7 +593,8 @@ class _Campaign:
                 yield theorem_length(subject, self.plans[n], tally)
 
     def judged(self) -> Iterator[JudgedLength]:
-        """The same of a network that others made, and of every shorter length of which nothing is wanted."""
+        """Yield the row of every length of an external network with a word tried, and of each shorter length without
+        any word that has an expected answer."""
         if isinstance(self.subject, Foreign):
             found = {n: tally for n, tally in self.tallies.items() if tally.words}
             if self.subject.domain is not None:
@@ -582,7 +603,7 @@ class _Campaign:
                 yield judged_length(self.subject, tally, self.options.engine)
 
     def _mismatch(self, lengths: Sequence[Tried]) -> Mismatch | None:
-        """The first mismatch of the lengths."""
+        """Return the first mismatch among the lengths."""
         found: Mismatch | None = None
         for length in lengths:
             if length.n in self.tallies:
@@ -590,16 +611,16 @@ class _Campaign:
         return found
 
     def _hard_undecided(self, found: Mismatch | None) -> HardUndecided | None:
-        """The first word on which hard attention itself decides nothing, with the output that is the reason; None if
-        there is no such word.
-        """
+        """Return the first word on which hard attention itself decides nothing, with the output that is the reason;
+        None if there is no such word."""
         word = None if self.prepared is None else self.prepared.undecided
         if word is None and found is not None and not found.direct and not settled(found.hard):
             word = found.word
         return None if word is None or not isinstance(self.subject, Subject) else hard_undecided(self.subject, word)
 
     def _again(self, found: Mismatch | None) -> Mismatch | None:
-        """A mismatch that `auto` prints, with the digits of balls."""
+        """Return a mismatch as the report shows it: shrunk for an external network, else with the digits of balls under
+        `auto`."""
         subject, options = self.subject, self.options
         if found is None or not found.refutes:
             return found
@@ -613,7 +634,8 @@ class _Campaign:
         return settle_mismatch(found, Judge(subject, subject.program, None, options.dps, BALL).answer)
 
     def result(self, partial: bool) -> CheckResult:
-        """The whole result; an interruption while a mismatch is run again leaves it as it was found."""
+        """Return the result of the check. An interruption while a mismatch is run again leaves the mismatch as it was
+        found."""
         lengths, judged = tuple(self.finished()), tuple(self.judged())
         every, some = any(length.layers for length in lengths), any(tally.unjudged for tally in self.tallies.values())
         mismatch = self._mismatch([*lengths, *judged])
@@ -678,7 +700,7 @@ class _Campaign:
         return void_after(subject.program, tally, self.options.engine)
 
     def _violation(self, tally: Tally) -> Violation | None:
-        """A claim that a number of a length refutes: a declared gap, or a bound."""
+        """Return a claim that a number of the tally refutes: a declared gap, or a bound; None if there is none."""
         plan, subject = self.plans.get(tally.n), self.subject
         if plan is not None:
             return plan.violation or exceeded(plan, tally, self.options.engine)
@@ -691,22 +713,22 @@ class _Campaign:
 
 
 def own_failure(subject: Target, mismatch: Mismatch | None, violation: Violation | None) -> bool | None:
-    """Return whether a failing network is hardsim's own, unedited; None if nothing fails."""
+    """Return True if a failing network is hardsim's own and unedited, False if it is not; None if nothing fails."""
     if mismatch is None and violation is None:
         return None
     return isinstance(subject, Subject) and subject.own
 
 
 def _resumed(tallies: Sequence[Tally], lengths: Sequence[int]) -> dict[int, Tally]:
-    """The tallies of an earlier run by length.
+    """Return the tallies of an earlier run by length.
 
     Raises:
-        ValueError: if they are not of the first of these lengths.
+        ValueError: if they do not belong to the first of these lengths.
     """
     if [tally.n for tally in tallies] != list(lengths[: len(tallies)]):
-        raise ValueError("other lengths than those from 1 on")
+        raise ValueError("its lengths are not the first lengths of this request")
     if any(tally.words < 0 for tally in tallies):
-        raise ValueError("less than no words")
+        raise ValueError("a negative number of words")
     return {tally.n: tally for tally in tallies}
 
 
@@ -719,11 +741,12 @@ def measure_all(
     lengths: Sequence[int],
     tolerant: bool = False,
 ) -> tuple[Preparation, dict[int, list[Shard]], dict[int, list[Answer]]]:
-    """Run `prepare_words` on all planned words of these lengths; `planned` receives their number.
+    """Run `prepare_words` on all planned words of these lengths; `planned` receives the number of words, `told` each
+    length with the number of its words that are done.
 
     Raises:
-        InputError: if they do not fit in memory, or a word leaves the range of a program's construction (OutOfRange)
-            and this is not `tolerant`.
+        InputError: if the words do not fit in memory, or a word leaves the range of a program's construction
+            (OutOfRange) and `tolerant` is False.
     """
     hold_affordable(subject, options, lengths)
     with closing(crew.run(Job(Chooser, (subject, options)), (Shard(n, ()) for n in lengths))) as chosen:
@@ -734,8 +757,8 @@ def measure_all(
 
 
 class Judge:
-    """A subject ready to be asked about words, at the length of a `plan` or, without one, with its one network for
-    every length. Of a shard it tallies the words: the answers on each, held against each other."""
+    """The comparison of semantics, hard attention and softmax on words: at the length of a `plan` or, without a plan,
+    by the one network that the subject has for every length. Called with a shard, it returns the tally of its words."""
 
     def __init__(
         self,
@@ -754,7 +777,7 @@ class Judge:
         return self.tally(shard.words, shard.known)
 
     def tally(self, words: Sequence[Word], known: Sequence[bytes] | None = None) -> Tally:
-        """All that is asked about words of one length; `known` are exact runs of them."""
+        """Return the tally of words of one length; `known` are their exact runs, packed, if there are any."""
         whole = len(words)
 
         def tally(some: Sequence[Word]) -> Tally:
@@ -778,13 +801,13 @@ class Judge:
         return total
 
     def answer(self, word: Word) -> SoftAnswer:
-        """What the network does on one word, in the arithmetic of single words."""
+        """Return the answer and the measured numbers of the network on one word, in the arithmetic of single words."""
         prepared = self.subject.prepared(word)
         (hard,) = self.runs([prepared])
         return self.soft.words.answer(prepared, hard, 0)
 
     def runs(self, prepared: Sequence[Word], known: Sequence[bytes] | None = None) -> Iterator[Hard]:
-        """Exact runs of words of one length, or those that are known already."""
+        """Yield the exact runs of words of one length: those that are `known`, unpacked, or new ones."""
         if known is not None:
             return (Hard.of(self.subject, self.program, unpacked(data)) for data in known)
         size = len(prepared[0]) + self.program.bos
@@ -792,8 +815,8 @@ class Judge:
 
 
 class Judges:
-    """Tallies shards of any length, in whatever process: by the one network of a subject or, of what is `prepared`, at
-    the plan of each length, which comes with the tally."""
+    """The tallies of shards of any length, in any process: by the one network of a subject, or if runs were `prepared`
+    at the plan of each length, which is returned beside the tally."""
 
     def __init__(self, subject: Subject, prepared: Preparation | None, dps: int | None, engine: str) -> None:
         self.subject, self.prepared, self.dps, self.engine = subject, prepared, dps, engine
@@ -810,7 +833,7 @@ class Judges:
 
 
 def network_judge(subject: Foreign, dps: int | None, engine: str) -> Callable[[Shard], tuple[None, Tally]]:
-    """The same of a network that others made."""
+    """Return the function that tallies the shards of an external network, with None in place of a plan."""
     judge = NetworkJudge(subject, dps, engine)
 
     def found(shard: Shard) -> tuple[None, Tally]:
@@ -825,7 +848,7 @@ def network_judge(subject: Foreign, dps: int | None, engine: str) -> Callable[[S
 
 
 def budget_length(subject: Subject, tally: Tally, engine: str) -> LengthResult:
-    """One length under a budget."""
+    """Return the row of one length of a network that is compiled under a budget."""
     gap, numbers = settle(tally, engine)
     specified = subject.specified
     void = void_after(subject.program, tally, engine) if specified else {}
@@ -860,7 +883,7 @@ def budget_length(subject: Subject, tally: Tally, engine: str) -> LengthResult:
 
 
 def judged_length(subject: Foreign, tally: Tally, engine: str) -> JudgedLength:
-    """One length of a network that others made."""
+    """Return the row of one length of an external network."""
     _, numbers = settle(tally, engine)
     margin, possible = tally.extremes.get(MARGIN), subject.possible(tally.n)
     known = tally.words - tally.failed
@@ -895,7 +918,7 @@ def _counts(subject: Subject, tally: Tally) -> dict[str, Any]:
 
 
 def theorem_length(subject: Subject, plan: LengthPlan, tally: Tally) -> LengthResult:
-    """One length under Theorem 26."""
+    """Return the row of one length under Theorem 26."""
     facts, bounds, program = plan.facts, plan.bounds, plan.program
     layers: list[LayerResult] = []
     heads: list[HeadResult] = []
@@ -903,6 +926,7 @@ def theorem_length(subject: Subject, plan: LengthPlan, tally: Tally) -> LengthRe
     for number, (layer, seen, allowed) in enumerate(zip(program.layers, facts.layers, bounds.layers, strict=True)):
         steps: list[Fraction] = []
         for stage, limit in enumerate((allowed.attended, allowed.final)):
+            # A step reports only coordinates that it changed; the others keep the error of the latest step that did.
             latest |= {place[2]: place for place in errors if place[:2] == (number, stage) and len(place) == 3}
             steps += [_largest(tally, latest.values(), limit), max(limit.values(), default=ZERO)]
         kinds = sorted(kind_of(seen.heads.get(head.name)) for head in layer.heads)
@@ -944,31 +968,34 @@ def theorem_length(subject: Subject, plan: LengthPlan, tally: Tally) -> LengthRe
 
 
 def _largest(tally: Tally, places: Iterable[Place], limit: Mapping[str, Fraction]) -> Fraction:
-    """The largest of some errors: its upper end, or the largest bound, if that lies between this end and what some word
-    is known to reach."""
+    """Return the largest of the errors at `places`: the upper end of its enclosure, or the largest bound if that lies
+    between the error that some word is known to reach and this end."""
     found = [tally.extremes[place] for place in places if place in tally.extremes]
     bound, high = max(limit.values(), default=ZERO), max((Fraction(error.bound) for error in found), default=ZERO)
     return bound if max((error.reached for error in found), default=ZERO) <= bound < high else high
 
 
 def within(tally: Tally, head: str, error: Fraction, bound: Fraction) -> Fraction:
-    """Return the largest error of a head, or its bound if that lies between what some word reaches and this error.
+    """Return the largest error of a head, or its bound if that lies between the error that some word reaches and this
+    one.
 
-    Both are proved limits of the error. A bound that some word attains is else below the end of an enclosure.
+    Both are proved limits of the error. A bound that some word attains would otherwise be below the end of an
+    enclosure.
     """
     reached = max((found.reached for place, found in tally.errors.items() if place[0] == head), default=ZERO)
     return bound if reached <= bound < error else error
 
 
 def kind_of(facts: HeadFacts | None) -> str:
-    """How a head attends on the words seen."""
+    """Return the kind of attention of a head on the words seen: uniform, tieless or ties."""
     if facts is None:
         return "uniform"
     return "tieless" if max(facts.most) == 1 else "ties"
 
 
 def exceeded(plan: LengthPlan, tally: Tally, engine: str) -> Violation | None:
-    """A coordinate whose error is larger than its bound, certainly so unless mpmath found it."""
+    """Return a coordinate's error bound that a measured error exceeds, as a violation; None if there is none. This is
+    certain unless mpmath computed the error."""
     for place in sorted(place for place in tally.errors if len(place) == 3):
         (number, stage, name), error = place, tally.errors[place]
         layer = plan.bounds.layers[number]
@@ -995,12 +1022,16 @@ def judge(
     counted: bool = True,
     undecided: HardUndecided | None = None,
 ) -> tuple[Verdict, str]:
-    """Return the verdict and a sentence on what it covers. Certain contradictions come first, then those that mpmath
-    saw. One word without an answer leaves a check undecided.
+    """Return the verdict and a sentence on the words it covers. Certain contradictions come first, then those that
+    mpmath observed. One word without an answer leaves a check undecided.
 
-    `max_n` and `least`: the range of lengths; longer words are pinned. `every`: every error bound was checked too.
-    `judged`: some words are not judged, and not counted as tried. `counted`: those are counted among the possible
-    words. `undecided`: a word on which hard attention itself decides nothing.
+    Args:
+        max_n: the longest length; longer words are pinned.
+        least: the shortest length.
+        every: True if every error bound was checked too.
+        judged: True if some words have no expected answer; these are not counted as tried.
+        counted: True if words without an expected answer are counted among the possible words.
+        undecided: a word on which hard attention itself decides nothing.
     """
     found: list[tuple[bool, str]] = []
     if mismatch is not None and mismatch.refutes:
@@ -1014,6 +1045,7 @@ def judge(
         found.append((not violation.observed, f"{violation.what} does not hold at length {violation.n}"))
     if found:
         return contradiction(found)
+    # Words without an expected answer are no evidence, so without judged words there is no verdict.
     if not any(length.words for length in lengths):
         left = sum(length.unjudged for length in lengths)
         told = f"no word was judged: the reference leaves {plural(left, 'word')} open" if left else "no word was tried"
@@ -1032,63 +1064,64 @@ def judge(
 
 
 def contradiction(found: Sequence[tuple[bool, str]]) -> tuple[Verdict, str]:
-    """The verdict where something contradicts a claim: a certain contradiction (True) before one that mpmath saw."""
+    """Return the verdict where a claim is contradicted; `found` has (certain?, text) pairs, and a certain one goes
+    before one that mpmath observed."""
     certain, what = max(found, key=lambda one: one[0])
     return (Verdict.REFUTED, what) if certain else (Verdict.OBSERVED, f"{OBSERVED_MISMATCH}: {what}; {CERTIFY}")
 
 
 def wrong_on(mismatch: Mismatch, lengths: Sequence[Told], least: int = 1) -> str:
-    """That a network that others made is wrong on a word, and what became that word."""
+    """Return the text that an external network is wrong on a word, with the word that it was shrunk from."""
     n, first = len(mismatch.word), mismatch.shrunk_from
     wanted = "" if mismatch.no_output is None else f"{mismatch.no_output.summary}; "
     if not n:
-        return f"{wanted}it is wrong on the empty word"
+        return f"{wanted}the network is wrong on the empty word"
     source = "" if first is None else f"a word of {len(first):,}" if len(first) > n else "another of as many"
     of = f", shrunk from {source} symbols" if source else ""
-    return f"{wanted}it is wrong on a word of length {n:,}{of}, {shortest(lengths, n, least)}"
+    return f"{wanted}the network is wrong on a word of length {n:,}{of}, {shortest(lengths, n, least)}"
 
 
 def shortest(lengths: Sequence[Told], n: int, least: int = 1) -> str:
-    """What may be said of a wrong word of length n: it is the shortest only if all shorter ones, of `least` symbols or
-    more, were tried, and none of them was left undecided."""
+    """Return the text on the length n of a wrong word. It is the shortest only if all shorter words, of `least` symbols
+    or more, were tried, and none of them was left undecided."""
     whole = {length.n for length in lengths if length.exhaustive and not length.undecided}
     return "the shortest: all shorter words were tried" if whole >= {*range(least, n)} else "the shortest found"
 
 
 class Tried(Protocol):
-    """A length, and how many of its words were tried."""
+    """A length with the number of its words that were tried."""
 
     @property
     def n(self) -> int:
-        """The length."""
+        """The length, in symbols."""
 
     @property
     def words(self) -> int:
-        """Words tried."""
+        """Number of words tried."""
 
     @property
     def possible(self) -> int:
-        """How many there are."""
+        """Number of words of the length."""
 
     @property
     def exhaustive(self) -> bool:
-        """Whether these are all."""
+        """True if all words of the length were tried."""
 
 
 class Told(Tried, Protocol):
-    """The same, with what was found."""
+    """A length with the number of words tried, and the results on them."""
 
     @property
     def undecided(self) -> int:
-        """Words without an answer."""
+        """Number of words without an answer."""
 
     @property
     def unjudged(self) -> int:
-        """Count the words that the reference leaves open."""
+        """Number of words that the reference leaves open."""
 
 
 def lengths_text(lengths: Sequence[int]) -> str:
-    """Lengths in words, ascending, of which some may be left out where words were given."""
+    """Return a text for ascending lengths, some of which may be left out: `lengths 1 to 8`, `3 lengths from 2 to 9`."""
     first, last = lengths[0], lengths[-1]
     if first == last:
         return f"length {first}"
@@ -1100,11 +1133,13 @@ def lengths_text(lengths: Sequence[int]) -> str:
 
 
 def words_tried(found: Sequence[Tried], max_n: int, noun: str = "word", least: int = 1, counted: bool = True) -> str:
-    """All words of `least` symbols up to some length, how many of the longer ones, and those that are pinned; unless
-    `counted` nobody knows how many of the possible words are what the noun says."""
+    """Return a text for the words tried: all words of `least` symbols up to some length, the number of longer ones, and
+    the pinned ones. Unless `counted`, the number of possible words with an expected answer is unknown, and the text
+    counts them `among` all words."""
     lengths = [length for length in found if length.n <= max_n]
     longer = [length for length in found if length.n > max_n and length.words]
     known = zip(lengths, count(least), strict=False)
+    # Only lengths that follow each other without a gap, from `least` on, are reported as "all words up to".
     whole = sum(1 for _ in takewhile(lambda one: one[0].exhaustive and one[0].n == one[1], known))
     parts: list[str] = []
     if total := sum(length.words for length in lengths[:whole]):

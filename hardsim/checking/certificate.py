@@ -1,8 +1,8 @@
-"""Certificates: what `hardsim.verify` needs to check a proof again, written down.
+"""Certificates: proofs in JSON with everything that `hardsim.verify` needs to check them again.
 
-The checker takes nothing from here on trust: what each coordinate and head is claimed to stand for is only a hint that
-it verifies from the weights. The bounds of the heads are the checker's own numbers. What a certificate is about is
-compared with files here too: a formula, and a compiled network.
+The checker trusts nothing that is written here. The claimed meaning of each coordinate and head is only a hint, which
+it verifies from the weights. The bounds of the heads are the checker's own numbers. This module also compares
+certificates with files: with a formula, and with a compiled network.
 """
 
 from __future__ import annotations
@@ -50,15 +50,19 @@ FORMULA = """{"type": "object", "required": ["nodes", "root"], "additionalProper
   "nodes": {"type": "array", "items": {"type": "array"}},
   "root": {"type": "array", "description": "A node, and whether it is negated."}}}"""
 DIGESTS = """{"type": "object", "additionalProperties": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}"""
-"""The JSON Schemas of parts of a certificate."""
+"""JSON Schemas of parts of a certificate."""
 Literal = list[Any]
-"""`[node, negated]`."""
+"""A literal in JSON: `[node, negated]`."""
 
 
 def certificate(subject: Subject, max_n: int | None, min_n: int = 1) -> dict[str, Any]:
-    """The certificate of a subject that was proved for words of length `min_n` to `max_n` (None: of every length),
-    checked; of a hard-attention model that its network is the formula that it was compiled from. Undecided if the
-    checker does not accept it (it knows fewer constructions than the prover)."""
+    """Return the certificate of a subject that was proved for words of length `min_n` to `max_n` (None: of every
+    length), after the checker has accepted it. For a hard-attention model it states that the network computes the
+    formula that it was compiled from.
+
+    Raises:
+        Undecided: if the checker does not accept the certificate (it knows fewer constructions than the prover).
+    """
     file = subject.meant
     core, users = desugar(file), own_predicates(file)
     if max_n is None:
@@ -86,23 +90,25 @@ def certificate(subject: Subject, max_n: int | None, min_n: int = 1) -> dict[str
             "model": network_json(subject.model, claims.users),
             "meaning": {"coordinates": claims.coordinates, "heads": claims.heads},
         }
+        # The independent checker runs before a certificate is handed out, and its bounds become part of the
+        # certificate.
         reason = rejection(lambda: document.update(bounds=checker_of(document)(document).bounds))
     except (Rejected, NotProved, TooLarge) as error:
         reason = str(error)
     if reason is not None:
-        raise Undecided(f"{subject.name}: proved, but there is no certificate: the checker does not follow ({reason})")
+        raise Undecided(f"{subject.name}: proved, but no certificate: the checker cannot follow the proof ({reason})")
     document["digests"] = digests(document)
     return document
 
 
 def certificate_text(document: Mapping[str, Any]) -> str:
-    """A certificate as JSON."""
+    """Return a certificate as JSON text."""
     return visible_json(json.dumps(document, ensure_ascii=False, indent=1) + "\n")
 
 
 def lengths_of(document: Mapping[str, Any]) -> list[list[int | None]]:
-    """The lengths that a certificate is about, as runs `[first, last]`, the last of them `[first, null]` if it has no
-    end."""
+    """Return the lengths that a certificate covers, as runs `[first, last]`; the last run is `[first, null]` if it has
+    no end."""
     if "lengths" not in document:
         return [[document["min_n"], document["max_n"]]]
     start, runs = document["start"], list[list[int | None]]()
@@ -114,12 +120,13 @@ def lengths_of(document: Mapping[str, Any]) -> list[list[int | None]]:
         else:
             runs.append([n, n])
     if start is not None:
+        # Single lengths that reach up to `start` join the last run, which has no end.
         runs.append([runs.pop()[0] if runs and runs[-1][1] == start - 1 else start, None])
     return runs
 
 
 def span_of(runs: Sequence[Sequence[int | None]]) -> str:
-    """Runs of lengths as text: `length 2 to 4, 6, and every one from 10 on`."""
+    """Return runs of lengths as text: `length 2 to 4, 6, and every one from 10 on`."""
     (first, last), *others = runs
     if last is None:
         return "every length" if first == 1 else f"every length from {first:,} on"
@@ -134,72 +141,78 @@ def span_of(runs: Sequence[Sequence[int | None]]) -> str:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Compared(Record):
-    """The files that were named; null where none was, so that nothing was compared."""
+    """Files that the certificate was compared with; null where no file was named, and nothing was compared."""
 
     formula: str | None
-    """The formula."""
+    """Name of the formula's file."""
     model: str | None
-    """The network."""
+    """Name of the network's file."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class VerifyResult(Record):
-    """One certificate. What an invalid one says is left out: null."""
+    """Result for one certificate. The contents of an invalid certificate are not reported: null."""
 
     input: InputName
     verdict: Annotated[str, one_of("VALID", "INVALID")]
-    """Whether the proof is one."""
+    """VALID if the proof is accepted, otherwise INVALID."""
     reason: str | None
-    """Why it is invalid."""
+    """Reason why the certificate is invalid."""
     claim: str | None
-    """What is true."""
+    """Statement that the certificate proves."""
     min_n: Length | None
-    """The first length that the claim is about; of a program counted with padding."""
+    """First length that the claim covers; for a program counted with padding."""
     max_n: Length | None
-    """The last length up to which it is about all from `min_n` on; null in a valid one if there is no such end."""
+    """Last length such that the claim covers all lengths from `min_n` to it; null in a valid certificate if there is no
+    end."""
     lengths: tuple[tuple[Length | None, ...], ...] | None
-    """All lengths that the claim is about, as runs [first, last]; the last is null if the run has no end."""
+    """All lengths that the claim covers, as runs [first, last]; the last is null if the run has no end."""
     temperature: str | tuple[str, ...] | None
-    """That of the network: an expression in i and n, or one for each length of a program."""
+    """Temperature of the network: an expression in i and n, or one for each length of a program."""
     formula: Annotated[dict[str, Any], Embedded(FORMULA)] | None
-    """The formula that the claim is about, as a table of nodes, as the certificate has it; null of a program or a
-    model."""
+    """Formula of the claim, as the certificate's table of nodes; null for a program or a model."""
     compared: Compared
-    """The files that it was compared with."""
+    """Files that the certificate was compared with."""
     digests: Annotated[dict[str, str], Embedded(DIGESTS)] | None
-    """The SHA-256 of each part."""
+    """SHA-256 of each part."""
 
     @property
     def summary(self) -> str:
-        """The verdict, the input, and why, or what is true."""
+        """The line that names the verdict, the input, and the reason or the claim."""
         return verdict_summary(self.verdict, self.input, self.reason or self.claim or "")
 
     @property
     @written
     def valid(self) -> bool:
-        """Whether it is valid."""
+        """True if the certificate is valid."""
         return self.verdict == "VALID"
 
 
 def formula_json(core: Core, users: Mapping[str, UserPredicate], listed: bool = False) -> dict[str, Any]:
-    """A formula as the table of its nodes, in primitive operators. Sets of propositions are `listed` one by one in
-    certificates of version 2; else they are any sets, whatever constraints say, which claims more."""
+    """Return a formula as the table of its nodes, in primitive operators. Sets of propositions are `listed` one by one
+    in certificates of version 2. Otherwise the propositions may form any set, whatever constraints there
+    are, which makes the claim stronger."""
     true = core.nodes.index(Letters(everything(core.alphabet)))
     nodes = [_node(node, true, users, listed) for node in core.nodes]
     return {**alphabet_json(core.alphabet, listed), "nodes": nodes, "root": [core.root.node, core.root.negated]}
 
 
 def alphabet_json(alphabet: Alphabet, listed: bool) -> dict[str, list[str]]:
-    """The symbols, or the propositions; InputError if there are too many sets to be listed."""
+    """Return the symbols, or the propositions, in JSON.
+
+    Raises:
+        InputError: if there are too many sets of propositions to be listed.
+    """
     if isinstance(alphabet, Valuations) and not listed:
         return {"props": list(alphabet.props)}
+    # k propositions make 2^k symbols.
     if len(alphabet) > MOST_LISTED:
         raise InputError(f"these propositions make {len(alphabet):,} sets, which are too many to be listed")
     return {"alphabet": list(alphabet)}
 
 
 def letters_json(symbols: Symbols, listed: bool) -> list[Any]:
-    """The node of some symbols."""
+    """Return the node for a set of symbols."""
     if isinstance(symbols, Holding):
         if not listed:
             return ["true", []] if symbols.name is None else ["holds", [], symbols.name]
@@ -237,15 +250,15 @@ def _node(node: Node, true: int, users: Mapping[str, UserPredicate], listed: boo
 
 
 def network_json(model: Transformer, users: Mapping[str, UserPredicate], listed: bool = False) -> dict[str, Any]:
-    """The network by coordinate names: rows of matrices without their zeros, pairs of hidden units as clips; symbols as
-    in `formula_json`."""
+    """Return the network by names of coordinates: rows of matrices without their zeros, pairs of hidden units as clips;
+    symbols as in `formula_json`."""
     names, layers = model.coordinates, []
     encoded = [names[k] for k, _ in model.encodings]
-    hold(len(set(encoded)) == len(encoded), "a coordinate has several position encodings, which add up")
+    hold(len(set(encoded)) == len(encoded), "a coordinate has several position encodings, and a certificate states one")
     for layer in model.layers:
         clips: dict[str, list[Any]] = {names[k]: [str(bias), []] for k, bias in layer.ffn.biases}
         for unit in layer.ffn.units:
-            hold(unit.clip, "a hidden unit is no clip")
+            hold(unit.clip, "a hidden unit is not a clip")
             for out, weight in unit.outs:
                 row = {names[k]: str(value) for k, value in unit.form}
                 clips.setdefault(names[out], ["0", []])[1].append([str(weight), str(unit.bias), row])
@@ -261,7 +274,8 @@ def network_json(model: Transformer, users: Mapping[str, UserPredicate], listed:
 
 
 def _embedding_json(model: Transformer, listed: bool) -> dict[str, Any]:
-    """What each coordinate is by symbol, or multiples of propositions and (of no name) of 1."""
+    """Return the embedding by names of coordinates: the value for each symbol, or the multiples of propositions and
+    (under the empty name) of 1."""
     names = enumerate(model.coordinates)
     if not isinstance(model.alphabet, Valuations) or listed:
         columns = {name: [str(value) for value in model.by_symbol(k)] for k, name in names}
@@ -283,10 +297,10 @@ def _head_json(head: AttentionHead, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def function_text(function: PositionFunction, users: Mapping[str, UserPredicate]) -> str:
-    """A position encoding as an expression in i and n with Python's operators."""
+    """Return a position encoding as an expression in i and n with Python's operators."""
     if not isinstance(function, PredicateColumn):
         irrational = isinstance(function, Arith) and function.irrational
-        hold(not irrational, f"{function}: an encoding with log, sqrt or exp is no exact number")
+        hold(not irrational, f"{function}: an encoding with log, sqrt or exp is not an exact number")
         return in_python(str(function))
     return column_text(function, users)
 
@@ -295,7 +309,8 @@ def function_text(function: PositionFunction, users: Mapping[str, UserPredicate]
 
 
 class _Claims:
-    """Nodes, and what coordinates and heads stand for, as the prover's account of the program has it."""
+    """The claims of a certificate: its nodes, and the meaning of coordinates and heads in the prover's account of the
+    program."""
 
     def __init__(self, subject: Subject, core: Core, account: Account) -> None:
         self.core, program = core, subject.program
@@ -306,6 +321,7 @@ class _Claims:
         self.formula = formula_json(self.core, self.users)
         self.nodes: list[list[Any]] = self.formula["nodes"]
         self.numbers = {json.dumps(node): number for number, node in reversed([*enumerate(self.nodes)])}
+        # Reversed: of several clips that read a head, the first one names the coordinate.
         units = [unit for layer in program.layers for unit in layer.units]
         self.readers = {name: unit.out for unit in reversed(units) for name, _ in unit.pre.terms}
         names = [*(encoding.name for encoding in program.encodings), *(unit.out for unit in units)]
@@ -327,18 +343,20 @@ class _Claims:
         if isinstance(symbols, Holding):
             return [self._add(letters_json(symbols, False)), False]
         known = frozenset(listing(symbols, self.core.alphabet))
+        # A node that exists for the other symbols is used again, negated, instead of a second node.
         own, other = (["letters", [], *sorted(part)] for part in (known, frozenset(self.core.alphabet) - known))
         if json.dumps(other) in self.numbers and json.dumps(own) not in self.numbers:
             return [self._add(other), True]
         return [self._add(own), False]
 
     def literal(self, form: Affine) -> Literal | None:
-        """The literal that a form is, if it is one."""
+        """Return the literal that an affine form equals, or None if it equals no literal."""
         terms: dict[str, Rational] = dict(form.terms)
         constant = terms.pop(ONE, 0)
         match list(terms.items()):
             case [] if constant in (0, 1):
                 return [self.true, constant == 0]
+            # (1 +- parity)/2 is 1 at the even positions or at the odd ones.
             case [(name, factor)] if name == PARITY and constant == HALF == abs(factor):
                 even = self._add(["predicate", [[self.true, False]], "x % 2 == 0", [[1, "L"]], 0])
                 return [even, factor < 0]
@@ -370,8 +388,8 @@ class _Claims:
             self.heads[head.name] = {"kind": "sign", "what": [self.coordinates[self._reader(head)][0], False]}
 
     def _reader(self, head: Head) -> str:
-        """The coordinate that the first clip that reads a head writes."""
-        hold(head.out in self.readers, f"nothing reads what head {head.name} writes")
+        """Return the coordinate written by the first clip that reads a head."""
+        hold(head.out in self.readers, f"no hidden unit reads what head {head.name} writes")
         return self.readers[head.out]
 
 
@@ -379,11 +397,15 @@ class _Claims:
 
 LINE = "\n"
 LONGEST_TEXT = 1 << 20
-"""Characters of the formula's text in a certificate."""
+"""Most characters of the formula's text in a certificate."""
 
 
 def check_labels(document: Mapping[str, Any]) -> None:
-    """Hold that a certificate is about the formula that it cites as its source; Rejected saying where they differ."""
+    """Require that a certificate is about the formula that it cites as its source.
+
+    Raises:
+        Rejected: with the place where they differ.
+    """
     labels = document["labels"]
     text = labels["source"]["text"]
     hold(len(text) <= LONGEST_TEXT, f"too large: labels.source.text has {len(text)} characters")
@@ -394,16 +416,16 @@ def check_labels(document: Mapping[str, Any]) -> None:
         own = f"{format_file(file).rstrip().rpartition(LINE)[0]}{LINE}{labels['formula']}"
         same = LINE not in labels["formula"] and parse.parse_text(own, "labels.formula").formula == file.formula
     except HardsimError:
-        raise Rejected("labels.source.text: it is no formula that can be read") from None
-    hold(labels["at"] == file.at, "labels.at: it is not that of labels.source.text")
-    hold(same, "labels.formula: it is not that of labels.source.text")
+        raise Rejected("labels.source.text: not a readable formula") from None
+    hold(labels["at"] == file.at, "labels.at: differs from labels.source.text")
+    hold(same, "labels.formula: differs from labels.source.text")
 
 
 def check_formula(document: Mapping[str, Any], file: FormulaFile, name: str) -> None:
-    """Hold that a certificate is about the formula of a file, read at the file's own position.
+    """Require that a certificate is about the formula of a file, read at the file's own position.
 
     Raises:
-        Rejected: with the first place of difference; `name` is what it calls the file.
+        Rejected: with the first place of difference; `name` is the name of the file in the message.
         InputError: if the formula has no core.
     """
     own_predicates(file)
@@ -412,19 +434,21 @@ def check_formula(document: Mapping[str, Any], file: FormulaFile, name: str) -> 
     wanted = formula_json(core, {item.name: item for item in file.predicates}, "alphabet" in found)
     for key in ("alphabet", "props"):
         same = set(found.get(key, [])) == set(wanted.get(key, []))
-        hold(same, f"formula.{key}: it is not that of {name}, {' '.join(wanted.get(key, [])) or 'which has none'}")
+        hold(same, f"formula.{key}: differs from that of {name}, {' '.join(wanted.get(key, [])) or 'which has none'}")
     table: dict[Any, int] = {}
     own, other = _shapes(found["nodes"], table), _shapes(wanted["nodes"], table)
     (k, negated), (j, otherwise) = found["root"], wanted["root"]
+    # Walk down to the deepest pair of nodes that differ: the message then names the place of the difference, not the
+    # root.
     while own[k] != other[j]:
         (op, args, *rest), (op_there, args_there, *rest_there) = found["nodes"][k], wanted["nodes"][j]
         pairs = [(a, b) for a, b in zip(args, args_there, strict=False) if _shape(own, a) != _shape(other, b)]
         alike = _rest(op, rest) == _rest(op_there, rest_there) and len(args) == len(args_there) and pairs
         if not (alike and pairs[0][0][1] == pairs[0][1][1]):
             there = json.dumps(wanted["nodes"][j], ensure_ascii=False)
-            raise Rejected(f"formula.nodes[{k}]: it is not the formula of {name}, which has node {j} here: {there}")
+            raise Rejected(f"formula.nodes[{k}]: differs from the formula of {name}, whose node {j} is {there}")
         ((k, _), (j, _)), *_ = pairs
-    hold(negated == otherwise, f"formula.root: it is negated, but not in {name}, or the other way round")
+    hold(negated == otherwise, f"formula.root: negated in only one of the certificate and {name}")
 
 
 def _rest(op: str, rest: list[Any]) -> Any:
@@ -436,7 +460,7 @@ def _shape(shapes: list[int], lit: list[Any]) -> tuple[int, bool]:
 
 
 def _shapes(nodes: list[list[Any]], table: dict[Any, int]) -> list[int]:
-    """A number for each node: equal formulas, in whatever table, have equal numbers."""
+    """Return a number for each node: equal formulas have equal numbers, in every table that shares `table`."""
     shapes: list[int] = []
     for op, args, *rest in nodes:
         key = (_rest(op, rest), *(_shape(shapes, lit) for lit in args))
@@ -445,11 +469,14 @@ def _shapes(nodes: list[list[Any]], table: dict[Any, int]) -> list[int]:
 
 
 def check_model(document: Mapping[str, Any], subject: Subject, name: str) -> None:
-    """Hold that a certificate is about the network of a formula's compiled or hard-attention model; Rejected with the
-    first place of difference; `name` is what it calls the model."""
+    """Require that a certificate is about the network of a compiled or hard-attention model.
+
+    Raises:
+        Rejected: with the first place of difference; `name` is the name of the model in the message.
+    """
     formula = subject.formula or subject.origin
     if formula is None or subject.stored is None:
-        raise Rejected("it is about a formula, and not about a program or a model")
+        raise Rejected("the certificate is about a formula, not about a program or a model")
     users, listed = {item.name: item for item in formula.predicates}, "alphabet" in document["model"]
     network = network_json(subject.stored, users, listed)
     found = difference(document["model"], network, "model")
@@ -457,8 +484,9 @@ def check_model(document: Mapping[str, Any], subject: Subject, name: str) -> Non
 
 
 def difference(found: Any, wanted: Any, place: str) -> str | None:
-    """The first place where two JSON values differ; None if they are equal."""
+    """Return the first place where two JSON values differ; None if they are equal."""
     if isinstance(found, dict) and isinstance(wanted, dict):
+        # Keys of both sides: an extra or a missing entry is a difference too.
         steps = {f".{key}": (found.get(key), wanted.get(key)) for key in (*wanted, *found)}
     elif isinstance(found, list) and isinstance(wanted, list) and len(found) == len(wanted):
         steps = {f"[{k}]": pair for k, pair in enumerate(zip(found, wanted, strict=True))}
@@ -471,7 +499,7 @@ def difference(found: Any, wanted: Any, place: str) -> str | None:
 
 
 def node_lines(formula: Mapping[str, Any], most: int) -> list[str]:
-    """The nodes that the root depends on, one a line, the last `most` of them."""
+    """Return the nodes that the root depends on, one a line: the last `most` of them."""
     nodes, (root, _) = formula["nodes"], formula["root"]
     wanted = {root}
     for k in range(root, -1, -1):
@@ -483,7 +511,7 @@ def node_lines(formula: Mapping[str, Any], most: int) -> list[str]:
 
 
 def literal_text(lit: list[Any]) -> str:
-    """A node, or `!` and a node."""
+    """Return a literal as text: the number of a node, after `!` if negated."""
     return f"{'!' if lit[1] else ''}{lit[0]}"
 
 

@@ -207,7 +207,7 @@ class Checkpoint:
             runs = {name: json.loads(value) for (kind, name), value in rows.items() if kind == RUN}
             self.runs = {name: from_plain(value, Known, name) for name, value in runs.items()}
             if any(run.words < 0 for run in self.runs.values()):
-                raise ValueError("less than no words")
+                raise ValueError("a negative number of words")
         except (ValueError, RecursionError) as error:
             raise self._damaged(str(error)) from None
         self.complete = (COMPLETE, "") in rows

@@ -87,7 +87,7 @@ def program_certificate(result: ProofResult) -> dict[str, Any]:
     except Rejected as error:
         reason = str(error)
     if reason is not None:
-        raise Undecided(f"{subject.name}: proved, but there is no certificate: the checker does not follow ({reason})")
+        raise Undecided(f"{subject.name}: proved, but no certificate: the checker cannot follow the proof ({reason})")
     document["digests"] = digests(document)
     return document
 

@@ -105,7 +105,7 @@ def test_a_file_with_a_program_in_it_is_refused(program: str, path: Path) -> Non
         (("run", "a", "{"), "Expecting property name"),
         (("run", "a", "[" * 10**5), "recursion"),
         (("run", "a", "[]"), "a list at a, where there is no Known"),
-        (("run", "a", '{"state": null, "words": -1, "result": null}'), "less than no words"),
+        (("run", "a", '{"state": null, "words": -1, "result": null}'), "a negative number of words"),
         (("run", "a", '{"state": null, "words": true, "result": null}'), "a bool at a.words, where there is no int"),
         (("run", "a", '{"later": 1}'), "other fields than those of a Known at a"),
         (

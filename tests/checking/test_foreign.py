@@ -63,14 +63,15 @@ def test_the_shortest_wrong_word_is_found(engine: str) -> None:
         return
     assert found.verdict is Verdict.REFUTED
     assert found.reach == (
-        "held against a function: it is wrong on a word of length 4, the shortest: all shorter words were tried"
+        "held against a function: the network is wrong on a word of length 4, the shortest: "
+        "all shorter words were tried"
     )
 
 
 def test_the_shortest_found_is_not_called_the_shortest() -> None:
     model = model_of(mean_of_a(ABOVE))
     found = model.check(against=lambda word: len(word) < 9, words=["a", "aaa", "a" * 12, "ba" * 5])
-    assert found.reach == "held against a function: it is wrong on a word of length 10, the shortest found"
+    assert found.reach == "held against a function: the network is wrong on a word of length 10, the shortest found"
     assert found.mismatch is not None
     assert found.mismatch.word == ("b", "a") * 5
 
@@ -81,7 +82,7 @@ def test_a_shorter_word_that_is_undecided_might_be_wrong() -> None:
     model = model_of(replace(network, unembedding=weight, unembedding_bias=bias))
     found = model.check(against=lambda word: "yes" if len(word) == 1 else "no", max_n=2)
     assert found.verdict is Verdict.REFUTED  # on b there is a tie
-    assert found.reach == "held against a function: it is wrong on a word of length 2, the shortest found"
+    assert found.reach == "held against a function: the network is wrong on a word of length 2, the shortest found"
 
 
 def test_a_truth_where_a_number_is_read() -> None:
@@ -250,7 +251,7 @@ def test_eval_shows_the_outputs() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda m: m.check(), "net is a network that others made, and nothing says what it should compute"),
+        (lambda m: m.check(), "net is an external network without a reference, so its expected outputs are unknown"),
         (lambda m: m.check(against=half_are_a, beta=4),
          "net is a network that others made, which is taken as it is: beta does not apply"),
         (lambda m: m.check(against=half_are_a, workers=2), "a function is asked in this process, by one worker"),

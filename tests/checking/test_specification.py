@@ -245,11 +245,11 @@ def test_another_network_is_asked_where_it_is_read() -> None:
     twice = other("-1/2", readout=each).check(max_n=5, against=other("-21/43", readout=each))
     assert twice.mismatch is not None
     assert twice.mismatch.word == ("a", "b")  # at 1/2
-    with pytest.raises(InputError, match="says numbers, of which bounds alone are known"):
+    with pytest.raises(InputError, match="outputs numbers, which are known only between bounds"):
         other("0").check(against=other("0", readout=Readout(decide="value", level=Fraction(1))))
-    with pytest.raises(InputError, match="more than 0 has the symbol c, and more than -1 has not"):
+    with pytest.raises(InputError, match="more than 0 has the symbol c, and more than -1 does not"):
         other("0", tokens=("a", "b", "c")).check(against=other("-1"))
-    with pytest.raises(InputError, match="more than -1 has the output part, and more than 0 has not"):
+    with pytest.raises(InputError, match="more than -1 has the output part, and more than 0 does not"):
         other("0", readout=best).check(against=other("-1", outputs=("part",), readout=best))
 
 

@@ -286,16 +286,16 @@ def test_a_word_is_the_shortest_if_the_empty_one_was_tried_too() -> None:
 @pytest.mark.parametrize(
     ("mismatch", "reach"),
     [
-        (wrong(""), "it is wrong on the empty word"),
-        (wrong("", "ab"), "it is wrong on the empty word"),
-        (wrong("ab"), "it is wrong on a word of length 2, the shortest: all shorter words were tried"),
+        (wrong(""), "the network is wrong on the empty word"),
+        (wrong("", "ab"), "the network is wrong on the empty word"),
+        (wrong("ab"), "the network is wrong on a word of length 2, the shortest: all shorter words were tried"),
         (
             wrong("abab", "abababa"),
-            "it is wrong on a word of length 4, shrunk from a word of 7 symbols, the shortest found",
+            "the network is wrong on a word of length 4, shrunk from a word of 7 symbols, the shortest found",
         ),
         (
             wrong("abab", "baba"),
-            "it is wrong on a word of length 4, shrunk from another of as many symbols, the shortest found",
+            "the network is wrong on a word of length 4, shrunk from another of as many symbols, the shortest found",
         ),
     ],
 )

@@ -38,7 +38,7 @@ def test_a_specification_that_fails_on_a_word_hides_no_mismatch(hardsim: Cli, fo
     found = hardsim("check", "x.spec", "--max-n", "4", *options).exits(
         1,
         "REFUTED",
-        "it is wrong on a word of length 1",
+        "the network is wrong on a word of length 1",
         "not checked: x.spec: on the word a, position 1",
         "division by 0",
     )

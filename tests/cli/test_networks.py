@@ -60,7 +60,7 @@ def test_a_note_says_that_the_network_reads_longer_words(hardsim: Cli, net: Path
 def test_a_wrong_word_is_printed_and_the_code_is_1(hardsim: Cli, net: Path, more: Path) -> None:
     hardsim("check", net, "--against", more).exits(
         1,
-        "REFUTED", "it is wrong on a word of length 2, the shortest: all shorter words were tried",
+        "REFUTED", "the network is wrong on a word of length 2, the shortest: all shorter words were tried",
         "The shortest mismatching word, on a line of its own: ab", "wanted: reject; the network says: accept",
     )  # fmt: skip
     hardsim("check", net, "--against", more, "-q").exits(1, "wanted: reject; the network says: accept")
@@ -93,10 +93,10 @@ def test_a_report_says_how_the_margin_falls(hardsim: Cli, net: Path, most: Path)
 @pytest.mark.parametrize(
     ("found", "reach", "word"),
     [
-        (Mismatch((), True, None, False, direct=True), "it is wrong on the empty word", "(empty)"),
+        (Mismatch((), True, None, False, direct=True), "the network is wrong on the empty word", "(empty)"),
         (
             Mismatch(("a", "b"), True, None, False, direct=True, shrunk_from=("a",) * 9),
-            "it is wrong on a word of length 2, shrunk from a word of 9 symbols, the shortest found",
+            "the network is wrong on a word of length 2, shrunk from a word of 9 symbols, the shortest found",
             "ab",
         ),
     ],
@@ -138,7 +138,7 @@ def test_a_stronger_verdict_is_advised_where_words_were_judged(
 
 def test_without_a_specification_nothing_is_judged(hardsim: Cli, net: Path) -> None:
     for command in ("check", "prove"):
-        hardsim(command, net).refused("nothing says what it should compute", "--against FILE", "`hardsim heads`")
+        hardsim(command, net).refused("its expected outputs are unknown", "--against FILE", "`hardsim heads`")
 
 
 def test_prove_says_that_it_has_no_proof_and_how_far_words_reach(

@@ -163,7 +163,7 @@ def test_what_cannot_be_compared(hardsim: Any, since: Path, proved: Path, tmp_pa
         assert (outcome.code, outcome.out) == (2, ""), options
     program = written(tmp_path / "first.srasp", "alphabet: a b\nY(i) := Q_a(i)\n")
     hardsim("verify", proved, "--formula", program).refused("is an S-RASP program")
-    hardsim("verify", proved, "--model", program).refused("about a formula, and not about a program", code=1)
+    hardsim("verify", proved, "--model", program).refused("about a formula, not about a program", code=1)
 
 
 def test_a_source_text_of_another_formula_is_no_label(hardsim: Any, proved: Path) -> None:

@@ -32,7 +32,7 @@ RIGHT = CheckResult(
     reach="all 7 words up to length 2", mismatch=None, against="D2.spec", judged=LENGTHS, trend=TREND,
 )  # fmt: skip
 EMPTY_WRONG = replace(
-    RIGHT, verdict=Verdict.REFUTED, reach="it is wrong on the empty word",
+    RIGHT, verdict=Verdict.REFUTED, reach="the network is wrong on the empty word",
     mismatch=Mismatch((), ("{a}",), None, ("{b}",), direct=True),
 )  # fmt: skip
 
@@ -93,13 +93,13 @@ def test_a_mismatch_on_the_empty_word_is_told_as_one() -> None:
     lines = lines_of(EMPTY_WRONG)
     assert lines[:4] == [
         "REFUTED net",
-        "it is wrong on the empty word",
+        "the network is wrong on the empty word",
         "The shortest mismatching word is the empty word.",
         "wanted: {a}; the network says: {b}",
     ]
     assert "wrong the first wrong length found is 0" in lines
     assert not any("hardsim trace" in line for line in lines)
-    assert EMPTY_WRONG.summary == "REFUTED net: it is wrong on the empty word: (empty)"
+    assert EMPTY_WRONG.summary == "REFUTED net: the network is wrong on the empty word: (empty)"
     found = valid(EMPTY_WRONG)
     assert (found["first_wrong"], found["mismatch"]["word"]) == (0, [])
 

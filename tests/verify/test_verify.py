@@ -186,7 +186,12 @@ def test_any_set_of_many_propositions_is_a_symbol() -> None:
     check_model(document, subject, "model")
     other = compile_formula(parse_text("alphabet: a b\nG (a -> F b)", "other"), ModelOptions())
     raised(
-        Rejected, check_formula, document, other.file, "other", match="formula.alphabet: it is not that of other, a b"
+        Rejected,
+        check_formula,
+        document,
+        other.file,
+        "other",
+        match="formula.alphabet: differs from that of other, a b",
     )
 
 
