@@ -18,7 +18,7 @@ from pathlib import Path
 
 from benchmarks import alternatives, checks, exhaustive, foreign, prover, startup, throughput
 from benchmarks.results import Results, new_results
-from benchmarks.table import into_page, render
+from benchmarks.table import into_page, render, summary
 
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = ROOT / "benchmarks" / "results.json"
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run what is asked for; the exit code."""
     given = read_arguments(arguments)
     if given.docs:
-        into_page(PAGE, render(Results.from_json(REFERENCE.read_text(encoding="utf-8"))))
+        into_page(PAGE, summary(Results.from_json(REFERENCE.read_text(encoding="utf-8"))))
         return 0
     runs = QUICK if given.quick else GROUPS
     groups: list[str] = given.only or [name for name in runs if given.all or name not in ON_DEMAND]

@@ -17,10 +17,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from itertools import groupby
 from math import exp, log
 from pathlib import Path
-from textwrap import fill
 from typing import Literal
 
 from benchmarks.table import BEGIN, grid, into_page
@@ -121,7 +119,8 @@ class Row:
         """The formula with what else there is to say of it."""
         notes = [f"--counting {self.counting}"] if self.counting else []
         notes += ["--at first"] if self.first else []
-        return ", ".join([f"`{self.formula}` over {self.letters}", *notes])
+        over = [f"over {self.letters}"] if self.letters != "ab" else []
+        return " ".join([f"`{self.formula}`", *over, *notes])
 
 
 ROWS = (
@@ -229,79 +228,37 @@ def _text(beta: Fraction | None) -> str | None:
 
 # ---- the table ----
 
-HEADS = ("operator", "formula", "regimes", "wrong at β", "on", "right from β", "derived", "bracket")
-NO_HEAD = "no head attends by score"
+ANY = "any"
+"""The cell of a formula in which no head attends by score: every beta tried is right."""
 
 
 def render(found: Sequence[Found], rows: Sequence[Row] = ROWS) -> str:
-    """The table, the brackets that stay open and what would close them, and what has no construction."""
-    cells, opened, refused = list[tuple[str, ...]](), list[str](), dict[str, list[str]]()
+    """Return a table with a row for the formulas whose brackets are the same, and a column for each regime.
+
+    Regimes whose brackets are all the same share a column.
+    """
+    alike: dict[tuple[str, ...], list[str]] = {}
     for row in rows:
-        own = [one for one in found if one.of(row)]
-        for one in own:
-            if one.refused is not None:
-                said = one.refused.partition("' ")[2].replace(f"regime '{one.regime}'", "it")
-                refused.setdefault(f"`{one.regime}` has no construction for what {said}", []).append(f"`{row.formula}`")
-        known = [one for one in own if one.refused is None]
-        for _, some in groupby(sorted(known, key=_order(known)), key=_alike):
-            group = list(some)
-            cells.append(_cells(row, group))
-            if group[0].missing is not None:
-                opened.append(_item(f"{row.title}, in {_regimes(group)}: {group[0].missing}."))
-    parts = [grid(HEADS, cells, (3, 5))]
-    if opened:
-        parts.append("Open brackets would be closed by words that nobody has found, and that need not exist:")
-        parts.append("\n".join(opened))
-    if refused:
-        parts.append("Not in the table:")
-        parts.append(
-            "\n".join(_item(f"{reason}: {', '.join(dict.fromkeys(some))}.") for reason, some in refused.items())
-        )
-    return "\n\n".join(parts) + "\n"
+        by = {one.regime: one for one in found if one.of(row)}
+        alike.setdefault(tuple(_cell(by[regime]) for regime in PROVEN), []).append(row.title)
+    columns: dict[tuple[str, ...], list[str]] = {}
+    for place, regime in enumerate(PROVEN):
+        columns.setdefault(tuple(cell[place] for cell in alike), []).append(regime)
+    cells = [("; ".join(titles), *(column[place] for column in columns)) for place, titles in enumerate(alike.values())]
+    return grid(("formulas", *map(", ".join, columns.values())), cells, range(1, 1 + len(columns))) + "\n"
 
 
-def _item(text: str) -> str:
-    return fill(f"- {text}", 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-
-
-def _alike(one: Found) -> tuple[object, ...]:
-    """Equal where regimes have the same row."""
-    return one.right, one.wrong, one.word, one.inside, one.missing
-
-
-def _order(known: Sequence[Found]) -> Callable[[Found], int]:
-    """Sorts regimes by the first that is alike."""
-    firsts = [_alike(one) for one in known]
-    return lambda one: firsts.index(_alike(one))
-
-
-def _regimes(group: Sequence[Found]) -> str:
-    return ", ".join(one.regime for one in group)
-
-
-def _cells(row: Row, group: Sequence[Found]) -> tuple[str, ...]:
-    one = group[0]
-    form = None if row.derived is None else row.derived[one.regime]
-    derived = "" if form is None else f"{form.text}: {form.value:.4f}"
-    wrong, word = one.wrong or "–", one.word
+def _cell(one: Found) -> str:
+    """Return the proved beta, behind the beta of the wrong word where the bracket is open; JSON has the words."""
+    if one.refused is not None:
+        return "–"
     if one.wrong is None:
-        derived, bracket = NO_HEAD, "right at every β tried"
-    elif one.closed:
-        bracket = "closed"
-    elif one.inside is not None and Fraction(one.right or 0) - Fraction(one.inside) <= Fraction(1, 1000):
-        wrong, word, bracket = f"{wrong}; inside {one.inside}", f"{word}; {one.inside_word}", "closed inside"
-    else:
-        bracket = "open"
-    return (
-        row.operator,
-        row.title,
-        _regimes(group),
-        wrong,
-        f"`{word}`" if word else "",
-        one.right or "–",
-        derived,
-        bracket,
-    )
+        return ANY
+    if one.closed:
+        return str(one.right)
+    inside = Fraction(one.inside or 0)
+    closed_inside = one.inside is not None and Fraction(one.right or 0) - inside <= Fraction(1, 1000)
+    return f"{one.wrong}–{one.right}{' inside' if closed_inside else ''}"
 
 
 # ---- the command ----

@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from multiprocessing import get_context
 from pathlib import Path
+from statistics import median_high
 from textwrap import fill
 
 from benchmarks.table import BEGIN, around, grid, into_page
@@ -39,6 +40,8 @@ PAGE = ROOT / "docs" / "precision.md"
 MARK = BEGIN.replace("bench-docs", "precision")
 MAX_N, EXHAUSTIVE = 4096, 65536
 """The defaults of the command."""
+EXAMPLES = ("since.ltl", "majority.ltl", "parity.ltl")
+"""Formulas whose brackets are on the page."""
 SHOWN = 40
 """Characters of a word that the table shows."""
 
@@ -128,21 +131,23 @@ def written(found: Sequence[InFormat]) -> str:
 # ---- the page ----
 
 
-def render(found: Sequence[InFormat]) -> str:
-    """What came of it in numbers, a table by formula and regime, and why brackets are open."""
+def render(found: Sequence[InFormat], formulas: Sequence[str] = EXAMPLES) -> str:
+    """Return the numbers of brackets by format and regime, the brackets of some formulas, and why others are open."""
     below = [one for one in found if not one.whole]
     closed = sum(one.closed for one in below)
     share = 100 * closed // max(1, len(below))
     told = (
-        f"Of {len(found)} cases {len(found) - len(below)} are safe to {MAX_N:,}. Of the other {len(below)} the bracket "
-        f"is closed in {closed} ({share} %): the last safe length and the first that fails are next to each other."
+        f"{len(found) - len(below)} of {len(found)} cases are safe to {MAX_N:,}. Of the other {len(below)}, {closed} "
+        f"({share} %) have a closed bracket: the first wrong length follows the last safe one."
     )
     heads = ("format", "cases", f"safe to {MAX_N:,}", "closed", "open", "no wrong word found")
     summary = grid(heads, list(_summary(found)), right=range(1, 6))
-    table = grid(("formula", "regime", *ARITHS), list(_rows(found)), right=range(2, 2 + len(ARITHS)))
+    medians = grid(("median", *ARITHS), list(_medians(found)), right=range(1, 1 + len(ARITHS)))
+    shown = [one for one in found if one.formula in formulas]
+    table = grid(("formula", "regime", *ARITHS), list(_rows(shown)), right=range(2, 2 + len(ARITHS)))
     whys = Counter(_why(one) for one in below if not one.closed).most_common()
     reasons = "\n".join(fill(f"- {plural(count, 'case')}: {why}", 120, subsequent_indent="  ") for why, count in whys)
-    parts = [fill(told, 120), summary, table, "Why brackets are open:", reasons]
+    parts = [fill(told, 120), summary, medians, table, "Why brackets are open:", reasons]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -154,6 +159,13 @@ def _summary(found: Sequence[InFormat]) -> Iterator[tuple[str, ...]]:
         silent = sum(one.fails_at is None for one in below)
         counts = len(own), len(own) - len(below), closed, len(below) - closed, silent
         yield arith, *map(str, counts)
+
+
+def _medians(found: Sequence[InFormat]) -> Iterator[tuple[str, ...]]:
+    """Yield, for each regime, the median over the formulas of the length that is safe with sums from the left."""
+    for regime in PROVEN:
+        safe = [[one.safe_in_order for one in found if (one.arith, one.regime) == (arith, regime)] for arith in ARITHS]
+        yield regime, *(str(median_high(one)) if one else "–" for one in safe)
 
 
 def _rows(found: Sequence[InFormat]) -> Iterator[tuple[str, ...]]:

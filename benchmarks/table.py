@@ -46,6 +46,24 @@ def render(results: Results) -> str:
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
+def summary(results: Results) -> str:
+    """Return the table of the page: a row for each target, with the least and the greatest of its figures."""
+    alike: dict[tuple[str, str, str], list[Figure]] = {}
+    for group in results.groups:
+        for figure in results.figures:
+            if figure.group == group and figure.target is not None:
+                alike.setdefault((group, figure.what, limit_of(figure)), []).append(figure)
+    rows = []
+    for (group, what, limit), figures in alike.items():
+        found = sorted(figure.value for figure in figures if figure.value is not None)
+        ends = [amount(value, figures[0].unit) for value in dict.fromkeys(found[:1] + found[-1:])]
+        reached = sum(bool(figure.reached) for figure in figures)
+        case = figures[0].case if len(figures) == 1 else f"{len(figures)} of {group}"
+        missed = f" ({len(figures) - reached} missed)" if reached < len(figures) else ""
+        rows.append((what, case, " to ".join(ends) or "–", f"{limit}{missed}"))
+    return f"{describe(results)}\n\n{grid(('what', 'case', 'found', 'target'), rows)}\n"
+
+
 def filled(head: Sequence[str], rows: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """A table without the columns that are empty in every row."""
     kept = [place for place in range(len(head)) if any(row[place] for row in rows)]
@@ -66,13 +84,17 @@ def describe(results: Results) -> str:
 
 def figure_row(figure: Figure) -> tuple[str, ...]:
     """A figure beside its target."""
-    target = figure.target
-    limit = "" if target is None else f"{'≥' if target.at_least else '≤'} {amount(target.limit, figure.unit)}"
     found = "–" if figure.value is None else amount(figure.value, figure.unit)
     reached = {True: "yes", False: "no", None: ""}[figure.reached]
     before = "" if figure.before is None else amount(figure.before, figure.unit)
     proofs = "" if figure.proofs is None else amount(figure.proofs, "")
-    return figure.what, figure.case, found, before, limit, reached, proofs, figure.note
+    return figure.what, figure.case, found, before, limit_of(figure), reached, proofs, figure.note
+
+
+def limit_of(figure: Figure) -> str:
+    """Return the target of a figure as text, which is empty without a target."""
+    target = figure.target
+    return "" if target is None else f"{'≥' if target.at_least else '≤'} {amount(target.limit, figure.unit)}"
 
 
 def amount(value: float, unit: str) -> str:

@@ -1,5 +1,5 @@
-"""What mkdocs asks while it builds the site. Two files that are no pages to it are made pages: CONTRIBUTING.md, which
-stands beside the README, and the notebook."""
+"""Functions that mkdocs calls while it builds the site. They add two pages: CONTRIBUTING.md, which stands beside the
+README, and the notebook. They also typeset mathematics."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from docs.site.mathematics import typeset
 
 DOCS = Path(__file__).resolve().parents[1]
 CONTRIBUTING = DOCS.parent / "CONTRIBUTING.md"
@@ -25,7 +27,8 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """A page; its links to the notebook lead to the page of it."""
+    """Return a page with its mathematics typeset, and with links to the page of the notebook, not to its file."""
+    markdown = typeset(markdown)
     return markdown if page.file.src_uri == "tour.md" else markdown.replace("](tour.ipynb)", "](tour.md)")
 
 

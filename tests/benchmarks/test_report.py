@@ -14,7 +14,7 @@ from benchmarks import __main__ as command
 from benchmarks import alternatives, foreign, prover, startup, throughput
 from benchmarks.cases import CASES, PASSES
 from benchmarks.results import Figure, PassCost, Results, Target, new_results
-from benchmarks.table import BEGIN, END, amount, into_page, render
+from benchmarks.table import BEGIN, END, amount, into_page, render, summary
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = Figure("g", "kept", "case", 2.0, "x", Target(3))
@@ -101,6 +101,18 @@ def test_each_group_has_its_own_tables() -> None:
     assert "torch float32" not in second
 
 
+def test_the_summary_has_a_row_for_the_cases_of_a_target() -> None:
+    found = results(KEPT, replace(KEPT, case="other", value=3.5), replace(KEPT, case="third", value=1), MISSED)
+    found.figures += [replace(MISSED, what="failed", value=None), replace(KEPT, what="no target", target=None)]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in summary(found).splitlines() if line[:1] == "|"]
+    assert rows[0] == ["what", "case", "found", "target"]
+    assert rows[2:] == [
+        ["kept", "3 of g", "1 x to 3.5 x", "≤ 3 x (1 missed)"],
+        ["missed", "case", "4 x", "≤ 3 x (1 missed)"],
+        ["failed", "case", "–", "≤ 3 x (1 missed)"],
+    ]
+
+
 def test_numbers_are_short() -> None:
     assert [amount(value, "s") for value in (0.01234, 1.0, 99.94, 123.4, 4096.0)] == [
         "0.0123 s", "1 s", "99.9 s", "123 s", "4,096 s",
@@ -111,7 +123,7 @@ def test_the_documentation_shows_the_reference_run() -> None:
     text = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
     shown = text.partition(BEGIN)[2].partition(END)[0]
     reference = Results.from_json((ROOT / "benchmarks" / "results.json").read_text(encoding="utf-8"))
-    assert shown.strip() == render(reference).strip(), "run python -m benchmarks --docs"
+    assert shown.strip() == summary(reference).strip(), "run python -m benchmarks --docs"
     assert not reference.quick
     assert set(command.GROUPS) - set(command.ON_DEMAND) <= set(reference.groups)
 

@@ -1,0 +1,136 @@
+"""Words in the README and the pages of docs/, words a sentence, and mathematics that can be typeset."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from docs.site.mathematics import each, mathml, typeset
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+MOST_WORDS = 32_000
+"""Words in the README and docs/ together, as `wc -w` counts them."""
+LONGEST_SENTENCE = 20.0
+"""Words a sentence, on average over a page."""
+NOT_YET = {
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/ci.md",
+    "docs/commands.md",
+    "docs/declare.md",
+    "docs/editors.md",
+    "docs/export.md",
+    "docs/gallery/dyck2.md",
+    "docs/gallery/flipflop.md",
+    "docs/gallery/index.md",
+    "docs/gallery/induction.md",
+    "docs/gallery/majority.md",
+    "docs/gallery/parity.md",
+    "docs/gallery/tracr.md",
+    "docs/gallery/trained.md",
+    "docs/heads.md",
+    "docs/index.md",
+    "docs/json.md",
+    "docs/options.md",
+    "docs/python.md",
+    "docs/scaling.md",
+    "docs/search.md",
+    "docs/glossary.md",
+    "docs/languages.md",
+    "docs/networks.md",
+    "docs/proofs.md",
+    "docs/specifications.md",
+    "docs/theory.md",
+}
+"""Pages that are still to be shortened. Remove a page from this set when it is done."""
+
+
+def prose_of(text: str) -> list[str]:
+    """Return the paragraphs and list items of a page, without code blocks, tables, headings and comments."""
+    text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    text = re.sub(r"^ *```.*?^ *```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"^(\||#).*$", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^\$\$.*?\$\$$", "", text, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"^(>|    ).*$", "", text, flags=re.MULTILINE)
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    text = re.sub(r"`[^`]*`|\$[^$]*\$", "code", text)
+    return [part for part in re.split(r"\n\s*\n|\n\s*(?=(?:[-*]|\d+\.) )", text) if part.strip()]
+
+
+def words_a_sentence(text: str) -> float:
+    """Return the average number of words a sentence of a page; the end of a paragraph or list item ends a sentence."""
+    words, sentences = 0, 0
+    for part in prose_of(text):
+        found = [one for one in re.split(r"[.!?:](?=[\s)\"]|$)", part) if re.search(r"\w", one)]
+        words += sum(len(re.findall(r"\S*\w\S*", one)) for one in found)
+        sentences += len(found)
+    return words / max(1, sentences)
+
+
+def named(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("path", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=named)
+def test_sentences_are_short(path: Path) -> None:
+    if named(path) in NOT_YET:
+        pytest.skip("not yet shortened")
+    assert words_a_sentence(path.read_text(encoding="utf-8")) <= LONGEST_SENTENCE
+
+
+def test_the_documents_are_short() -> None:
+    done = [path for path in PAGES if named(path) not in NOT_YET]
+    words = {named(path): len(path.read_text(encoding="utf-8").split()) for path in done}
+    assert sum(words.values()) <= MOST_WORDS, words
+
+
+def test_pages_that_are_left_exist() -> None:
+    assert {named(path) for path in [*PAGES, ROOT / "CONTRIBUTING.md"]} >= NOT_YET
+
+
+def test_words_a_sentence_of_a_small_page() -> None:
+    text = "# Title of it\n\nOne two. Three `a b` [four five](x.md)!\n\n- six\n- seven $a + b$: nine\n\n| no | no |\n"
+    assert words_a_sentence(text) == (2 + 4 + 1 + 2 + 1) / 5
+    assert words_a_sentence("One\n\n```\nmany words of code\n```\n\n    more code\n") == 1
+
+
+# ---- mathematics ----
+
+
+@pytest.mark.parametrize("path", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=named)
+def test_the_mathematics_of_a_page_can_be_typeset(path: Path) -> None:
+    left = each(path.read_text(encoding="utf-8"), lambda tex, block: mathml(tex, block) and "")
+    assert "$" not in re.sub(r"^ *```.*?^ *```$|`[^`]*`", "", left, flags=re.MULTILINE | re.DOTALL)
+
+
+def test_formulas_become_mathml() -> None:
+    assert mathml("n") == "<math><mi>n</mi></math>"
+    half = "<mfrac><mi>i</mi><mrow><mn>2</mn><mi>n</mi></mrow></mfrac>"
+    assert mathml(r"\frac{i}{2n}", block=True) == f'<math display="block">{half}</math>'
+    assert mathml(r"D''\le W_Q x^2") == (
+        "<math><mrow><msup><mi>D</mi><mo>′′</mo></msup><mo>≤</mo>"
+        "<msub><mi>W</mi><mi>Q</mi></msub><msup><mi>x</mi><mn>2</mn></msup></mrow></math>"
+    )
+    assert mathml(r"\log n") == '<math><mrow><mrow><mi>log</mi><mspace width="0.17em"/></mrow><mi>n</mi></mrow></math>'
+    assert mathml(r"\text{margin}") == '<math><mi mathvariant="normal">margin</mi></math>'
+
+
+def test_marks_of_markdown_are_shown_as_they_are() -> None:
+    marks = "<math><mrow><mo>&#91;</mo><mi>m</mi><mo>&#60;</mo><mn>1</mn><mo>&#93;</mo><mo>∗</mo></mrow></math>"
+    assert typeset(r"$[m\lt1]*$") == marks
+
+
+def test_dollar_signs_in_code_are_no_mathematics() -> None:
+    page = "`$x$` and ``a ` $``\n\n```sh\n$ hardsim check\n```\n"
+    assert typeset(page) == page
+    assert typeset(f"{page}$x$") == f"{page}<math><mi>x</mi></math>"
+
+
+@pytest.mark.parametrize("tex", [r"\unknown", "x_", "x_1_2", "{x", "x}", r"\text x"])
+def test_what_is_no_formula_is_refused(tex: str) -> None:
+    with pytest.raises(ValueError, match="in the formula"):
+        mathml(tex)
