@@ -1,1 +1,1 @@
-"""The softmax transformer as data, and its JSON."""
+"""Softmax transformers as data: compiled models, external networks, and their JSON."""

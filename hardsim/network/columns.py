@@ -1,7 +1,7 @@
 """Position encodings that are numerical predicates: columns of zeros and ones.
 
-The predicates are decided here by other means than in the oracle (a sieve, squares and powers listed), so that one
-checks the other; a user's own predicate has one definition, in the formula file.
+The oracle decides these predicates by other means (a sieve, lists of squares and powers), so each implementation
+checks the other. A user's own predicate has only one definition, the one in the formula file.
 """
 
 from __future__ import annotations
@@ -19,34 +19,44 @@ from hardsim.lang.arith import Arith, in_python, linear_form, read_tree
 from hardsim.lang.reals import Real
 
 LARGEST_PRIME = 10**12
-"""Of what PRIME is asked in an encoding."""
+"""The greatest argument of PRIME that is tested in an encoding; a greater one raises OutOfRange."""
 
 UserPredicate = Callable[[int, int], bool]
 Defined: TypeAlias = Mapping[str, ast.UserPredicate]
-"""The predicates that a file defines, by name."""
+"""The user's predicates that a formula file defines, by name."""
 
 
 class PositionFunction(Protocol):
-    """A coordinate of a position encoding: a function of i and n with a canonical text."""
+    """A function of the position i and the length n that gives one coordinate of a position encoding. `str` of the
+    function is its canonical text.
+    """
 
     @property
     def variables(self) -> frozenset[str]:
-        """Which of i and n it depends on."""
+        """The variables among i and n that the function depends on."""
 
     def evaluate(self, **values: int) -> Fraction:
-        """The value at position i of a word of length n; SourceError where it is no rational."""
+        """Return the value at position i of a word of length n.
+
+        Raises:
+            SourceError: if the value is not rational.
+        """
 
 
 def real_value(function: PositionFunction, i: int, n: int) -> Fraction | Real:
-    """The value at position i of a word of length n, rational or not."""
+    """Return the value of the function at position i of a word of length n: a Fraction, or a Real if it is
+    irrational.
+    """
     return function.real(i=i, n=n) if isinstance(function, Arith) else function.evaluate(i=i, n=n)
 
 
 @dataclass(frozen=True)
 class PredicateColumn:
-    """1 where the predicate holds of `of_i * i + of_n * n + offset`, else 0.
+    """A position encoding that is 1 where the predicate `name` is true of `of_i * i + of_n * n + offset`, and 0
+    elsewhere.
 
-    `user` is the meaning of a predicate that is not built in, `definition` its text.
+    `params` are the modulus and the remainder of MOD, and empty for other predicates. For a predicate that is not
+    built in, `user` is the Python function of the argument and n, and `definition` its text.
     """
 
     name: str
@@ -59,12 +69,18 @@ class PredicateColumn:
 
     @property
     def variables(self) -> frozenset[str]:
-        """A user's predicate may depend on n whatever it is about."""
+        """The variables among i and n that the column depends on. A user's predicate may read n whatever its argument
+        is.
+        """
+        # A user's predicate receives n as its second argument, so its value may change with n even if the term does
+        # not.
         own = {"n"} if self.user is not None else set()
         return frozenset(own | ({"i"} if self.of_i else set()) | ({"n"} if self.of_n else set()))
 
     def evaluate(self, **values: int) -> Fraction:
-        """0 or 1 at position i of a word of length n (both must be given where they occur)."""
+        """Return 0 or 1 at position i of a word of length n. `values` must contain each variable that the column
+        depends on.
+        """
         n = int(values.get("n", 0))
         value = self.of_i * int(values.get("i", 0)) + self.of_n * n + self.offset
         if self.user is not None:
@@ -84,9 +100,13 @@ def _term(value: int, name: str) -> str:
 
 
 def _is_prime(value: int, params: tuple[int, ...]) -> bool:
-    """By trial division with odd numbers: encodings are asked for small multiples of positions."""
+    """Return True if the value is prime, by trial division with odd numbers: the arguments are small multiples of
+    positions.
+    """
     if value > LARGEST_PRIME:
-        raise OutOfRange(f"PRIME of {value} is not compiled", f"It is up to {LARGEST_PRIME}; use smaller factors.")
+        raise OutOfRange(
+            f"PRIME({value}) is too large to compile", f"Use smaller factors: PRIME goes up to {LARGEST_PRIME}."
+        )
     if value < 4:
         return value in (2, 3)
     divisor = 3
@@ -98,8 +118,10 @@ def _is_prime(value: int, params: tuple[int, ...]) -> bool:
 
 
 def _is_square(value: int, params: tuple[int, ...]) -> bool:
-    """0, 1, 1 + 3, 1 + 3 + 5, ...: a bit more than a float's square root, squared, after a step of Newton's where that
-    has fewer digits than the root."""
+    """Return True if the value is a square."""
+    # The float square root may be off by more than 1 for large values. One step of Newton's method brings it within 1
+    # of
+    # the integer root; the three squares around it are then tested exactly.
     near = round(max(value, 0) ** 0.5)
     near = (near + value // near) // 2 if near else near
     return value in ((near - 1) ** 2, near**2, (near + 1) ** 2)
@@ -113,19 +135,25 @@ BUILT_IN: Mapping[str, Callable[[int, tuple[int, ...]], bool]] = {
 }
 
 CALL = re.compile(r"\s*(\w+)\s*\(((?:[^(),]*,)*)(.*)\)\s*", re.DOTALL)
-"""A predicate, its parameters, and the term that it is about."""
+"""Pattern of a predicate in a text: its name, its parameters, and its argument."""
+# At most 30 digits: `int` refuses texts beyond some thousand digits, and no useful modulus is so long.
 CLASS = re.compile(r"\s*(\d{1,30})\s*,\s*(\d{1,30})\s*,", re.ASCII)
 LARGEST_NUMBER = 10**30
-"""In a term."""
+"""The integers in a predicate's argument are below this number."""
 
 
 def parse_column(text: str, users: Mapping[str, tuple[str, UserPredicate]], name: str) -> PredicateColumn | None:
-    """The column that a text such as `MOD(3, 1, 2*i - n + 1)` describes, None if it is no predicate in brackets.
+    """Parse the text of a predicate, such as `MOD(3, 1, 2*i - n + 1)`, into a column.
 
-    `users` has definition and meaning of the user's predicates; errors cite the text as that of the file `name`.
+    `users` maps the names of the user's predicates to definition and Python function. `name` is the file that errors
+    cite.
+
+    Returns:
+        The column, or None if the text is not a known predicate with brackets.
 
     Raises:
-        SourceError: for wrong parameters, and a term that is no sum of integer multiples of i and n, and integers.
+        SourceError: if the parameters are wrong, or the argument is not a sum of integer multiples of i and n
+        and an integer.
     """
     found = CALL.fullmatch(text)
     if found is None or (found[1] not in BUILT_IN and found[1] not in users):
@@ -133,12 +161,12 @@ def parse_column(text: str, users: Mapping[str, tuple[str, UserPredicate]], name
     source, own = Source(name, text), CLASS.fullmatch(found[2])
     params = tuple(map(int, own.groups())) if own and found[1] == "MOD" else ()
     if found[1] == "MOD" and not (params and params[1] < params[0]):
-        raise SourceError(source, Span(*found.span(1)), "MOD has a modulus m and a remainder r < m", "MOD(m, r, i)")
+        raise SourceError(source, Span(*found.span(1)), "MOD needs a modulus m and a remainder r < m", "MOD(m, r, i)")
     if found[1] != "MOD" and found[2]:
         raise SourceError(source, Span(*found.span(2)), f"{found[1]} has no parameters", f"a term, as in {found[1]}(i)")
     form = linear_form(read_tree(source, found.start(3), found[3], ("i", "n"), "number"), ("i", "n"))
     if form is None or max(map(abs, form)) >= LARGEST_NUMBER:
-        message = "a predicate is asked of sums of multiples of i and n, with integers below 10^30"
+        message = "a predicate's argument is a sum of integer multiples of i and n and an integer, each below 10^30"
         raise SourceError(source, Span(*found.span(3)), message, "a term such as 2*i - n + 1")
     definition, user = users.get(found[1], ("", None))
     of_i, of_n, offset = form
@@ -146,14 +174,14 @@ def parse_column(text: str, users: Mapping[str, tuple[str, UserPredicate]], name
 
 
 def column_text(column: PredicateColumn, users: Defined) -> str:
-    """A predicate of a term as a condition in i and n, as Python writes it."""
+    """Return a column as a Python condition in i and n."""
     simple = (column.of_i, column.of_n, column.offset) == (1, 0, 0)
     term = "i" if simple else f"({column.of_i}*i + {column.of_n}*n + {column.offset})"
     return predicate_text(column.name, column.params, term, users)
 
 
 def predicate_text(name: str, params: tuple[int, ...], x: str, users: Defined) -> str:
-    """A numerical predicate of `x` as such a condition, in n too."""
+    """Return the predicate `name` of the expression `x` as a Python condition, which may also contain n."""
     if name == "MOD":
         return f"({x} - {params[1]}) % {params[0]} == 0"
     if name not in users:

@@ -1,4 +1,4 @@
-"""A transformer as others make them: dense matrices, norms, activations, biases, a table of positions, an unembedding.
+"""An external network as data: dense matrices, norms, activations, biases, a table of positions, an unembedding.
 
 With d coordinates in the residual stream, m positions (those of all tokens that are read, from 0), x in R^(m x d):
 
@@ -9,9 +9,9 @@ With d coordinates in the residual stream, m positions (those of all tokens that
     mlp(y) = f(y W_in + b_in) W_out + b_out
     outputs = norm_f(x) W_U + b_U
 
-Everything is the real function that the stored numbers define: an array of float64 holds these very dyadic rationals
-(of narrower formats too, which float64 holds exactly), an array of objects holds Fractions. `scale`, and the embedding
-scale c, are real numbers: a rational divided by the square root of an integer.
+Everything is the real function that the stored numbers define. An array of float64 stands for exactly these dyadic
+rationals (float64 also holds the numbers of narrower formats exactly); an array of objects holds Fractions. `scale`
+and the embedding scale c are real numbers: a rational divided by the square root of an integer.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from hardsim.network.columns import PositionFunction, real_value
 from hardsim.network.numbers import Mask
 
 Dense: TypeAlias = NDArray[Any]
-"""An exact array: float64, or objects that are Fractions."""
+"""An exact array: of float64, or of objects that are Fractions."""
 Token: TypeAlias = str | int | float | bool
-"""What a token is called where it comes from: text, or a value of a RASP program."""
+"""The name of a token at its origin: a text, or a value of a RASP program."""
 
 
 def entries(array: Dense) -> int:
-    """How many entries are not 0."""
+    """Return the number of non-zero entries."""
     return int(np.count_nonzero(array))
 
 
 class Activation(StrEnum):
-    """What hidden units compute, as real functions."""
+    """The activation functions of hidden units, as real functions."""
 
     RELU = "relu"
     """max(x, 0)."""
@@ -59,15 +59,17 @@ class Activation(StrEnum):
 
 @dataclass(frozen=True)
 class Norm:
-    """`(x - mean) / sqrt(var + epsilon) * weight + bias` over the coordinates (`layer`: variance with divisor d), or
-    without subtracting the mean, `x / sqrt(mean of x^2 + epsilon) * weight + bias` (`rms`). None: 1 and 0."""
+    """A normalization over the coordinates: `(x - mean) / sqrt(var + epsilon) * weight + bias` (`layer`; the variance
+    has divisor d), or `x / sqrt(mean of x^2 + epsilon) * weight + bias` (`rms`). A weight of None is 1, a bias of
+    None is 0.
+    """
 
     kind: Literal["layer", "rms"]
     epsilon: Fraction
     weight: Dense | None = None
-    """(d,)."""
+    """Shape (d,)."""
     bias: Dense | None = None
-    """(d,)."""
+    """Shape (d,)."""
 
     def __post_init__(self) -> None:
         if self.epsilon < 0:
@@ -75,7 +77,7 @@ class Norm:
 
     @property
     def arrays(self) -> tuple[Dense | None, ...]:
-        """Its parameters."""
+        """The parameters of the norm."""
         return self.weight, self.bias
 
 
@@ -93,13 +95,13 @@ class RootScale:
 
     @property
     def rational(self) -> Fraction | None:
-        """Return the number if it is rational, and else None."""
+        """The number as a Fraction if it is rational, and None otherwise."""
         root = isqrt(self.root)
         return self.factor / root if root * root == self.root else None
 
     @property
     def real(self) -> RealNumber:
-        """Return the number itself; a Real if it is irrational."""
+        """The number itself: a Real if it is irrational."""
         return self.factor / apply("sqrt", self.root)
 
 
@@ -111,8 +113,9 @@ _SCALE = re.compile(
 
 
 def parse_scale(text: str) -> RootScale | None:
-    """Parse a positive number `p`, `p/q` or `p.q`, such a number `/sqrt(k)`, or `sqrt(k)`; return None for any other
-    text."""
+    """Parse a positive number `p`, `p/q` or `p.q`, one of these followed by `/sqrt(k)`, or `sqrt(k)`; return None for
+    any other text.
+    """
     found = _SCALE.fullmatch(text)
     if found is None:
         return None
@@ -124,7 +127,8 @@ def parse_scale(text: str) -> RootScale | None:
 @dataclass(frozen=True)
 class NetworkHead:
     """One head with keys of width k and values of width v: w_q and w_k (d, k), w_v (d, v), w_o (v, d); biases (k,),
-    (k,), (v,), None for 0."""
+    (k,), (v,). A bias of None is 0.
+    """
 
     name: str
     mask: Mask
@@ -140,13 +144,13 @@ class NetworkHead:
 
     @property
     def arrays(self) -> tuple[Dense | None, ...]:
-        """Its parameters."""
+        """The parameters of the head."""
         return self.w_q, self.w_k, self.w_v, self.w_o, self.b_q, self.b_k, self.b_v
 
 
 @dataclass(frozen=True)
 class Mlp:
-    """`f(y W_in + b_in) W_out + b_out`: w_in (d, m), w_out (m, d), biases (m,) and (d,), None for 0."""
+    """`f(y W_in + b_in) W_out + b_out`: w_in (d, m), w_out (m, d), biases (m,) and (d,). A bias of None is 0."""
 
     activation: Activation
     w_in: Dense
@@ -156,14 +160,18 @@ class Mlp:
 
     @property
     def arrays(self) -> tuple[Dense | None, ...]:
-        """Its parameters."""
+        """The parameters of the MLP."""
         return self.w_in, self.w_out, self.b_in, self.b_out
 
 
 @dataclass(frozen=True)
 class NetworkLayer:
-    """Attention, then an MLP; `b_o` (d,) is added once for all heads. `post`: norms stand after the sums (see the
-    module). Without heads and `b_o`, or without an MLP, that step and its norm are left out."""
+    """Attention, then an MLP. `b_o` (d,) is added once for all heads. With `post`, the norms follow the sums (see the
+    module).
+
+    A layer without heads and without `b_o` has no attention step and no `norm_1`; a layer without an MLP has no
+    `norm_2`.
+    """
 
     heads: tuple[NetworkHead, ...]
     mlp: Mlp | None
@@ -174,41 +182,45 @@ class NetworkLayer:
 
     @property
     def attends(self) -> bool:
-        """Whether there is a step of attention."""
+        """True if the layer has an attention step."""
         return bool(self.heads) or self.b_o is not None
 
     @property
     def arrays(self) -> tuple[Dense | None, ...]:
-        """Its parameters."""
+        """The parameters of the layer."""
         parts = [*self.heads, *(part for part in (self.mlp, self.norm_1, self.norm_2) if part is not None)]
         return self.b_o, *(array for part in parts for array in part.arrays)
 
 
 JudgedAt: TypeAlias = Literal["last", "first", "each"]
-"""Where outputs are judged: the last position that is read, the first symbol of the word, every symbol."""
+"""The positions whose outputs are compared with the expected ones: the last position read, the first symbol of the
+word, or every symbol.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Readout:
-    """How a word becomes tokens and outputs become an answer."""
+    """The rules by which a word becomes tokens and outputs become an answer."""
 
     before: tuple[Token, ...] = ()
-    """Tokens that stand before every word."""
+    """Tokens before every word."""
     after: tuple[Token, ...] = ()
-    """Tokens that stand after it."""
+    """Tokens after every word."""
     at: JudgedAt = "last"
     decide: Literal["above", "argmax", "value"] = "above"
-    """Each output above `level` or not; the largest of the outputs `among`; the number itself, right to `level`."""
+    """`above`: the answer says of each output whether it is above `level`. `argmax`: the answer is the largest of the
+    outputs `among`. `value`: the answer is the output number itself, which may be off by up to `level`.
+    """
     level: Fraction = Fraction(0)
     among: tuple[Token, ...] | None = None
-    """Outputs that take part in an argmax; None: all."""
+    """Outputs that take part in an argmax; None means all."""
     alphabet: tuple[Token, ...] | None = None
-    """What words are made of; None: every token but those that stand before or after every word."""
+    """Tokens that words are made of; None means every token that is neither in `before` nor in `after`."""
     padding: Token | None = None
-    """A token that is passed over where the last position is judged: it cannot stand there."""
+    """A token that is skipped when the last position gives the answer; it cannot be the last token."""
 
     def places(self, n: int) -> range:
-        """The positions, of all that are read, at which a word of n symbols is judged."""
+        """Return the indices, among all tokens read, of the positions that give the answer for a word of n symbols."""
         start = len(self.before)
         if self.at == "each":
             return range(start, start + n)
@@ -216,18 +228,19 @@ class Readout:
         return range(start, start + 1) if self.at == "first" else range(last, last + 1)
 
     def length(self, n: int) -> int:
-        """How many tokens are read of a word of n symbols."""
+        """Return the number of tokens read for a word of n symbols."""
         return len(self.before) + n + len(self.after)
 
 
 @dataclass(frozen=True)
 class Network:
-    """The whole network.
+    """A whole external network.
 
-    `tokens` are the vocabulary by token id, V of them; `embedding` is (V, d), `unembedding` (d, O), its bias (O,),
-    `outputs` what the O outputs are called. `positions` is a table (rows, d) whose row r belongs to the r-th token that
-    is read, or pairs of a coordinate and a function of i and n: there the word's first symbol stands at i = 1 and n is
-    its length. Outputs that are the tokens are the very same tuple, and get other names with them.
+    `tokens` is the vocabulary of V tokens in order of their ids. `embedding` is (V, d), `unembedding` (d, O), its
+    bias (O,), and `outputs` are the names of the O outputs. `positions` is either a table (rows, d), whose row r
+    belongs to the r-th token read, or pairs of a coordinate and a function of i and n; there i = 1 is the word's
+    first symbol and n is the length of the word. If the outputs are the tokens, `outputs` is the same tuple object as
+    `tokens` and is renamed with it.
     """
 
     tokens: tuple[Token, ...]
@@ -240,7 +253,9 @@ class Network:
     outputs: tuple[Token, ...]
     readout: Readout = Readout()
     embedding_scale: RootScale = RootScale()
-    """The factor of the embedding's rows, applied before positions are added; the unembedding is not scaled."""
+    """The factor of the embedding's rows. It is applied before the position encoding is added, and not to the
+    unembedding.
+    """
 
     @property
     def dimension(self) -> int:
@@ -249,8 +264,7 @@ class Network:
 
     @property
     def scaled_embedding(self) -> Dense:
-        """Return the addend of each token, (V, d): the embedding times its scale. Entries are objects, and may be
-        Reals, unless the scale is 1."""
+        """The embedding times its scale, (V, d). Its entries are objects, possibly Reals, unless the scale is 1."""
         if self.embedding_scale == RootScale():
             return self.embedding
         factor, found = self.embedding_scale.real, np.empty(self.embedding.shape, dtype=object)
@@ -259,12 +273,12 @@ class Network:
 
     @property
     def heads(self) -> tuple[NetworkHead, ...]:
-        """All heads in order of the layers."""
+        """All heads, in the order of the layers."""
         return tuple(head for layer in self.layers for head in layer.heads)
 
     @property
     def arrays(self) -> tuple[Dense, ...]:
-        """All parameters."""
+        """All parameters of the network."""
         found = [self.embedding, self.unembedding, self.unembedding_bias, *(self.final.arrays if self.final else ())]
         found += [array for layer in self.layers for array in layer.arrays]
         found += [self.positions] if isinstance(self.positions, np.ndarray) else []
@@ -277,41 +291,38 @@ class Network:
 
     @property
     def longest(self) -> int | None:
-        """The longest word that the table of positions has room for; None: there is none."""
+        """The length of the longest word that fits in the table of positions; None if there is no table."""
         if not isinstance(self.positions, np.ndarray):
             return None
         return int(self.positions.shape[0]) - self.readout.length(0)
 
     @cached_property
     def ids(self) -> dict[str, int]:
-        """The token ids by what a token is called in text."""
+        """The token ids, by the text of the token."""
         return {str(token): number for number, token in enumerate(self.tokens)}
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
-        """What words are made of, as text."""
+        """The texts of the tokens that words are made of."""
         if self.readout.alphabet is not None:
             return tuple(map(str, self.readout.alphabet))
         fixed = {str(token) for token in (*self.readout.before, *self.readout.after)}
         return tuple(name for name in self.ids if name not in fixed)
 
     def read(self, word: Sequence[str]) -> list[int]:
-        """The token ids of a word with what stands before and after it.
-
-        Raises:
-            OutOfRange: if the table of positions ends before the word.
-        """
+        """Return the token ids of a word, with the readout's tokens before and after it."""
         if self.longest is not None and len(word) > self.longest:
             most = max(self.longest, 0)
-            told = f"the table of positions of this network ends: words have at most {most} symbols, not {len(word)}"
-            hint = f"Use --max-n {most}, or shorter words." if most else "Read less beside them."
+            told = f"the table of positions of this network is full: words have at most {most} symbols, not {len(word)}"
+            hint = f"Use --max-n {most}, or shorter words." if most else "Read fewer tokens before and after each word."
             raise OutOfRange(told, hint)
         named = (*self.readout.before, *word, *self.readout.after)
         return [self.ids[str(token)] for token in named]
 
     def encoding(self, n: int) -> Dense | None:
-        """What positions add for a word of n symbols, (tokens that are read, d), of objects that may be Reals if it is
-        no table; None: nothing."""
+        """Return the position encoding of a word of n symbols, shape (tokens read, d); None if there is none. Without
+        a table its entries are objects, possibly Reals.
+        """
         size = self.readout.length(n)
         if isinstance(self.positions, np.ndarray):
             return self.positions[:size]

@@ -1,6 +1,7 @@
-"""Exact rational columns of a batch of words: integer arrays over a common unit.
+"""Exact rational columns of a batch of words: integer arrays over a common denominator (the unit).
 
-Machine integers where a bound computed beforehand shows that nothing overflows, Python's integers otherwise.
+The arrays hold machine integers where a bound computed beforehand shows that nothing overflows, and Python's integers
+otherwise.
 """
 
 from __future__ import annotations
@@ -20,17 +21,20 @@ from hardsim.network.numbers import Rational
 Integers = NDArray[Any]
 """An array of dtype int64, or of Python's integers (dtype object)."""
 
+# Half of int64's range: the sum of two numbers below SAFE does not overflow.
 SAFE = 1 << 62
 LARGE_UNIT = 1 << 16
 LARGEST_COLUMN = 3 << 26
-"""Bytes that the exact means of one coordinate may take: about six such columns are held at a time."""
+"""The greatest number of bytes that the exact means of one coordinate may take. About six such columns are held at
+once.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """The numbers `whole / unit`; `size` bounds |whole|. A column has shape (words, positions).
+    """The exact numbers `whole / unit`, in columns of shape (words, positions); `size` bounds |whole|.
 
-    Where the unit is no machine integer the numbers are Python's, so that they can be held against it.
+    If the unit does not fit in a machine integer, `whole` holds Python's integers, so that the two can be compared.
     """
 
     whole: Integers
@@ -39,7 +43,9 @@ class Exact:
 
     @staticmethod
     def of(whole: Integers, unit: int = 1, large: int = LARGE_UNIT) -> Exact:
-        """Measure the numbers, and cancel what all have in common with a large unit; zeros then have the unit 1."""
+        """Make columns from integers over a unit, with their measured size. If the unit is at least `large`, cancel
+        the common divisor of all numbers and the unit; columns of zeros then have the unit 1.
+        """
         size = largest(whole)
         if unit >= large and (common := gcd(unit, int(np.gcd.reduce(whole, axis=None)))) > 1:
             # Of zeros the whole unit is cancelled, which need not be a machine integer.
@@ -50,7 +56,7 @@ class Exact:
 
     @staticmethod
     def row(values: Sequence[Rational], words: int) -> Exact:
-        """The same values at every word of a batch."""
+        """Make columns that have the same values, one per position, at each of `words` words."""
         if values and values.count(values[0]) == len(values):
             unit = values[0].denominator
             whole = [values[0].numerator] * len(values)
@@ -62,62 +68,67 @@ class Exact:
         return Exact(np.broadcast_to(line, (words, len(whole))), unit, size)
 
     def repeated(self, shape: tuple[int, int]) -> Exact:
-        """The same at every word."""
+        """Return columns of this shape (words, positions) with the present row at every word."""
         return Exact(np.broadcast_to(self.whole, shape), self.unit, self.size)
 
     def at(self, word: int, position: int) -> Fraction:
-        """One number."""
+        """Return the number at a word and a position (both indices from 0)."""
         return Fraction(int(self.whole[word, position]), self.unit)
 
     def block(self, positions: slice) -> Exact:
-        """What some positions hold, over the least unit."""
+        """Return the columns at these positions, over their least unit."""
         whole = self.whole[:, positions]
         return Exact(whole, 1, self.size) if self.unit == 1 else Exact.of(whole, self.unit, 1)
 
     def values(self, word: int) -> list[Rational]:
-        """The numbers of one word."""
+        """Return the numbers of one word, one per position."""
         whole: list[int] = self.whole[word].tolist()
         return [*whole] if self.unit == 1 else [Fraction(value, self.unit) for value in whole]
 
     def part(self, positions: slice) -> Exact:
-        """The columns of some positions, over the same unit."""
+        """Return the columns at these positions, over the present unit."""
         return Exact(self.whole[:, positions], self.unit, self.size)
 
     def then(self, other: Exact) -> Exact:
-        """These columns, and after them those of the other."""
+        """Return these columns followed by the other's columns, along the axis of positions."""
         unit = lcm(self.unit, other.unit)
         size = max(self.size * (unit // self.unit), other.size * (unit // other.unit))
         parts = [widened(one.whole, max(size, unit)) * (unit // one.unit) for one in (self, other)]
         return Exact(np.concatenate(parts, axis=1), unit, size)
 
     def times(self, other: Exact) -> Exact:
-        """The product, number by number."""
+        """Return the elementwise product with the other columns."""
         size, unit = self.size * other.size, self.unit * other.unit
         return Exact.of(widened(self.whole, max(size, unit)) * other.whole, unit)
 
     def clip(self, high: bool = True) -> Exact:
-        """At least 0 and, if `high`, at most 1."""
+        """Clip the numbers to [0, 1], or only to at least 0 if `high` is False."""
         return Exact.of(np.clip(self.whole, 0, self.unit if high else None), self.unit)
 
     @property
     def magnitude(self) -> Fraction:
-        """The largest absolute value."""
+        """An upper bound of the absolute values."""
         return Fraction(self.size, self.unit)
 
 
 def largest(whole: Integers) -> int:
-    """The largest absolute value."""
+    """Return the greatest absolute value in the array, 0 if it is empty."""
     return int(max(abs(int(whole.max())), abs(int(whole.min())))) if whole.size else 0
 
 
 def widened(whole: Integers, bound: int) -> Integers:
-    """The array in a type that holds numbers up to the bound."""
+    """Return the array, converted to Python's integers if int64 does not safely hold numbers up to the bound."""
     return whole.astype(object) if bound >= SAFE and whole.dtype != object else whole
 
 
 def distinct(columns: Sequence[Integers], shape: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The number of each different tuple that columns of a shape have at an entry, and where in the flattened columns
-    each tuple occurs first."""
+    """Number the distinct tuples that several columns of this shape have at their entries.
+
+    Returns:
+        The number of the tuple at each entry, an array of this shape; and for each tuple the index of its first
+        occurrence
+        in the flattened columns.
+    """
     found, first = np.zeros(shape[0] * shape[1], dtype=np.int64), np.zeros(1, dtype=np.int64)
     for column in columns:
         values, inverse = np.unique(column.ravel(), return_inverse=True)
@@ -126,7 +137,9 @@ def distinct(columns: Sequence[Integers], shape: tuple[int, int]) -> tuple[NDArr
 
 
 def combination(terms: Iterable[tuple[Exact, Rational]], bias: Rational, shape: tuple[int, int]) -> Exact:
-    """The sum of columns times coefficients, plus a constant; computed once if all words have the same in memory."""
+    """Return the sum of the columns times their coefficients, plus the constant `bias`. If all columns repeat one row
+    in memory, the sum is computed for that row only.
+    """
     parts = [(column, coefficient) for column, coefficient in terms if column.size]
     if len(parts) == 1 and parts[0][1] == 1 and not bias:
         column = parts[0][0]
@@ -135,6 +148,7 @@ def combination(terms: Iterable[tuple[Exact, Rational]], bias: Rational, shape: 
     factors = [int(coefficient * unit) // column.unit for column, coefficient in parts]
     start = int(bias * unit)
     bound = abs(start) + sum(abs(factor) * column.size for factor, (column, _) in zip(factors, parts, strict=True))
+    # A stride of 0 along the words marks a broadcast row: every word has the same numbers.
     same = all(len(column.whole) == 1 or column.whole.strides[0] == 0 for column, _ in parts)
     total: Integers = np.full((1, shape[1]) if same else shape, start, dtype=object if bound >= SAFE else np.int64)
     for factor, (column, _) in zip(factors, parts, strict=True):
@@ -144,7 +158,11 @@ def combination(terms: Iterable[tuple[Exact, Rational]], bias: Rational, shape: 
 
 
 def quotient(totals: Integers, counts: Integers, over: int, most: float = LARGEST_COLUMN) -> Exact:
-    """`totals / (counts * over)` over one unit, which alone has 1.44 bits for every position."""
+    """Return `totals / (counts * over)` over one common unit. The unit has about 1.44 bits for every position.
+
+    Raises:
+        InputError: if the columns would take more than `most` bytes.
+    """
     unit = 1
     for count in np.unique(counts) if counts.size and counts.max() > 1 else ():
         unit = lcm(unit, int(count))

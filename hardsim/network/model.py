@@ -1,4 +1,5 @@
-"""A transformer as data: rational matrices that do not depend on the length, and what may depend on it.
+"""A compiled transformer as data: rational matrices that do not depend on the length, and the parts that may depend
+on it.
 
 With d coordinates in the residual stream, x_i in Q^d:
 
@@ -7,11 +8,12 @@ With d coordinates in the residual stream, x_i in Q^d:
     c_i = x_i + sum over heads, j of alpha_ij W_V x_j
     y_i = c_i + W_2 relu(W_1 c_i + b_1) + b_2
 
-Only PE and tau are functions of n (and i). Positions are 1..n; a network with a beginning of sequence has a position 0
-besides, which every query sees.
+Only PE and tau are functions of n (and i). Positions are 1..n; a network with a beginning of sequence also has a
+position 0, which every query sees.
 
 The word is accepted iff coordinate `output` at the reading position is exactly 1 and rejected iff it is exactly 0;
-anything between is undecided. With a `threshold`, above it means accepted and below it rejected.
+anything between is undecided. With a `threshold`, a word is accepted iff the output is above it and rejected iff the
+output is below it.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PositionTable:
-    """A position encoding with the value `values[k]` at position `start + k` and `otherwise` at all others."""
+    """A position encoding with the value `values[k]` at position `start + k` and `otherwise` at all other positions."""
 
     start: int
     values: tuple[Rational, ...]
@@ -45,11 +47,11 @@ class PositionTable:
 
     @property
     def variables(self) -> frozenset[str]:
-        """The position alone."""
+        """Only the position i."""
         return frozenset({"i"})
 
     def evaluate(self, **given: int) -> Fraction:
-        """The value at position i."""
+        """Return the value at position i."""
         place = given["i"] - self.start
         return Fraction(self.values[place] if 0 <= place < len(self.values) else self.otherwise)
 
@@ -60,27 +62,29 @@ class PositionTable:
 
 @dataclass(frozen=True, slots=True)
 class LengthTable:
-    """A function of the length: `values[n - 1]` at length n; it is not defined beyond."""
+    """A function of the length n: `values[n - 1]` at length n, undefined at greater lengths. `what` names it in
+    errors.
+    """
 
     values: tuple[Fraction, ...]
     what: str = "temperature"
 
     @property
     def variables(self) -> frozenset[str]:
-        """The length alone."""
+        """Only the length n."""
         return frozenset({"n"})
 
     def evaluate(self, **given: int) -> Fraction:
-        """The value at length n.
+        """Return the value at length n.
 
         Raises:
-            OutOfRange: if the table does not reach so far.
+            OutOfRange: if the table has no value for length n.
         """
         n = given["n"]
         if not 1 <= n <= len(self.values):
             raise OutOfRange(
                 f"the {self.what} of this model is known for lengths 1 to {len(self.values)}, not for {n}",
-                hint=f"--max-n {len(self.values)} goes as far as that; or compile the model with --max-n {n} or more, "
+                hint=f"Use --max-n {len(self.values)} or less; or compile the model with --max-n {n} or more, "
                 "or give a temperature for all lengths with --tau.",
             )
         return self.values[n - 1]
@@ -90,11 +94,12 @@ class LengthTable:
 
 
 HOTTEST, COLDEST = 2**1023, Fraction(1, 2**4096)
-"""The largest and the least temperature. No float64, and so no network that is run anywhere, divides by more; below the
-least the digits of logits cost more time than the words."""
+"""The largest and the least temperature. No float64 network divides by more than the largest. Below the least, the
+logits have so many digits that they would cost more time than the words.
+"""
 Entry = tuple[int, int, Rational]
 Schedule = Arith | LengthTable
-"""A temperature."""
+"""A temperature, as a function of n (or i)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +116,14 @@ class Matrix:
         return Matrix((rows, columns), tuple(kept))
 
     def rows(self) -> list[dict[int, Rational]]:
-        """The non-zero entries of every row, by column."""
+        """Return the non-zero entries of every row, by column."""
         result: list[dict[int, Rational]] = [{} for _ in range(self.shape[0])]
         for row, column, value in self.entries:
             result[row][column] = value
         return result
 
     def dense(self) -> list[list[Rational]]:
-        """All entries, row by row."""
+        """Return all entries, row by row."""
         return [[row.get(column, 0) for column in range(self.shape[1])] for row in self.rows()]
 
 
@@ -128,7 +133,7 @@ Terms = tuple[tuple[int, Rational], ...]
 
 @dataclass(frozen=True)
 class AttentionHead:
-    """W_Q and W_K are k x d, W_V is d x d; k = 0 is uniform attention (every score is 0)."""
+    """An attention head. W_Q and W_K are k x d, W_V is d x d; k = 0 is uniform attention (every score is 0)."""
 
     name: str
     mask: Mask
@@ -138,13 +143,15 @@ class AttentionHead:
 
     @cached_property
     def scores(self) -> tuple[tuple[Terms, Terms], ...]:
-        """The rows of W_Q and W_K in pairs, as far as neither is 0."""
+        """Pairs of a row of W_Q and the same row of W_K, in which neither is 0. A score is the sum of their
+        products.
+        """
         pairs = zip(self.w_q.rows(), self.w_k.rows(), strict=True)
         return tuple((tuple(query.items()), tuple(key.items())) for query, key in pairs if query and key)
 
     @cached_property
     def values(self) -> tuple[tuple[int, Terms], ...]:
-        """The rows of W_V that are not 0, by output coordinate."""
+        """The non-zero rows of W_V, by output coordinate."""
         return tuple((row, tuple(form.items())) for row, form in enumerate(self.w_v.rows()) if form)
 
     @cached_property
@@ -156,7 +163,9 @@ class AttentionHead:
 
 @dataclass(frozen=True, slots=True)
 class HiddenUnit:
-    """Adds `weight * f(form + bias)` to each coordinate of `outs`, f = clip to [0, 1] or relu."""
+    """A hidden unit that adds `weight * f(form + bias)` to each coordinate of `outs`; f is a clip to [0, 1], or
+    relu.
+    """
 
     form: Terms
     bias: Rational
@@ -166,7 +175,7 @@ class HiddenUnit:
 
 @dataclass(frozen=True)
 class FeedForward:
-    """`y = c + W_2 relu(W_1 c + b_1) + b_2` with W_1 m x d, b_1 in Q^m, W_2 d x m, b_2 in Q^d."""
+    """A feed-forward layer `y = c + W_2 relu(W_1 c + b_1) + b_2` with W_1 m x d, b_1 in Q^m, W_2 d x m, b_2 in Q^d."""
 
     w1: Matrix
     b1: tuple[Rational, ...]
@@ -175,22 +184,26 @@ class FeedForward:
 
     @cached_property
     def biases(self) -> Terms:
-        """The entries of b_2 that are not 0, by coordinate."""
+        """The non-zero entries of b_2, by coordinate."""
         return tuple((index, bias) for index, bias in enumerate(self.b2) if bias)
 
     @cached_property
     def units(self) -> tuple[HiddenUnit, ...]:
-        """The hidden units that write something, with `relu(z) - relu(z - 1)` pairs fused into clips."""
+        """The hidden units with a non-zero output weight. Pairs `relu(z) - relu(z - 1)` are fused into one clip."""
         forms = [tuple(sorted(row.items())) for row in self.w1.rows()]
         outs: list[dict[int, Rational]] = [{} for _ in forms]
         for row, column, value in self.w2.entries:
             outs[column][row] = value
         targets = [tuple(sorted(out.items())) for out in outs]
+        # Each unit waits, under its form, its bias plus 1 and its negated output weights, for a first unit relu(z) of
+        # which it
+        # would be the second part -relu(z - 1).
         waiting: dict[tuple[Terms, Rational, Terms], list[int]] = {}
         for index, form in enumerate(forms):
             mirrored = tuple((row, -value) for row, value in targets[index])
             waiting.setdefault((form, self.b1[index] + 1, mirrored), []).append(index)
         clips: set[int] = set()
+        # A unit belongs to one pair at most.
         seconds: set[int] = set()
         for index, form in enumerate(forms):
             others = waiting.get((form, self.b1[index], targets[index]), [])
@@ -207,38 +220,38 @@ class FeedForward:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Attention heads whose outputs are added to the residual stream, then a feed-forward network."""
+    """Attention heads, whose outputs are added to the residual stream, then a feed-forward layer."""
 
     heads: tuple[AttentionHead, ...]
     ffn: FeedForward
 
 
 class Placed:
-    """What follows from where words begin and are read, for networks and programs alike."""
+    """The positions of words and the reading position: a base class of networks and programs."""
 
     bos: bool
-    """Whether there is a position 0, a beginning of sequence."""
+    """True if there is a position 0, the beginning of sequence."""
     reading: Literal["first", "last"]
-    """The position at which the output is read: 1, or n."""
+    """The position at which the output is read: 1 (`first`) or n (`last`)."""
 
     @property
     def first(self) -> int:
-        """The first position: 0 with a beginning of sequence, else 1."""
+        """The first position: 0 with a beginning of sequence, and 1 without."""
         return 0 if self.bos else 1
 
     def reading_index(self, n: int) -> int:
-        """The index of the reading position among the positions of a word of length n."""
+        """Return the index of the reading position among the positions of a word of length n."""
         return (n if self.reading == "last" else 1) - self.first
 
 
 EVERY_SET = "{}"
-"""The row of an embedding over sets of propositions for what every position has."""
+"""The name of the last embedding row of an alphabet of sets of propositions: the row is added at every position."""
 MOST_MIXED = 16
-"""Propositions of which one coordinate of the word embedding is a sum."""
+"""The greatest number of propositions that may add to one coordinate of the word embedding."""
 
 
 def rows_of(alphabet: Alphabet, bos: bool) -> tuple[str, ...]:
-    """The names of the rows of a word embedding."""
+    """Return the names of the rows of a word embedding."""
     if isinstance(alphabet, Valuations):
         return (*alphabet.props, EVERY_SET)
     return (*alphabet, BOS) if bos else alphabet
@@ -246,30 +259,35 @@ def rows_of(alphabet: Alphabet, bos: bool) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Entering:
-    """What the symbols of a word add to a coordinate: the values that there are, and by the propositions that decide
-    between them (the stride and the table of their digits) the places among them; without any, values are by symbol."""
+    """The values that the symbols of a word add to one coordinate.
+
+    `values` lists the possible values. Without `digits` they are in the order of the symbols. With `digits`, bit k of
+    a value's index says whether proposition k holds; each entry of `digits` finds that bit for a symbol number (a
+    stride, and a table over the digit).
+    """
 
     values: list[Rational]
     digits: tuple[tuple[int, list[bool]], ...] | None = None
 
     @staticmethod
     def of_propositions(alphabet: Valuations, held: Sequence[Rational]) -> Entering:
-        """What each proposition adds where it holds.
+        """Make the values from the number that each proposition adds where it holds (`held`, in the order of the
+        propositions).
 
         Raises:
-            InputError: if more than MOST_MIXED add something.
+            InputError: if more than MOST_MIXED propositions add a number other than 0.
         """
         parts = [(name, value) for name, value in zip(alphabet.props, held, strict=True) if value]
         if len(parts) > MOST_MIXED:
             told = f"a coordinate of the word embedding is a sum of {len(parts)} propositions"
-            raise InputError(told, f"Add up at most {MOST_MIXED} there, and more in a feed-forward network.")
+            raise InputError(told, f"Add at most {MOST_MIXED} there, and the others in a feed-forward layer.")
         values: list[Rational] = [0]
         for _, value in parts:
             values += [value + other for other in values]
         return Entering(values, tuple(alphabet.digit(name) for name, _ in parts))
 
     def places(self, numbers: NDArray[Any]) -> NDArray[Any]:
-        """The place of the value of each symbol, for an array of symbol numbers."""
+        """Return, for an array of symbol numbers, the index in `values` of each symbol's value."""
         import numpy as np
 
         if self.digits is None:
@@ -282,19 +300,20 @@ class Entering:
 
 @dataclass(frozen=True)
 class Transformer(Placed):
-    """The whole network. `coordinates` names the d coordinates, for readers; the arithmetic uses indices only."""
+    """The whole network. `coordinates` names the d coordinates for readers; the arithmetic uses indices only."""
 
     alphabet: Alphabet
     coordinates: tuple[str, ...]
     embedding: Matrix
-    """|alphabet| x d: the word embedding, one row per symbol; with `bos` one more, the last, for position 0. Over sets
-    of k propositions (k + 1) x d: a row for each proposition, and last one for all positions, `{}` included; what
-    enters at a position is the sum of the rows of what holds there and of the last."""
+    """The word embedding, |alphabet| x d: one row per symbol, and with `bos` a last row for position 0. Over sets of
+    k propositions, (k + 1) x d: a row per proposition, and a last row for all positions, `{}` included. There the sum
+    of the rows of the propositions that hold, and of the last row, enters at a position.
+    """
     encodings: tuple[tuple[int, PositionFunction], ...]
-    """The position encoding: coordinate index and value, an expression in i and n."""
+    """The position encoding: pairs of a coordinate's index and its value, an expression in i and n."""
     layers: tuple[Layer, ...]
     temperature: Schedule
-    """tau, an expression in n, or in the query position i where every head is future-masked."""
+    """tau, an expression in n, or in the query position i if every head is future-masked."""
     output: int
     bos: bool = False
     threshold: Rational | None = None
@@ -307,7 +326,7 @@ class Transformer(Placed):
 
     @property
     def heads(self) -> tuple[AttentionHead, ...]:
-        """All heads in order of the layers."""
+        """All heads, in the order of the layers."""
         return tuple(head for layer in self.layers for head in layer.heads)
 
     @cached_property
@@ -316,7 +335,9 @@ class Transformer(Placed):
         return frozenset(out for head in self.heads for out, _ in head.values)
 
     def rounds(self, unit: HiddenUnit) -> bool:
-        """Whether a unit is a clip that reads what attention wrote: this is where a soft value is rounded."""
+        """Return True if the unit is a clip that reads a coordinate written by attention: there a soft value is
+        rounded.
+        """
         return unit.clip and any(coordinate in self.attended for coordinate, _ in unit.form)
 
     @property
@@ -331,11 +352,11 @@ class Transformer(Placed):
 
     @cached_property
     def symbol_index(self) -> dict[str, int]:
-        """The number of each symbol: its row in the embedding, except over sets of propositions."""
+        """The number of each symbol. It is the symbol's row in the embedding, except over sets of propositions."""
         return Numbering(self.alphabet)
 
     def by_symbol(self, coordinate: int) -> list[Rational]:
-        """What the word embedding has of a coordinate for each symbol, which are all listed."""
+        """Return the numbers that the word embedding adds to a coordinate, one per symbol, with all symbols listed."""
         values = [row.get(coordinate, 0) for row in self.embedding.rows()]
         if not isinstance(self.alphabet, Valuations):
             return values
@@ -343,8 +364,9 @@ class Transformer(Placed):
         return [plain(values[-1] + sum(added[name] for name in members_of(symbol))) for symbol in self.alphabet]
 
     def entering(self, n: int) -> tuple[list[list[RealNumber]], dict[int, Entering]]:
-        """What enters the first layer at the positions of words of length n, by coordinate: the part that is the same
-        for every word, and where symbols differ what they add to it."""
+        """Return the input of the first layer for words of length n: by coordinate, the values at the positions that
+        are the same for every word; and, for the coordinates where symbols differ, the values that the symbols add.
+        """
         positions = range(self.first, n + 1)
         values: list[list[RealNumber]] = [[0] * len(positions) for _ in range(self.dimension)]
         for index, encoding in self.encodings:
@@ -362,30 +384,35 @@ class Transformer(Placed):
                     letters[index] = Entering.of_propositions(self.alphabet, held)
             elif len(set(letter[: len(self.alphabet)])) > 1:
                 letters[index] = Entering(letter)
+            # Constant over the symbols: one value at the symbols' positions, and the last row's value at position 0.
             else:
                 values[index] = list(map(add, values[index], letter[-1:] * self.bos + letter[:1] * n))
         return values, letters
 
     def inverse_temperatures(self, n: int) -> list[Fraction | Real]:
-        """1/tau at every query position of words of length n. Raises as `inverse_temperature`."""
+        """Return 1/tau at every query position of words of length n.
+
+        Raises:
+            InputError: as `inverse_temperature`.
+        """
         positions = range(self.first, n + 1)
         if "i" not in self.temperature.variables:
             return [self.inverse_temperature(self.first, n)] * len(positions)
         return [self.inverse_temperature(i, n) for i in positions]
 
     def inverse_temperature(self, i: int, n: int) -> Fraction | Real:
-        """1/tau at query position i of n.
+        """Return 1/tau at query position i of words of length n.
 
         Raises:
-            InputError: if tau has no value there, is zero or negative, or is not known not to be, or OutOfRange beyond
-                HOTTEST or COLDEST.
+            InputError: if tau has no value there, is zero or negative, or cannot be shown to be positive.
+            OutOfRange: if tau is beyond HOTTEST or COLDEST.
         """
         tau, where = real_value(self.temperature, i, n), f"at i = {i}, n = {n}"
         positive = "A temperature must be positive at every position of every length tried."
         try:
             side, hot, cold = sign(tau), sign(tau, HOTTEST) > 0, sign(tau, COLDEST) < 0
         except SignUnknown:
-            told = f"the temperature {self.temperature} is not known to be positive {where}: it is 0, or next to it"
+            told = f"the temperature {self.temperature} is not known to be positive {where}: it is 0 or very close to 0"
             raise InputError(told, hint=positive) from None
         if side <= 0:
             raise InputError(f"the temperature {self.temperature} is {tau} {where}", hint=positive)
@@ -394,5 +421,5 @@ class Transformer(Placed):
                 f"the temperature {self.temperature} is {'more than 2^1023' if hot else 'less than 2^-4096'} {where}",
                 hint="Multiply W_Q and the temperature by the same number: the logits stay as they are.",
             )
-        # Its sign is known, so it is not 0.
+        # tau is not 0: its sign is known to be positive.
         return Fraction(1) / tau if isinstance(tau, Fraction) else Real("/", (1, tau))

@@ -1,4 +1,4 @@
-"""Exact numbers, and what a query may see."""
+"""Exact numbers, and the masks that say which positions a query may attend to."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from fractions import Fraction
 from typing import TypeAlias
 
 ONE = "1"
-"""The name of the coordinate that is 1 everywhere."""
+"""The name of the coordinate that is 1 at every position."""
 Rational: TypeAlias = int | Fraction
 
 
 def plain(value: Rational) -> Rational:
-    """The same number as an int where it is one (ints are faster than Fractions)."""
+    """Return the number as an int if it is an integer, and unchanged otherwise (ints are faster than Fractions)."""
     return value.numerator if value.denominator == 1 else value
 
 
 class Mask(StrEnum):
-    """Which positions j a query at i may attend to."""
+    """A rule for which positions j a query at position i may attend to."""
 
     NONE = "none"
     FUTURE = "future"
-    """Future-masked: j <= i."""
+    """j <= i."""
     PAST = "past"
-    """Past-masked: j >= i."""
+    """j >= i."""
     STRICT_FUTURE = "strict-future"
     """j < i, and the beginning-of-sequence position."""
     STRICT_PAST = "strict-past"
@@ -31,11 +31,13 @@ class Mask(StrEnum):
 
     @property
     def strict(self) -> bool:
-        """Whether a query does not see its own position."""
+        """True if a query does not see its own position."""
         return self in (Mask.STRICT_FUTURE, Mask.STRICT_PAST)
 
     def visible(self, i: int, n: int) -> range:
-        """The visible positions (1-based) of a query at position i of n, without the beginning of the sequence."""
+        """Return the positions (from 1) that a query at position i of a word of length n sees, without the
+        beginning-of-sequence position.
+        """
         low = {Mask.PAST: i, Mask.STRICT_PAST: i + 1}.get(self, 1)
         high = {Mask.FUTURE: i, Mask.STRICT_FUTURE: i - 1}.get(self, n)
         return range(low, high + 1)

@@ -1,8 +1,8 @@
-"""Transformers as JSON, with exact rationals as strings, and back.
+"""Write transformers as JSON, with exact rationals as strings, and read them.
 
-A matrix is `{"shape": [rows, columns], "entries": [[row, column, "p/q"], ...]}`, or, as a person would write it, rows
-by name (or in order) that are objects from coordinate names to rationals or arrays of rationals. Reading checks every
-shape, index, rational and name.
+A matrix is either sparse, `{"shape": [rows, columns], "entries": [[row, column, "p/q"], ...]}`, or written by hand:
+rows by name (or in order), each an object from coordinate names to rationals or an array of rationals. Reading checks
+every shape, index, rational and name.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ LARGEST = 1_000_000
 LARGEST_START = 10**9
 MASKS = ", ".join(mask.value for mask in Mask)
 PROBED = (1, 2, 3, 4)
-"""Lengths at which encodings are tried when a model is read."""
+"""The lengths at which position encodings are tried when a model is read."""
 
 Names = Mapping[str, int]
-"""The places of rows or columns by name, in order."""
+"""The indices of rows or columns, by name and in order."""
 Users = Mapping[str, tuple[str, UserPredicate]]
-"""A file's own predicates: text and meaning by name."""
+"""The user's predicates that a file defines: definition and Python function, by name."""
 
 
 def _places(names: Iterable[str]) -> Names:
@@ -49,7 +49,7 @@ def _places(names: Iterable[str]) -> Names:
 
 
 def matrix_json(matrix: Matrix) -> dict[str, Any]:
-    """The sparse form."""
+    """Return the matrix as JSON in the sparse form."""
     return {
         "shape": list(matrix.shape),
         "entries": [[row, column, str(value)] for row, column, value in matrix.entries],
@@ -57,7 +57,8 @@ def matrix_json(matrix: Matrix) -> dict[str, Any]:
 
 
 def read_matrix(data: Reader, rows: Names | int | None, columns: Names | int) -> Matrix:
-    """A matrix in any of the forms; `rows` may be left open.
+    """Read a matrix in any of its forms. `rows` and `columns` are names or a number; `rows` of None allows any
+    number.
 
     Raises:
         InputError: naming the place, what was expected and what was found.
@@ -79,8 +80,10 @@ def read_matrix(data: Reader, rows: Names | int | None, columns: Names | int) ->
 def _members(
     data: Reader, names: Names | int | None, count: int | None, named: str, unnamed: str
 ) -> list[tuple[int, Reader]]:
-    """The members of an array, or of an object if there are names, by their places; what else is expected is `named`
-    or `unnamed`."""
+    """Return the index and the reader of each item of an array of `count` items, or of each member of an object with
+    keys among `names`. `named` and `unnamed` say in errors what was expected if there are names and if there are
+    none.
+    """
     if not isinstance(data.value, dict):
         return list(enumerate(data.items(count)))
     if not isinstance(names, Mapping):
@@ -107,7 +110,9 @@ def _sparse(data: Reader, height: int | None, width: int) -> Matrix:
 
 
 def encoding_json(value: PositionFunction) -> Any:
-    """An expression or a predicate as text, a table of positions as an object, one of lengths as an array."""
+    """Return a position encoding as JSON: an expression or a predicate as text, a table of positions as an object, a
+    table of lengths as an array.
+    """
     if isinstance(value, PositionTable):
         return {
             "start": value.start,
@@ -118,10 +123,11 @@ def encoding_json(value: PositionFunction) -> Any:
 
 
 def read_encoding(data: Reader, users: Users | None = None) -> PositionFunction:
-    """An expression in i and n, a predicate such as `PRIME(2*i + 1)`, or a table; `users` are the file's own.
+    """Read a position encoding: an expression in i and n, a predicate such as `PRIME(2*i + 1)`, or a table. `users`
+    are the predicates that the file defines.
 
-    A table of lengths, an array, has a value for each length from 1 on: compiled models have one where the gaps that
-    their ties were broken with were measured.
+    A table of lengths is an array with a value for each length from 1. Compiled models have such a table where ties
+    were broken by gaps that were measured.
 
     Raises:
         InputError: naming the place, what was expected and what was found.
@@ -137,12 +143,14 @@ def read_encoding(data: Reader, users: Users | None = None) -> PositionFunction:
 
 
 def schedule_json(value: PositionFunction) -> Any:
-    """A temperature: an expression, or its values at lengths 1, 2, ..."""
+    """Return a temperature as JSON: an expression as text, or a table as the array of its values at lengths 1, 2,
+    ...
+    """
     return [str(entry) for entry in value.values] if isinstance(value, LengthTable) else str(value)
 
 
 def read_schedule(data: Reader) -> Arith | LengthTable:
-    """A temperature from JSON: an expression in i and n, or an array with a value for each length from 1 on."""
+    """Read a temperature: an expression in i and n, or an array with a value for each length from 1."""
     return _lengths(data) if isinstance(data.value, list) else data.arith()
 
 
@@ -151,7 +159,7 @@ def _lengths(data: Reader) -> LengthTable:
 
 
 def transformer_json(model: Transformer) -> dict[str, Any]:
-    """The network as JSON data."""
+    """Return the network as JSON data."""
     names = model.coordinates
     data: dict[str, Any] = {"alphabet": alphabet_json(model.alphabet)} | ({"bos": True} if model.bos else {})
     data |= {
@@ -184,8 +192,7 @@ def transformer_json(model: Transformer) -> dict[str, Any]:
 
 
 def read_transformer(data: Reader, users: Users | None = None) -> Transformer:
-    """The network that JSON data describes, with softmax in every head: what else its weightings say is for
-    `ahat.file`.
+    """Read a network, with softmax in every head. (`program.file` reads the other weightings.)
 
     Raises:
         InputError: naming the place, what was expected and what was found.
@@ -208,7 +215,7 @@ def read_transformer(data: Reader, users: Users | None = None) -> Transformer:
         threshold=data.field("threshold").rational() if data.has("threshold") else None,
         reading=read_reading(data),
     )
-    # Reports name heads, so each needs a name of its own.
+    # Reports refer to heads by name, so each needs a name of its own.
     names_of_heads = [head.name for head in model.heads]
     places = [head.field("name") for layer in data.field("layers").items() for head in layer.field("heads").items()]
     for number, place in enumerate(places):
@@ -218,7 +225,7 @@ def read_transformer(data: Reader, users: Users | None = None) -> Transformer:
 
 
 def alphabet_json(alphabet: Alphabet) -> list[str] | dict[str, Any]:
-    """The symbols, or the propositions whose sets are the symbols, with their constraints."""
+    """Return as JSON the symbols, or the propositions whose sets are the symbols, with their constraints."""
     if not isinstance(alphabet, Valuations):
         return list(alphabet)
     found: dict[str, Any] = {"props": list(alphabet.props)}
@@ -228,7 +235,7 @@ def alphabet_json(alphabet: Alphabet) -> list[str] | dict[str, Any]:
 
 
 def _read_valuations(place: Reader) -> Valuations:
-    """The sets of some propositions."""
+    """Read an alphabet of sets of propositions."""
     place.only("props", "constraints")
     names = tuple(item.text() for item in place.field("props").items())
     keys: dict[str, ConstraintKey] = {"one-of": "one-of", "at-most-one": "at-most-one"}
@@ -246,7 +253,7 @@ def _read_valuations(place: Reader) -> Valuations:
 
 
 def read_alphabet(data: Reader) -> Alphabet:
-    """The symbols of a network or program."""
+    """Read the alphabet of a network or program."""
     place = data.field("alphabet")
     if isinstance(place.value, dict):
         return _read_valuations(place)
@@ -260,7 +267,7 @@ def read_alphabet(data: Reader) -> Alphabet:
 
 
 def read_bos(data: Reader) -> bool:
-    """Whether there is a beginning of sequence, whose name is then no symbol."""
+    """Return True if the document has a beginning of sequence; its name then must not be a symbol."""
     bos = data.has("bos") and data.field("bos").boolean()
     if bos and BOS in data.field("alphabet").value:
         raise data.field("alphabet").error(f"symbols other than {BOS}, which names the row of position 0")
@@ -268,7 +275,7 @@ def read_bos(data: Reader) -> bool:
 
 
 def read_names(data: Reader) -> tuple[str, ...]:
-    """The names of the coordinates."""
+    """Read the distinct names of the coordinates."""
     names = tuple(item.text() for item in data.items())
     if len(set(names)) != len(names) or not all(names) or not names:
         raise data.error("distinct names")
@@ -276,7 +283,7 @@ def read_names(data: Reader) -> tuple[str, ...]:
 
 
 def read_reading(data: Reader) -> Literal["first", "last"]:
-    """Where the output is read."""
+    """Read the position at which the output is read: `last` unless given."""
     options: dict[str, Literal["first", "last"]] = {"first": "first", "last": "last"}
     return data.field("reading").choice(options.__getitem__, "first, last") if data.has("reading") else "last"
 
@@ -290,14 +297,17 @@ def _read_encoding(data: Reader, names: Names, users: Users | None, bos: bool) -
 
 
 def hold_encoding(data: Reader, value: PositionFunction, before: int, after: int = 0, real: bool = False) -> None:
-    """Try a position encoding at short lengths, also where so many tokens stand before and after a word: a division by
-    zero shows before anything runs, and what is no rational, unless it may be any `real` number."""
+    """Raise InputError unless the position encoding has a value at all positions of short words: a rational, or with
+    `real` any real number. Divisions by zero are found here, before anything runs.
+
+    `before` and `after` are the numbers of tokens around a word; their positions are tried too.
+    """
     for n in PROBED:
         for i in range(1 - before, n + after + 1):
             try:
                 real_value(value, i, n) if real else value.evaluate(i=i, n=n)
             except OutOfRange:
-                continue  # a table of lengths ends somewhere, and says so when it is asked for more
+                continue  # a table of lengths may end here; `evaluate` raises later if a longer word is run
             except (HardsimError, TypeError) as error:
                 message = error.message if isinstance(error, InputError) else str(error)
                 raise data.error(
@@ -324,7 +334,7 @@ def _read_head(data: Reader, names: Names, bos: bool) -> AttentionHead:
 
 
 def read_mask(data: Reader, bos: bool) -> Mask:
-    """The mask of a head: strict ones need a beginning of sequence, which every query sees."""
+    """Read the mask of a head. A strict mask needs a beginning of sequence, which every query then sees."""
     mask = data.field("mask").choice(Mask, MASKS)
     if mask.strict and not bos:
         raise data.field("mask").error('a mask under which every query sees something (strict masks need "bos": true)')
@@ -332,7 +342,7 @@ def read_mask(data: Reader, bos: bool) -> Mask:
 
 
 def no_ffn(d: int) -> FeedForward:
-    """A feed-forward network without hidden units, which adds nothing."""
+    """Return a feed-forward layer without hidden units for d coordinates; it adds nothing."""
     return FeedForward(Matrix((0, d)), (), Matrix((d, 0)), (0,) * d)
 
 

@@ -398,7 +398,7 @@ def test_the_softmax_model_of_a_model(hardsim: Any, tmp_path: Path) -> None:
     assert document["temperature"] == [length["theorem"]["exact"] for length in direct]
     assert hardsim("check", soft, "--max-n", "4", "--json", "-").exits(0).result["lengths"] == direct
     outcome = hardsim("check", soft, "--max-n", "5")
-    outcome.refused("known for lengths 1 to 4, not for 5", "--max-n 4 goes as far as that", "with --max-n 5 or more")
+    outcome.refused("known for lengths 1 to 4, not for 5", "Use --max-n 4 or less", "with --max-n 5 or more")
     assert hardsim("check", soft, "--max-n", "5", "--tau", "1/9").code == 0
     assert "softmax; hard attention" in hardsim("compile", soft, "--hard", "--tau", "1", "-o", tmp_path / "x.json").err
     hard = valid(tmp_path / "x.json")

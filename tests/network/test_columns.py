@@ -90,9 +90,9 @@ def test_a_column_says_what_it_depends_on() -> None:
 def test_the_primes_end_at_a_million_squared() -> None:
     assert LARGEST_PRIME == 10**12
     assert column("PRIME").evaluate(i=10**12, n=1) == 0
-    with pytest.raises(OutOfRange, match="PRIME of 1000000000001 is not compiled") as caught:
+    with pytest.raises(OutOfRange, match="PRIME\\(1000000000001\\) is too large to compile") as caught:
         column("PRIME").evaluate(i=10**12 + 1, n=1)
-    assert "smaller factors" in str(caught.value)
+    assert "Use smaller factors" in str(caught.value)
     with pytest.raises(OutOfRange):
         column("PRIME", of_i=10**12).evaluate(i=2, n=1)
 
@@ -164,7 +164,7 @@ def test_a_term_is_written_as_one_likes(text: str, mine: PredicateColumn) -> Non
     assert parse_column(text, {}, "m") == mine
 
 
-NO_TERM = "a predicate is asked of sums of multiples of i and n, with integers below 10^30"
+NO_TERM = "a predicate's argument is a sum of integer multiples of i and n and an integer, each below 10^30"
 
 
 @pytest.mark.parametrize(
@@ -183,12 +183,12 @@ NO_TERM = "a predicate is asked of sums of multiples of i and n, with integers b
         (f"PRIME({'9' * 900}*i)", f"{'9' * 900}*i", NO_TERM),
         ("PRIME(2, i)", "2,", "PRIME has no parameters"),
         ("MID(2, i)", "2,", "MID has no parameters"),
-        ("MOD(i)", "MOD", "MOD has a modulus m and a remainder r < m"),
-        ("MOD(3, i)", "MOD", "MOD has a modulus m and a remainder r < m"),
-        ("MOD(3, 1, 2, i)", "MOD", "MOD has a modulus m and a remainder r < m"),
-        ("MOD(3, 3, i)", "MOD", "MOD has a modulus m and a remainder r < m"),
-        ("MOD(0, 0, i)", "MOD", "MOD has a modulus m and a remainder r < m"),
-        ("MOD(3, -1, i)", "MOD", "MOD has a modulus m and a remainder r < m"),
+        ("MOD(i)", "MOD", "MOD needs a modulus m and a remainder r < m"),
+        ("MOD(3, i)", "MOD", "MOD needs a modulus m and a remainder r < m"),
+        ("MOD(3, 1, 2, i)", "MOD", "MOD needs a modulus m and a remainder r < m"),
+        ("MOD(3, 3, i)", "MOD", "MOD needs a modulus m and a remainder r < m"),
+        ("MOD(0, 0, i)", "MOD", "MOD needs a modulus m and a remainder r < m"),
+        ("MOD(3, -1, i)", "MOD", "MOD needs a modulus m and a remainder r < m"),
     ],
 )
 def test_mistakes_have_their_place(text: str, under: str, message: str) -> None:
