@@ -1,1 +1,1 @@
-"""Hard attention declared whole, its JSON, and how softmax is made of it."""
+"""Hard-attention programs as data, their JSON, and the step from a program to a softmax transformer."""

@@ -1,7 +1,7 @@
-"""From hard attention to a softmax transformer with the same scores: where names become indices.
+"""Assemble a hard-attention program into a softmax transformer with the same scores: names become indices.
 
-W_Q of a head is multiplied by beta, the inverse-temperature constant that its budget gives it; apart from that the
-matrices are the program's own forms.
+W_Q of a head is multiplied by beta, the inverse-temperature constant that the budget gives the head. Apart from that,
+the matrices are the program's own linear forms.
 """
 
 from __future__ import annotations
@@ -17,11 +17,16 @@ from hardsim.program.sharpness import Budget
 
 
 def assemble(program: Program, sharpness: Budget | Schedule) -> Transformer:
-    """The softmax transformer of a program: the same forms as matrices, at the beta and temperature of a budget, or at
-    a temperature (such as Theorem 26's) with every beta 1."""
+    """Return the softmax transformer of a program.
+
+    `sharpness` is a budget, which gives the temperature and each head's beta, or only a temperature (such as that of
+    Theorem 26), with every beta 1.
+    """
     names = program.coordinates
     index = {name: number for number, name in enumerate(names)}
     rows = rows_of(program.alphabet, program.bos)
+    # The coordinate 1 is 1 at every position: through every row, or over sets of propositions through the last row,
+    # which is added everywhere.
     constant = [len(rows) - 1] if isinstance(program.alphabet, Valuations) else range(len(rows))
     embedding: dict[tuple[int, int], Rational] = {(row, index[ONE]): 1 for row in constant if ONE in index}
     for letter in program.letters:
@@ -33,6 +38,7 @@ def assemble(program: Program, sharpness: Budget | Schedule) -> Transformer:
     for layer in program.layers:
         heads: list[AttentionHead] = []
         for head in layer.heads:
+            # beta multiplies the queries, so that the temperature stays one number for all heads.
             beta = sharpness.beta_of(head) if isinstance(sharpness, Budget) else Fraction(1)
             w_q = _forms([query.scaled(beta) for query, _ in head.score], index)
             w_k = _forms([key for _, key in head.score], index)
@@ -55,14 +61,16 @@ def assemble(program: Program, sharpness: Budget | Schedule) -> Transformer:
 
 
 def _forms(forms: Iterable[Affine], index: Mapping[str, int]) -> Matrix:
-    """One row per linear form."""
+    """Return the matrix with one row per linear form."""
     rows = list(forms)
     entries = {(row, index[name]): value for row, form in enumerate(rows) for name, value in form.terms}
     return Matrix.of(len(rows), len(index), entries)
 
 
 def _ffn(layer: ProgramLayer, index: Mapping[str, int]) -> FeedForward:
-    """One hidden unit for a relu, two for a clip: `clip(z) = relu(z) - relu(z - 1)` (Lemma 9)."""
+    """Return the feed-forward layer with one hidden unit per relu and two per clip: `clip(z) = relu(z) - relu(z - 1)`
+    (Lemma 9).
+    """
     w1: dict[tuple[int, int], Rational] = {}
     w2: dict[tuple[int, int], Rational] = {}
     b1: list[Rational] = []

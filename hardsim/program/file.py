@@ -1,10 +1,12 @@
-"""Programs of hard attention as JSON, with exact rationals as strings, and back, every value checked.
+"""Read and write hard-attention programs as JSON, with exact rationals as strings and every value checked.
 
-A program is the `program` of an .ahat.json and the `specification` of a model.json; a linear form is an object from
-coordinate names to rationals. Version 1 is read too: of an .ahat.json the matrices of a transformer, in which a pair
-relu(z) - relu(z - 1) is a clip; of a specification heads with one `value` and `out`, hidden units that are `clips`, and
-biases that are `ones`. A softmax model of the same program has a `temperature` besides, and what was compiled from a
-formula the `sharpness` of its regime. The JSON Schema `ahat.schema.json` beside this file describes the format.
+A program is the `program` of an .ahat.json and the `specification` of a model.json. A linear form is an object from
+coordinate names to rationals. A softmax model of a program also has a `temperature`; a program compiled from a
+formula also has the `sharpness` of its regime.
+
+Version 1 is read too. In its .ahat.json a program is given by the matrices of a transformer, in which a pair relu(z)
+- relu(z - 1) is a clip. In its specifications, heads have one `value` and `out`, hidden units are `clips`, and biases
+are `ones`. The JSON Schema `ahat.schema.json` beside this file describes the format.
 """
 
 from __future__ import annotations
@@ -43,6 +45,7 @@ KEYS = {
         "weighting", "outputs"),
     2: (*ABOUT, "program", "sharpness", "compiled"),
 }  # fmt: skip
+# The weightings of hard attention; softmax appears only in version 1.
 HARD = {weighting.value: weighting for weighting in Weighting if weighting is not Weighting.SOFTMAX}
 WEIGHTINGS = ", ".join(HARD)
 ANY_WEIGHTING = f"softmax, {WEIGHTINGS}"
@@ -65,15 +68,17 @@ HEAD = (
 
 @dataclass(frozen=True)
 class AhatFile:
-    """A program of hard attention with what its file says about it: words with whether they are accepted; the
-    `temperature` of a softmax model, whose heads are compared with the hard attention that they stand for; the
-    `sharpness` that a formula was compiled with."""
+    """A hard-attention program together with the other contents of its file.
+
+    `examples` are words, each with True if it is accepted. `temperature` belongs to a softmax model, whose heads are
+    compared with the hard attention that they stand for. `sharpness` is the budget with which a formula was compiled.
+    """
 
     program: Program
     title: str = ""
     source: str = ""
     predicates: tuple[str, ...] = ()
-    """Definitions such as `MIDDLE(i, n) = 2*i == n + 1`, which encodings may name."""
+    """Definitions such as `MIDDLE(i, n) = 2*i == n + 1`, which encodings may use by name."""
     examples: tuple[tuple[tuple[str, ...], bool], ...] = ()
     temperature: Schedule | None = None
     sharpness: Budget | None = None
@@ -83,7 +88,7 @@ class AhatFile:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The formula that a program says it was compiled from, and how."""
+    """The formula from which a program was compiled, as its file states, and the options of the compilation."""
 
     text: str
     single_head: bool
@@ -91,17 +96,20 @@ class Origin:
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema (2020-12) of the format."""
+    """Return the JSON Schema (2020-12) of the format."""
     return dict(json.loads(files("hardsim.program").joinpath("ahat.schema.json").read_text(encoding="utf-8")))
 
 
 def read_json(data: bytes, path: str, advice: str = "") -> Reader:
-    """A JSON document, ready to be read; with what to do about a wrong one, if it is not a model.
+    """Parse a JSON document into a reader. `advice` replaces the usual hint of errors; give it if the document is not
+    a model.
 
     Raises:
-        InputError: if it is not UTF-8 or not JSON (NaN and Infinity are not), or an object has a key twice or an empty
-            one.
+        InputError: if the data is not UTF-8 or not JSON (NaN and Infinity are not), or an object has an empty
+        key or the same key twice.
     """
+    # The parser's hooks do not know the place of a value. They leave `Refused` there, and `refusals` finds the places
+    # later.
     refused: list[Refused] = []
 
     def refuse(reason: str) -> Refused:
@@ -117,7 +125,7 @@ def read_json(data: bytes, path: str, advice: str = "") -> Reader:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                break  # the first key of which one value would be lost
+                break  # `dict` would silently keep only the last value of this key
             seen.add(key)
         return refuse(f"the key {shown(key)} occurs twice in one object")
 
@@ -127,7 +135,7 @@ def read_json(data: bytes, path: str, advice: str = "") -> Reader:
             text,
             object_pairs_hook=members,
             parse_float=Decimal,
-            parse_constant=lambda found: refuse(f"{found} is no number of JSON"),
+            parse_constant=lambda found: refuse(f"{found} is not a JSON number"),
         )
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 at byte {error.start}", hint=advice or REWRITE) from None
@@ -146,7 +154,7 @@ def read_json(data: bytes, path: str, advice: str = "") -> Reader:
 
 
 def read_ahat(document: Reader) -> AhatFile:
-    """The program that a document describes.
+    """Return the program that a document describes.
 
     Raises:
         InputError: naming the place inside the document, what was expected and what was found.
@@ -163,13 +171,13 @@ def read_ahat(document: Reader) -> AhatFile:
         program = read_program(document.field("program"), users, once=sharpness is not None)
         soft = document.has("temperature")
         if soft and sharpness is not None:
-            raise document.field("temperature").error("no temperature: that of the sharpness holds")
+            raise document.field("temperature").error("no temperature: the sharpness has one already")
     if program.threshold is None and sharpness is None:
         place = document if version == 1 else document.field("program")
         raise place.error("an object with the key 'threshold'")
     blank = document.field("blank").text() if document.has("blank") else None
     if program.alphabet == (blank,):
-        raise document.field("blank").error("a symbol beside which the alphabet has others")
+        raise document.field("blank").error("a symbol of an alphabet with at least two symbols")
     return AhatFile(
         program=program,
         title=document.field("title").text() if document.has("title") else "",
@@ -191,7 +199,7 @@ def _read_origin(data: Reader) -> Origin:
 
 
 def read_sharpness(data: Reader) -> Budget:
-    """The budget of a regime: beta and temperature."""
+    """Read the budget of a regime: beta and the temperature."""
     data.only("beta", "beta_for_all", "temperature")
     beta = Fraction(data.field("beta").rational())
     if beta <= 0:
@@ -203,7 +211,7 @@ def read_sharpness(data: Reader) -> Budget:
 
 
 def program_json(program: Program) -> dict[str, Any]:
-    """A program as JSON data."""
+    """Return a program as JSON data."""
     hard = program.threshold is not None
     return _told(
         alphabet=store.alphabet_json(program.alphabet),
@@ -264,7 +272,7 @@ def _head_json(head: Head) -> dict[str, Any]:
 
 
 def _told(**members: Any) -> dict[str, Any]:
-    """The members that say something."""
+    """Return the members that are not None."""
     return {key: value for key, value in members.items() if value is not None}
 
 
@@ -273,10 +281,10 @@ def _terms_json(terms: Iterable[tuple[str, Rational]]) -> dict[str, str]:
 
 
 def read_program(data: Reader, users: store.Users | None = None, once: bool = True) -> Program:
-    """The program that JSON data describes.
+    """Read a program from JSON data.
 
-    With `once`, as compilers write it, each coordinate is written in one place and read only after it, so that a name
-    means one thing to whoever reads the program.
+    With `once`, each coordinate is written in one place only and read only after it, so that its name has one
+    meaning. Compilers write such programs.
 
     Raises:
         InputError: naming the place, what was expected and what was found.
@@ -284,10 +292,11 @@ def read_program(data: Reader, users: store.Users | None = None, once: bool = Tr
     data.only("regime", "alphabet", "bos", "coordinates", "temperature", "letters", "encodings", "layers", "output",
               "threshold", "reading", "outputs", "integers", "meanings")  # fmt: skip
     if data.has("temperature"):
-        data.field("temperature").arith()  # version 1 repeated that of the regime
+        # Version 1 repeated the regime's temperature here: it is checked and not used.
+        data.field("temperature").arith()
     alphabet, bos = store.read_alphabet(data), store.read_bos(data)
     names = store.read_names(data.field("coordinates")) if data.has("coordinates") or not once else ()
-    # Without the coordinate 1 a bias alone may name the constant.
+    # In a program without the coordinate 1, only a hidden unit's bias may name the constant.
     known = {ONE} if not names or ONE in names else set()
     reading = _Reading(alphabet, bos, once, known if once else set(names), set(names) if names else None, users or {})
     letters = tuple(reading.letter(item) for item in data.field("letters").items())
@@ -313,7 +322,9 @@ def read_program(data: Reader, users: store.Users | None = None, once: bool = Tr
 
 @dataclass
 class _Reading:
-    """What is known so far: `known` are the coordinates that may be read, `names` those there are (None: any)."""
+    """The state of reading a program: `known` are the coordinates that may be read so far, `names` all coordinates
+    (None: any name).
+    """
 
     alphabet: Alphabet
     bos: bool
@@ -324,7 +335,9 @@ class _Reading:
     heads: set[str] = field(default_factory=set)
 
     def new(self, data: Reader, again: Iterable[str] = ()) -> str:
-        """The name of a coordinate that is written here and, with `once`, nowhere before (but in `again`)."""
+        """Return the name of a coordinate that is written at this place. With `once`, it must not have been written
+        before, unless it is in `again`.
+        """
         name = data.text()
         if name == ONE and not self.once:
             raise data.error("a coordinate that is not the constant 1")
@@ -339,14 +352,14 @@ class _Reading:
         return name
 
     def known_name(self, data: Reader) -> str:
-        """A coordinate that is known here."""
+        """Return the name of a coordinate that may be read at this place."""
         name = data.text()
         if name not in self.known:
             raise data.error("a coordinate of the program")
         return name
 
     def form(self, data: Reader, known: Iterable[str]) -> Affine:
-        """A linear form of known coordinates."""
+        """Read a linear form over known coordinates."""
         if not isinstance(data.value, dict):
             raise data.error("an object from coordinates to rationals")
         for name in data.value:
@@ -355,14 +368,14 @@ class _Reading:
         return Affine.of({name: item.rational() for name, item in data.members()})
 
     def letter(self, data: Reader) -> Letter:
-        """A coordinate of the embedding."""
+        """Read a coordinate of the word embedding."""
         data.only("name", "symbols", "holds", "value")
         if data.has("holds") and isinstance(self.alphabet, Valuations):
             held = data.field("holds").choice({name: name for name in self.alphabet.props}.__getitem__, "a proposition")
             one = data.field("value").rational() if data.has("value") else 1
             return Letter(self.new(data.field("name")), self.alphabet.holding(held), one)
         if isinstance(self.alphabet, Valuations) and data.field("symbols").value:
-            raise data.error("holds, and the proposition that has the value, or no symbols")
+            raise data.error("holds with the name of a proposition, or an empty array of symbols")
         symbols: set[str] = set()
         for item in data.field("symbols").items():
             if item.text() not in (*self.alphabet, *([BOS] if self.bos else [])) or item.text() in symbols:
@@ -372,7 +385,7 @@ class _Reading:
         return Letter(self.new(data.field("name")), frozenset(symbols), value)
 
     def encoding(self, data: Reader) -> Encoding:
-        """A coordinate of the position encoding."""
+        """Read a coordinate of the position encoding."""
         data.only("name", "value")
         name = self.new(data.field("name"))
         value = store.read_encoding(data.field("value"), self.users)
@@ -380,14 +393,15 @@ class _Reading:
         return Encoding(name, value)
 
     def layer(self, data: Reader) -> ProgramLayer:
-        """One layer; its outputs join the known coordinates: those of the heads for its hidden units, all of them for
-        later layers."""
+        """Read one layer. The heads' outputs become known to the layer's hidden units, and all outputs to later
+        layers.
+        """
         members = ("clips", "ones") if data.has("clips") else ("units", "biases")
         data.only("heads", *members)
         before = frozenset(self.known)
         heads = tuple(self.head(item, before) for item in data.field("heads").items())
         attended = frozenset({ONE, *self.known})
-        own: set[str] = set()  # several hidden units of a layer may add up in one coordinate
+        own: set[str] = set()  # the coordinates of this layer's units: several units may add to one
         units: list[Unit] = []
         for item in data.field(members[0]).items():
             units.append(self.unit(item, attended, own))
@@ -409,7 +423,7 @@ class _Reading:
                 yield item.text(), 1
 
     def unit(self, data: Reader, attended: frozenset[str], own: set[str]) -> Unit:
-        """A hidden unit, which may read what this layer's heads wrote."""
+        """Read a hidden unit, which may read the outputs of this layer's heads."""
         if data.has("outs"):
             data.only("outs", "pre", "clip", "counts")
             outs = tuple(
@@ -427,7 +441,7 @@ class _Reading:
         return Unit(outs, self.form(data.field("pre"), attended), clip, counts)
 
     def head(self, data: Reader, before: frozenset[str]) -> Head:
-        """An attention head, which reads what the layers before wrote."""
+        """Read an attention head, which may read the outputs of earlier layers."""
         data.only(*HEAD, *(("value", "out") if data.has("out") else ("values",)))
         name = data.field("name").text()
         if name in self.heads:
@@ -441,12 +455,12 @@ class _Reading:
             )
         weighting = data.field("weighting").choice(HARD.__getitem__, WEIGHTINGS)
         if kind is Kind.UNIFORM and weighting is not Weighting.AVERAGE:
-            raise data.field("weighting").error("average, as a uniform head has it")
+            raise data.field("weighting").error("average, since the head is uniform")
         for key in ("decay", "gap"):
             if kind is Kind.UNIFORM and data.has(key):
                 raise data.field(key).error("null, since the scores of a uniform head are all equal")
         if data.has("decay") and data.has("gap"):
-            raise data.field("gap").error("null beside a decay, which is a gap, too")
+            raise data.field("gap").error("null, since the head has a decay, which implies a gap")
         if kind and weighting is not Weighting.AVERAGE and not (data.has("decay") or data.has("gap")):
             raise data.error("a head with a decay or a gap: without one its largest score need not be unique")
         if data.has("out"):
@@ -490,8 +504,11 @@ class _Reading:
 
 
 def _writing(units: Iterable[Unit]) -> tuple[Unit, ...]:
-    """The hidden units that write something. Those of no weight but 0 are left out, as they are in the matrices of the
-    network, so that a proof about the program's units is one about the network's."""
+    """Return the hidden units without outputs of weight 0, and without units that have no other outputs.
+
+    The network's matrices leave these out too, so that a proof about the program's units is a proof about the
+    network's.
+    """
     weighted = (replace(unit, outs=tuple((out, weight) for out, weight in unit.outs if weight)) for unit in units)
     return tuple(unit for unit in weighted if unit.outs)
 
@@ -500,15 +517,17 @@ def _writing(units: Iterable[Unit]) -> tuple[Unit, ...]:
 
 
 def _read_matrices(document: Reader, users: store.Users) -> tuple[Program, bool]:
-    """The program that matrices stand for, and whether they are those of a softmax model.
+    """Read version 1: return the program that the matrices stand for, and True if they are those of a softmax model.
 
     Raises:
-        InputError: also if heads of both kinds are mixed, which have no hard attention to be compared with.
+        InputError: also if softmax heads and hard heads are mixed, since there is then no hard attention to
+        compare with.
     """
     network = store.read_transformer(document, users)
     encodings = document.field("encodings").items() if network.encodings else ()
     for (_, encoding), place in zip(network.encodings, encodings, strict=True):
-        store.hold_encoding(place.field("value"), encoding, network.bos)  # hard attention compares exact scores
+        # Hard attention compares exact scores, so its encodings must be rational.
+        store.hold_encoding(place.field("value"), encoding, network.bos)
     default = _weighting(document, "weighting") if document.has("weighting") else None
     parts = [part for layer in document.field("layers").items() for part in layer.field("heads").items()]
     given = [_weighting(part, "weighting", default) for part in parts]
@@ -522,7 +541,7 @@ def _read_matrices(document: Reader, users: store.Users) -> tuple[Program, bool]
         if soft:
             given[number] = _weighting(part, "hardmax", Weighting.AVERAGE)
         elif part.has("hardmax"):
-            raise part.field("hardmax").error("a softmax head (a hard one is what its weighting says)")
+            raise part.field("hardmax").error("no hardmax: only softmax heads have one")
     gaps = [part.field("gap").arith() if part.has("gap") else None for part in parts]
     outputs: tuple[tuple[str, str], ...] = ()
     if document.has("outputs"):
@@ -545,9 +564,10 @@ def _weighting(data: Reader, key: str, default: Weighting | None = None) -> Weig
 def program_of(
     network: Transformer, heads: list[tuple[Weighting, Arith | None]], outputs: tuple[tuple[str, str], ...] = ()
 ) -> Program:
-    """Matrices as a program by the names of their coordinates; `heads` are the weighting and declared gap of each.
+    """Turn matrices into a program that refers to coordinates by name. `heads` are the weighting and the declared gap
+    of each head.
 
-    A coordinate called 1 that is not the constant 1 has another name in the program.
+    A coordinate named 1 that is not the constant 1 gets another name in the program.
     """
     names = _names(network)
     told = iter(heads)
@@ -581,8 +601,9 @@ def program_of(
 
 
 def _letters(network: Transformer, names: tuple[str, ...]) -> tuple[Letter, ...]:
-    """What the word embedding writes, but for the constant 1: by value, or, of sets of propositions, whose rows add up,
-    row by row."""
+    """Return the coordinates that the word embedding writes, apart from the constant 1: one `Letter` per coordinate
+    and value. Over sets of propositions, whose rows add up, one per coordinate and row.
+    """
     entries = [entry for entry in network.embedding.entries if names[entry[1]] != ONE]
     if isinstance(network.alphabet, Valuations):
         held = [*map(network.alphabet.holding, network.alphabet.props), everything(network.alphabet)]
@@ -594,7 +615,7 @@ def _letters(network: Transformer, names: tuple[str, ...]) -> tuple[Letter, ...]
 
 
 def _names(network: Transformer) -> tuple[str, ...]:
-    """The coordinates, of which the constant 1 alone is called that."""
+    """Return the names of the coordinates. A coordinate named 1 that is not the constant 1 is renamed."""
     if ONE not in network.coordinates:
         return network.coordinates
     place = network.coordinates.index(ONE)
@@ -602,7 +623,8 @@ def _names(network: Transformer) -> tuple[str, ...]:
     for layer in network.layers:
         written |= {row for head in layer.heads for row, _, _ in head.w_v.entries}
         written |= {row for row, _, _ in layer.ffn.w2.entries} | {i for i, bias in enumerate(layer.ffn.b2) if bias}
-    sets = isinstance(network.alphabet, Valuations)  # every one of which has the last row, and may have the others
+    # Over sets of propositions every position has the last row, so only that row may be 1.
+    sets = isinstance(network.alphabet, Valuations)
     *some, last = (row.get(place, 0) for row in network.embedding.rows())
     if place not in written and last == 1 and all(value == (0 if sets else 1) for value in some):
         return network.coordinates
@@ -626,7 +648,7 @@ def _forms(matrix: Matrix, names: tuple[str, ...]) -> list[Affine]:
     return [Affine.of({names[index]: value for index, value in row.items()}) for row in matrix.rows()]
 
 
-# ---- what a file says besides ----
+# ---- the other contents of a file ----
 
 
 def _read_predicates(document: Reader) -> tuple[store.Users, tuple[str, ...]]:
@@ -657,7 +679,7 @@ def _read_examples(data: Reader, alphabet: Alphabet) -> tuple[tuple[tuple[str, .
 
 
 def ahat_json(file: AhatFile) -> dict[str, Any]:
-    """The document of a program."""
+    """Return the document of a program as JSON data."""
     examples = {
         key: [written_word(word, file.program.alphabet) for word, wanted in file.examples if wanted is accepted]
         for key, accepted in (("accept", True), ("reject", False))
@@ -678,16 +700,16 @@ def ahat_json(file: AhatFile) -> dict[str, Any]:
 
 
 def sharpness_json(budget: Budget) -> dict[str, Any]:
-    """The budget of a regime."""
+    """Return the budget of a regime as JSON data."""
     return {"beta": str(budget.beta), "beta_for_all": budget.fixed, "temperature": str(budget.temperature)}
 
 
 def named_predicates(program: Program, formula: FormulaFile) -> tuple[str, ...]:
-    """The definitions of those of a formula's own predicates that the encodings name."""
+    """Return the definitions of the formula's own predicates that the program's encodings name."""
     used = {encoding.value.name for encoding in program.encodings if isinstance(encoding.value, PredicateColumn)}
     return tuple(text for one, text in zip(formula.predicates, definitions(formula), strict=True) if one.name in used)
 
 
 def definitions(formula: FormulaFile) -> tuple[str, ...]:
-    """The definitions of a formula's own predicates."""
+    """Return the definitions of all predicates that the formula file defines."""
     return tuple(f"{one.name}({', '.join(one.params)}) = {' '.join(one.text.split())}" for one in formula.predicates)

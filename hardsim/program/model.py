@@ -1,8 +1,9 @@
-"""Hard attention declared whole: named coordinates, heads, hidden units, layers.
+"""Hard-attention programs: named coordinates, heads, hidden units, layers.
 
-A program is what the theory talks about, wherever it came from: a formula, an S-RASP program, or a file of weights.
-Each head attends to the maxima of an exact rational score (or uniformly to every visible position), each hidden unit is
-a relu or a clip of an affine combination. Indices appear only when `net.assemble` makes matrices of it.
+A program is the object that the theory is about, whatever its source: a formula, an S-RASP program, or a file of
+weights. Each head attends to the maxima of an exact rational score (or uniformly to every visible position); each
+hidden unit is a relu or a clip of an affine combination. Coordinates have names here; `program.assemble` replaces
+them by indices.
 """
 
 from __future__ import annotations
@@ -22,24 +23,26 @@ from hardsim.network.numbers import ONE, Mask, Rational, plain
 
 
 class Kind(StrEnum):
-    """What a head is for; it decides how beta is chosen and which bound holds."""
+    """The purpose of a head. It decides how beta is chosen and which error bound applies."""
 
     UNIFORM = "uniform"
-    """The mean over the visible positions: exact."""
+    """Takes the mean over the visible positions, which is exact."""
     NEAREST = "nearest"
-    """The nearest position on one side that satisfies `select` (Lemma 8)."""
+    """Attends to the nearest position on one side that satisfies `select` (Lemma 8)."""
     LOOKUP = "lookup"
-    """The position number c, where c is a count, reading j (Lemma 7)."""
+    """Attends to position c, where c is a count, and reads the position number j there (Lemma 7)."""
     TABLE = "table"
-    """The position number c, reading a Boolean there."""
+    """Attends to position c and reads a Boolean there."""
     SIGN = "sign"
-    """The even positions if a number is positive, else the odd ones."""
+    """Attends to the even positions if a number is positive, and to the odd ones otherwise."""
     SIGN_RAMP = "sign-ramp"
-    """The same with keys that grow as j^2."""
+    """A sign test, as SIGN, with keys that grow as j^2."""
 
 
 class Weighting(StrEnum):
-    """How scores become weights in the hard program."""
+    """The rule by which a head's scores become attention weights: softmax, the mean over all maxima, or the leftmost
+    or rightmost maximum.
+    """
 
     SOFTMAX = "softmax"
     AVERAGE = "average"
@@ -49,13 +52,15 @@ class Weighting(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Affine:
-    """A linear form over coordinates; the constant coordinate `1` carries the constant term."""
+    """A linear form over coordinates. The coordinate `1` carries the constant term."""
 
     terms: tuple[tuple[str, Rational], ...] = ()
 
     @staticmethod
     def of(terms: Mapping[str, Rational] | Iterable[tuple[str, Rational]]) -> Affine:
-        """The form with these coefficients, repeated coordinates added up, zeros dropped, in a fixed order."""
+        """Return the form with these coefficients: repeated coordinates are added up, zeros dropped, and terms
+        sorted.
+        """
         total: dict[str, Rational] = {}
         for name, coefficient in terms.items() if isinstance(terms, Mapping) else terms:
             total[name] = total.get(name, 0) + coefficient
@@ -63,12 +68,12 @@ class Affine:
 
     @staticmethod
     def constant(value: Rational) -> Affine:
-        """A constant, carried by the coordinate `1`."""
+        """Return a constant form, carried by the coordinate `1`."""
         return Affine.of({ONE: value})
 
     @staticmethod
     def coordinate(name: str) -> Affine:
-        """One coordinate."""
+        """Return the form that is one coordinate."""
         return Affine(((name, 1),))
 
     def __add__(self, other: Affine) -> Affine:
@@ -78,7 +83,7 @@ class Affine:
         return self + other.scaled(-1)
 
     def scaled(self, factor: Rational) -> Affine:
-        """The form times a factor."""
+        """Return the form times a factor."""
         return Affine.of([(name, value * factor) for name, value in self.terms])
 
     def __str__(self) -> str:
@@ -92,8 +97,9 @@ class Affine:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A coordinate of the word embedding: `value` on these symbols, 0 on the others. `BOS` is position 0. Over sets of
-    propositions it is that of a proposition (or of none)."""
+    """A coordinate of the word embedding: `value` on these symbols, 0 on the others. The symbol `BOS` is position 0.
+    Over sets of propositions, `symbols` are the sets that contain one proposition, or all sets.
+    """
 
     name: str
     symbols: Symbols
@@ -102,7 +108,7 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """A coordinate of the position encoding: an expression in i and n."""
+    """A coordinate of the position encoding: a function of i and n."""
 
     name: str
     value: PositionFunction
@@ -110,14 +116,14 @@ class Encoding:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """One attention head of some kind.
+    """One attention head.
 
-    The score of key j for query i is `sum of query(x_i) * key(x_j)` over the pairs of `score` (none: every score is 0),
-    and the head adds the attended form of x_j to each coordinate of `values`.
+    The score of key j for query i is `sum of query(x_i) * key(x_j)` over the pairs of `score` (no pairs: every score
+    is 0). The head adds the attended form of x_j to each coordinate of `values`.
 
-    The other fields are claims, which a compiler makes of its own heads: `select` is the Boolean that a rightmost or
-    leftmost head looks for, `decay` the promise `s_j <= s_j* - decay |j - j*|` (in i and n, in units of the score, per
-    position), so that the score gap of every row is at least `decay`.
+    The other fields are claims, which a compiler makes about its own heads. `select` is the Boolean that a rightmost
+    or leftmost head looks for. `decay` promises `s_j <= s_j* - decay |j - j*|` (in i and n, in units of the score,
+    per position), so that the score gap of every row is at least `decay`.
     """
 
     name: str
@@ -128,21 +134,22 @@ class Head:
     select: Affine | None = None
     decay: Arith | None = None
     gap: Arith | None = None
-    """The declared score gap of a row, the largest score minus the next smaller one, where there is no decay."""
+    """The declared score gap of a row where there is no decay: the largest score minus the next smaller one."""
     shares: bool = False
-    """Whether several keys of a row may have the largest score and share its weight; of heads that claim a gap and not
-    this, compilers promise one."""
+    """True if several keys of a row may have the largest score and share its weight. Where a head claims a gap
+    without `shares`, the compiler promises that a single key has it.
+    """
     kind: Kind | None = None
-    """What the head is for; None for heads of which nothing is claimed but perhaps a gap."""
+    """The purpose of the head; None for heads without claims other than a gap."""
     weight: int = 1
-    """The largest sum of |coefficients| of a comparison that reads this head: its error counts so many times."""
+    """The largest sum of |coefficients| of a comparison that reads this head: the factor by which its error counts."""
     purpose: str = ""
-    """For readers: what the head computes, in the user's terms."""
+    """A description for readers: what the head computes, in the user's terms."""
     theorem: str = ""
 
     @property
     def uniform(self) -> bool:
-        """Whether the head takes the mean over every visible position: softmax does exactly the same."""
+        """True if the head takes the mean over all visible positions: softmax then gives exactly the same."""
         return not self.score and self.weighting is Weighting.AVERAGE
 
     @property
@@ -153,26 +160,26 @@ class Head:
 
     @property
     def value(self) -> Affine:
-        """What a head with a single value reads."""
+        """The form that a head with a single value reads."""
         ((_, value),) = self.values
         return value
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """Return the coordinates in the head's scores and values."""
+        """The coordinates in the head's scores and values."""
         forms = [*(form for _, form in self.values), *(form for pair in self.score for form in pair)]
         return tuple(dict.fromkeys(name for form in forms for name, _ in form.terms))
 
     @property
     def promise(self) -> Arith | None:
-        """The declared score gap of a row, in i and n."""
+        """The declared score gap of a row, in i and n; None if nothing is declared."""
         return self.decay or self.gap
 
     def promised(self, n: int, first: int = 1) -> list[Fraction] | None:
-        """The declared score gap at positions `first` to n; None where nothing is declared.
+        """Return the declared score gap at positions `first` to n; None if nothing is declared.
 
         Raises:
-            InputError: if it is not positive somewhere: of equal scores none would be the largest.
+            InputError: if the gap is not positive at some position. With a gap of 0, no score would be the largest.
         """
         promise = self.promise
         if promise is None:
@@ -183,15 +190,17 @@ class Head:
             if value <= 0:
                 raise InputError(
                     f"head {self.name}: the declared gap {promise} is {value} at i = {i}, n = {n}",
-                    hint="A score gap is positive.",
+                    hint="A score gap must be positive.",
                 )
         return found if len(found) == n + 1 - first else found * (n + 1 - first)
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Adds `weight * f(pre)` to each coordinate of `outs`, f = clip to [0, 1] or relu; `counts` says that pre is
-    `2 (sum of looked-up counts + 1) - 1/2`, whose error is worth reporting."""
+    """A hidden unit that adds `weight * f(pre)` to each coordinate of `outs`; f is a clip to [0, 1], or relu.
+
+    `counts` is True if pre is `2 (sum of looked-up counts + 1) - 1/2`, whose error reports show.
+    """
 
     outs: tuple[tuple[str, Rational], ...]
     pre: Affine
@@ -206,15 +215,16 @@ class Unit:
 
     @property
     def weight(self) -> Rational:
-        """What a unit with a single output multiplies by."""
+        """The factor by which a unit with a single output multiplies."""
         ((_, weight),) = self.outs
         return weight
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramLayer:
-    """Heads that work in parallel, then hidden units, which may read the heads' outputs; the `biases` are added to
-    coordinates, so that a clip of weight -1 and a bias of 1 write a negation."""
+    """Heads that work in parallel, then hidden units, which may read the heads' outputs. The `biases` are added to
+    coordinates: a clip of weight -1 and a bias of 1 write a negation.
+    """
 
     heads: tuple[Head, ...] = ()
     units: tuple[Unit, ...] = ()
@@ -230,12 +240,14 @@ class ProgramLayer:
 
 @dataclass(frozen=True)
 class Program(Placed):
-    """Hard attention over exact rational coordinates, positions 1..n, and 0 with a beginning of sequence (`bos`).
+    """A hard-attention program over exact rational coordinates, at positions 1..n, and 0 with a beginning of sequence
+    (`bos`).
 
-    It accepts a word iff coordinate `output` at the reading position is 1 (without a `threshold`: anything but 0 and 1
-    is no answer), or above the threshold. With `outputs` it maps words to words: the symbol of a position is the one
-    whose coordinate is above the threshold. With `integers` it maps words to lists of integers: that of a position is
-    the one nearest to n times coordinate `output`.
+    Without a `threshold`, the program accepts a word iff coordinate `output` at the reading position is 1 and rejects
+    it iff it is 0; any other output is no answer. With a threshold it accepts iff the output is above it. With
+    `outputs` it maps words to words: the symbol at a position is the one whose coordinate is above the threshold.
+    With `integers` it maps words to lists of integers: the integer at a position is the one nearest to n times
+    coordinate `output`.
     """
 
     alphabet: Alphabet
@@ -249,13 +261,13 @@ class Program(Placed):
     threshold: Rational | None = None
     reading: Literal["first", "last"] = "last"
     outputs: tuple[tuple[str, str], ...] = ()
-    """The symbols of a transduction, with their coordinates."""
+    """The output symbols of a program that maps words to words, with their coordinates."""
     integers: bool = False
-    """Whether the output is an integer at every position."""
+    """True if the output is an integer at every position."""
     regime: str = ""
-    """The regime that it was compiled for, if any."""
+    """The regime that the program was compiled for; empty if none."""
     meanings: dict[str, str] = field(default_factory=dict)
-    """For readers: the subformula that a coordinate holds."""
+    """Descriptions for readers: the subformula whose value a coordinate holds."""
 
     def __post_init__(self) -> None:
         if not self.coordinates:
@@ -265,22 +277,22 @@ class Program(Placed):
 
     @property
     def heads(self) -> tuple[Head, ...]:
-        """All heads in order of the layers."""
+        """All heads, in the order of the layers."""
         return tuple(head for layer in self.layers for head in layer.heads)
 
     @property
     def maps(self) -> bool:
-        """Whether the answer is read at every position, and not whether a word is accepted."""
+        """True if the program answers at every position; False if it only accepts or rejects a word."""
         return self.integers or bool(self.outputs)
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """The coordinates that the answer is read from."""
+        """The coordinates from which the answer is read."""
         return tuple(dict.fromkeys(name for _, name in self.outputs)) or (self.output,)
 
     def last_heads(self, output: str) -> tuple[str, ...]:
-        """The last heads on which a coordinate depends at the end, directly or through hidden units: those of the last
-        layer that has such heads.
+        """Return the names of the last heads that determine a coordinate, directly or through hidden units: all such
+        heads of the last layer that has any.
         """
         needed = {output}
         for layer in reversed(self.layers):
@@ -294,7 +306,7 @@ class Program(Placed):
 
     @property
     def unlabelled(self) -> Program:
-        """Return the program without labels that only human readers need."""
+        """The program without the labels that are only for human readers."""
         layers = tuple(
             replace(layer, heads=tuple(replace(head, purpose="", theorem="") for head in layer.heads))
             for layer in self.layers
@@ -302,13 +314,17 @@ class Program(Placed):
         return replace(self, layers=layers, meanings={}, regime="")
 
     def clearance(self, value: Rational, n: int) -> Fraction:
-        """How far an output is from where it would mean something else; of integers k/n that is 1/(2n)."""
+        """Return the distance of an output from the nearest number at which the answer changes. Integers k/n are at
+        most 1/(2n) from it.
+        """
         if self.integers:
             return Fraction(1, 2 * n) - abs(value - Fraction(round(value * n), n))
         return abs(value - Fraction(1, 2) if self.threshold is None else Fraction(value) - self.threshold)
 
     def verdict(self, output: Rational) -> bool | None:
-        """Whether an output means accepted; None where it is neither above nor below the threshold (or 0 or 1)."""
+        """Return True for an output that means accepted, False for rejected, and None for an output equal to the
+        threshold (or, without a threshold, other than 0 and 1).
+        """
         if self.threshold is None:
             return bool(output) if output in (0, 1) else None
         return None if output == self.threshold else output > self.threshold

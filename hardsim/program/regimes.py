@@ -1,8 +1,8 @@
-"""The regimes: ways to sharpen soft attention, and `none`, which does not.
+"""The regimes: four ways to sharpen soft attention, and `none`, which does not sharpen it.
 
-A regime says which position encodings, masks and temperature there are, and how a head looks for the nearest
-position that satisfies a Boolean q. With `tie` = +1 for the rightmost and -1 for the leftmost such position, the
-scores are
+A regime fixes the position encodings, the masks, the temperature, and the scores by which a head looks for the
+nearest position that satisfies a Boolean q. With `tie` = +1 for the rightmost and -1 for the leftmost such position,
+the scores are
 
 | regime               | temperature | score                | decay per position |
 |----------------------|-------------|----------------------|--------------------|
@@ -12,13 +12,13 @@ scores are
 | `causal-position`    | 1           | i q_j + j/2          | 1/2                |
 | `none`               | 1           | q_j + tie j/(2n)     | 1/(2n)             |
 
-Each score has a unique maximum j* in every row, and `s_j <= s_j* - decay |j - j*|` (Lemma 8, restated per
-position): on the side that the tie-break prefers less, equal q differ by the tie-break alone (for
-`causal-temperature`, 1/(2j) - 1/(2j*) = (j* - j)/(2 j j*) >= (j* - j)/(2i^2)); on the other side q_j = 0 < q_j* and
-the loss of a whole unit of q outweighs the tie-break: 1 - |j - j*|/(2n) >= |j - j*|/(2n) since |j - j*| <= n (the
-position regimes are this times n, or times i with j <= i), and 1 - 1/(2j*) + 1/(2j) >= 1/2 >= |j - j*|/(2i^2). A
-smaller q_j loses both. Divided by the temperature and multiplied by beta, the decay is at least beta/2 nats per
-position in every regime but `none`, which is Lemma 6's g; in `none` it is beta/(2n), which vanishes: Hahn's limit.
+Each score has a unique maximum j* in every row, and `s_j <= s_j* - decay |j - j*|` (Lemma 8, restated per position).
+On the side that the tie-break prefers less, equal q differ by the tie-break alone (for `causal-temperature`, 1/(2j) -
+1/(2j*) = (j* - j)/(2 j j*) >= (j* - j)/(2i^2)). On the other side q_j = 0 < q_j* and the loss of a whole unit of q
+outweighs the tie-break: 1 - |j - j*|/(2n) >= |j - j*|/(2n) since |j - j*| <= n (the position regimes are this times
+n, or times i with j <= i), and 1 - 1/(2j*) + 1/(2j) >= 1/2 >= |j - j*|/(2i^2). A smaller q_j loses both. Divided by
+the temperature and multiplied by beta, the decay is at least beta/2 nats per position in every regime but `none`:
+this is Lemma 6's g. In `none` it is beta/(2n), which vanishes: Hahn's limit.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from hardsim.program.model import Affine, Encoding
 HALF = Fraction(1, 2)
 
 RAMP = "(-1)^i*i^2"
-"""The key of the sign test without temperature and n."""
+"""The key of the sign test that needs neither a temperature nor n."""
 
 PARITY = "(-1)^i"
-"""The encoding coordinate that tells even positions (1) from odd ones (-1); every regime has it."""
+"""The encoding coordinate that is 1 at even positions and -1 at odd ones; every regime has it."""
 
 
 def expression(text: str) -> Arith:
-    """An expression in i and n written in hardsim's own code."""
+    """Parse an expression in i and n that hardsim's own code contains."""
     return parse_arith(text, ("i", "n"), "<built in>")
 
 
@@ -50,9 +50,9 @@ def expression(text: str) -> Arith:
 class Regime:
     """One row of the table above.
 
-    `scale` is the query coordinate that multiplies q_j, `ramp` the key coordinate of the tie-break with the
-    coefficient `slope` for the rightmost position. `variable` is what the temperature may depend on; None where it
-    is 1 by definition.
+    `scale` is the query coordinate that multiplies q_j. `ramp` is the key coordinate of the tie-break, and `slope`
+    its coefficient for the rightmost position. `variable` is the variable that the temperature may depend on; None if
+    the temperature is 1 by definition.
     """
 
     name: str
@@ -66,22 +66,24 @@ class Regime:
     slope: Rational = HALF
     decay: str = "1/(2*n)"
     look_up: tuple[str, str] = ("", "")
-    """The key coordinates for j and j^2 of a count's look-up; empty where there is none."""
+    """The key coordinates for j and j^2 of a count's look-up; empty if the regime has no look-up."""
     look_up_rate: str = "1"
-    """What those keys are multiplied by: the decay per position is this over the number of positions counted."""
+    """The factor of the look-up's keys. The look-up's decay per position is this divided by the number of positions
+    counted.
+    """
     sign_key: str = PARITY
     """The key coordinate of the sign test."""
     sign_rate: str = "1"
-    """The gap of the sign test is this over the number of positions counted."""
+    """The gap of the sign test, times the number of positions counted."""
     bounded: bool = True
     converges: bool = True
-    """Whether the softmax error has a bound that does not depend on n."""
+    """True if the softmax error has a bound that does not depend on n."""
 
     def score(self, q: Affine, side: Literal["left", "right"]) -> tuple[tuple[Affine, Affine], ...]:
-        """Query and key forms of the score whose unique maximum is the rightmost or leftmost visible j with q_j = 1.
+        """Return the query and key forms of the score that selects the rightmost or leftmost visible j with q_j = 1.
 
-        Where no visible q_j is 1 the maximum is the last visible position of that side (i itself under that side's
-        mask).
+        If no visible q_j is 1, the score's maximum is at the last visible position of that side (at i itself under
+        that side's mask).
         """
         tie = Affine.of({self.ramp: self.slope if side == "right" else -self.slope})
         if self.scale == ONE:
@@ -90,7 +92,7 @@ class Regime:
 
     @property
     def encodings(self) -> tuple[Encoding, ...]:
-        """The position encodings of this regime (before those that counting adds)."""
+        """The position encodings of this regime, without those that counting adds."""
         names = dict.fromkeys([PARITY, *(name for name in (self.ramp, self.scale) if name != ONE)])
         return tuple(Encoding(name, expression(name)) for name in names)
 
@@ -154,17 +156,17 @@ REGIMES: dict[str, Regime] = {
 }
 
 PROVEN = tuple(name for name, regime in REGIMES.items() if regime.converges)
-"""The regimes that the theory proves right; `--regime all` means these."""
+"""The regimes that the theory proves correct; `--regime all` means these."""
 
 
 DEFAULT_REGIME = "temperature"
 
 
 def regime_named(name: str) -> Regime:
-    """The regime of this name.
+    """Return the regime with this name.
 
     Raises:
-        InputError: if there is none.
+        InputError: if there is no such regime.
     """
     if name not in REGIMES:
         raise InputError(f"unknown regime '{name}'", hint=f"The regimes are: {', '.join(REGIMES)}.")

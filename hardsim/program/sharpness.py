@@ -1,8 +1,8 @@
-"""How sharp each head must be: beta, the temperature, and the error that the theory allows.
+"""The sharpness of heads: beta, the temperature, and the error that the theory allows.
 
 For a head with `s_j <= s_j* - decay |j - j*|` the logits beta s / tau fall by g = beta decay / tau nats a position.
-In every regime but `none` g >= beta/2 at every position of every length, and the attended error 2x/(1 + x), x = e^-g,
-is at most 1/4 iff x <= 1/7: beta >= 2 ln 7 = 3.892.
+In every regime but `none`, g >= beta/2 at every position of every length, and the attended error 2x/(1 + x), x =
+e^-g, is at most 1/4 iff x <= 1/7: beta >= 2 ln 7 = 3.892.
 """
 
 from __future__ import annotations
@@ -31,23 +31,26 @@ class Budget:
     beta: Fraction
     temperature: Arith
     fixed: bool = False
-    """Whether beta is the user's, for every head."""
+    """True if the user gave beta, which then holds for every head."""
 
     def beta_of(self, head: Head) -> Fraction:
-        """The constant of one head; uniform heads need none, look-ups more if a comparison adds many up."""
+        """Return the beta of one head. Uniform heads need none (1); a look-up needs more if a comparison sums many of
+        them.
+        """
         if head.uniform:
             return Fraction(1)
         return self.beta if self.fixed or head.kind is not Kind.LOOKUP else max(self.beta, look_up_beta(head.weight))
 
     def rate(self, head: Head, i: int, n: int) -> Fraction | None:
-        """g of a head at query i of n, in nats per position, or a rational below it where it is none; None for uniform
-        heads, which are exact."""
+        """Return g of a head at query i of a word of length n, in nats per position; a rational just below g if g is
+        irrational. None for uniform heads, which are exact.
+        """
         if head.promise is None:
             return None
         return lower(self.beta_of(head) * head.promise.evaluate(i=i, n=n) / self.temperature.real(i=i, n=n))
 
     def error_bound(self, head: Head, n: int, context: NumberContext) -> Any:
-        """The largest attended error that theory allows the head at any position of a word of length n."""
+        """Return the largest attended error that the theory allows the head at any position of a word of length n."""
         rate = self.least_rate(head, n)
         if rate is None:
             return context.mpf(0)
@@ -57,23 +60,26 @@ class Budget:
         return bound.get(head.kind or Kind.NEAREST, lemmas.attended_error)(rate, context)
 
     def paper_bound(self, head: Head, n: int, context: NumberContext) -> Any:
-        """Lemma 7 as the paper states it, twice our bound, for look-ups of counts; None for other heads."""
+        """Return Lemma 7's bound as the paper states it, twice our bound, for look-ups of counts; None for other
+        heads.
+        """
         rate = self.least_rate(head, n)
         return lemmas.look_up_error(rate, context) if rate is not None and head.kind is Kind.LOOKUP else None
 
     def least_rate(self, head: Head, n: int) -> Fraction | None:
-        """The least g of a head over the queries of a word of length n; None for uniform heads."""
+        """Return the least g of a head over the queries of a word of length n; None for uniform heads."""
         names = self.temperature.variables | (head.promise.variables if head.promise else frozenset())
+        # Without i the rate is the same at every query, so one query is enough.
         positions = range(1, n + 1) if "i" in names else (n,)
         return min((rate for i in positions if (rate := self.rate(head, i, n)) is not None), default=None)
 
 
 def choose(program: Program, beta: Fraction | None = None, tau: Arith | None = None) -> Budget:
-    """The budget of a program: the regime's temperature and the default beta, unless others are asked for.
+    """Return the budget of a program: the regime's temperature and the default beta, unless `beta` or `tau` is given.
 
     Raises:
-        InputError: if beta is not positive, or tau is given where the regime fixes it, or depends on what the regime
-            cannot see.
+        InputError: if beta is not positive, if tau is given but the regime fixes the temperature, or if tau
+        depends on a variable that the regime does not have.
     """
     regime = REGIMES[program.regime]
     if beta is not None and beta <= 0:
@@ -95,8 +101,11 @@ def choose(program: Program, beta: Fraction | None = None, tau: Arith | None = N
 
 @lru_cache(maxsize=1024)
 def look_up_beta(weight: int) -> Fraction:
-    """The least integer beta with `weight * 2 e^-beta (1 + 1/(2 beta)) <= 1/4`, so that a sum of look-ups whose
-    |coefficients| add up to `weight` is right to 1/4: Lemma 7 at g >= beta, decided with 2.7182818 < e."""
+    """Return the least integer beta with `weight * 2 e^-beta (1 + 1/(2 beta)) <= 1/4`.
+
+    Then a sum of look-ups whose |coefficients| add up to `weight` is right to within 1/4: Lemma 7 at g >= beta,
+    decided with 2.7182818 < e.
+    """
     beta = 1
     while weight * 8 * (1 + Fraction(1, 2 * beta)) > Fraction(27182818, 10**7) ** beta:
         beta += 1

@@ -347,8 +347,8 @@ def test_a_document_is_an_object(data: Any) -> None:
         (b'{"a": {"t": 1, "t": 2}}', "m.ahat.json: at a: the key 't' occurs twice in one object"),
         (b'[{"a": 1}, {"a": {"b": 1, "c": 2, "b": 3}, "a": 4}]', "m.ahat.json: at [1]: the key 'a' occurs twice"),
         (b'{"a": [0, {"b c": {"": 1}}]}', "m.ahat.json: at a[1]['b c']: a key is empty"),
-        (b'{"a": [NaN]}', "m.ahat.json: at a[0]: NaN is no number of JSON"),
-        (b'{"a": -Infinity}', "m.ahat.json: at a: -Infinity is no number of JSON"),
+        (b'{"a": [NaN]}', "m.ahat.json: at a[0]: NaN is not a JSON number"),
+        (b'{"a": -Infinity}', "m.ahat.json: at a: -Infinity is not a JSON number"),
         (b"[" * 100_000, "m.ahat.json: not JSON that hardsim can read"),
         (b"9" * 5000, "m.ahat.json: not JSON that hardsim can read"),
     ],
@@ -374,7 +374,7 @@ def test_the_schema_is_one_and_explains_itself() -> None:
 
 def test_a_blank_leaves_a_symbol_for_words() -> None:
     only: dict[str, Any] = {"alphabet": ["a"], "embedding": {}, "examples": None, "blank": "a"}
-    check_refused(document() | only, "at blank: expected a symbol beside which the alphabet has others", True)
+    check_refused(document() | only, "at blank: expected a symbol of an alphabet with at least two symbols", True)
 
 
 def test_matrices_over_propositions_add_up(tmp_path: Path) -> None:

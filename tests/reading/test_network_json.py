@@ -370,7 +370,7 @@ def test_names_of_heads_are_different() -> None:
 
 @pytest.mark.parametrize("text", ["1e401", "1e-401", f"0.{'1' * 400}", "NaN", "Infinity"])
 def test_numbers_that_are_none_or_too_long(text: str) -> None:
-    raised(InputError, read, json.dumps(MORE_A).replace("-0.1", text), match="at unembedding_bias|is no number of JSON")
+    raised(InputError, read, json.dumps(MORE_A).replace("-0.1", text), match="at unembedding_bias|is not a JSON number")
 
 
 def test_decimals_are_refused_where_rationals_are_text() -> None:
