@@ -1,1 +1,1 @@
-"""Exact hard attention."""
+"""Interpreters of hard attention in exact arithmetic."""

@@ -1,8 +1,8 @@
-"""The exact interpreter of hard attention, in rationals, from the program's forms alone.
+"""The exact interpreter of hard attention, in rationals, from the program's linear forms alone.
 
-Definitions 1 and 2 of the paper on a batch of words of one length: scores, the mask, the hardmax (the mean over all
-maxima, or the leftmost or rightmost of them), the residual stream, the ReLU network. It shares nothing with the
-softmax passes.
+It follows Definitions 1 and 2 of the paper on a batch of words of one length: scores, the mask, the hardmax (the mean
+over all maxima, or the leftmost or rightmost maximum), the residual stream, the feed-forward layer. It shares no code
+with the softmax passes.
 """
 
 from __future__ import annotations
@@ -31,9 +31,12 @@ Columns = dict[str, Exact]
 
 @dataclass
 class LayerTrace:
-    """One layer on a batch: the residual stream after attention and after the layer; `rows` of heads that are not
-    uniform; by head and output coordinate the attended forms (`values`) and what attention makes of them; the forms of
-    the hidden units (`inputs`)."""
+    """The intermediate results of one layer on a batch.
+
+    `attended` and `columns` are the residual stream after attention and after the layer. `rows` describes the scores
+    of the heads that are not uniform. `values` and `results` are, by head and output coordinate, the attended forms
+    before and after attention. `inputs` are the forms of the hidden units.
+    """
 
     attended: Columns
     columns: Columns
@@ -45,7 +48,7 @@ class LayerTrace:
 
 @dataclass
 class HardTrace:
-    """What a program did on a batch of words of length n; columns have shape (words, positions)."""
+    """The intermediate results of a program on a batch of words of length n. Columns have shape (words, positions)."""
 
     n: int
     inputs: Columns
@@ -53,16 +56,16 @@ class HardTrace:
 
     @property
     def columns(self) -> Columns:
-        """The residual stream at the end."""
+        """The residual stream after the last layer."""
         return self.layers[-1].columns if self.layers else self.inputs
 
     def sum(self, terms: Sequence[tuple[str, Rational]]) -> Exact:
-        """A linear combination of coordinates at the end."""
+        """Return a linear combination of coordinates of the final residual stream."""
         return _form(Affine(tuple(terms)), self.columns)
 
 
 def encoded(program: Program, n: int) -> list[tuple[str, Exact]]:
-    """The position encoding by coordinate, the same for every word of length n."""
+    """Return the position encoding as pairs of coordinate and column. It is the same for every word of length n."""
     positions = range(program.first, n + 1)
 
     def row(value: PositionFunction) -> Exact:
@@ -74,7 +77,7 @@ def encoded(program: Program, n: int) -> list[tuple[str, Exact]]:
 
 
 class ExactModel:
-    """A program ready to run; what depends on n alone is kept for the last length."""
+    """A program prepared to run. The position encoding of the last length is kept."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -94,7 +97,9 @@ class ExactModel:
         return trace
 
     def _input(self, words: Sequence[Word], n: int) -> Columns:
-        """Embedding plus position encoding; the constant is there whether or not it is a coordinate."""
+        """Return embedding plus position encoding. The constant 1 is included even if the program has no such
+        coordinate.
+        """
         positions = range(self.program.first, n + 1)
         if n != self._length:
             self._length, self._encoded = n, encoded(self.program, n)
@@ -135,6 +140,7 @@ class ExactModel:
         columns = dict(found.attended)
         parts: dict[str, list[tuple[Exact, Rational]]] = {}
         for unit in layer.units:
+            # `found.attended`: hidden units read the outputs of this layer's heads.
             pre = _form(unit.pre, found.attended)
             found.inputs.append(pre)
             active = Exact.of(np.clip(pre.whole, 0, pre.unit if unit.clip else None), pre.unit)
@@ -149,7 +155,7 @@ class ExactModel:
 
 
 def hold_promises(program: Program, trace: HardTrace) -> None:
-    """Hold the heads of a program to what they declare; see `hold_head`."""
+    """Raise InvariantError unless every head of a program keeps its promises on this batch; see `hold_head`."""
     entering = trace.inputs
     for layer, found in zip(program.layers, trace.layers, strict=True):
         for head in layer.heads:
@@ -163,14 +169,18 @@ def hold_promises(program: Program, trace: HardTrace) -> None:
 def hold_head(
     program: Program, head: Head, rows: Rows, declared: Sequence[Fraction] | None, select: Exact | None
 ) -> None:
-    """Hold a head to its declared score gap in every row and, where it looks for a `select`, to a winner that is the
-    leftmost or rightmost visible position with the largest one.
+    """Raise InvariantError unless a head keeps its promises in every row.
+
+    The score gap must be at least the `declared` one (by query; None: nothing declared). If `select` is given, the
+    winner must be the leftmost or rightmost visible position with the largest `select`.
 
     Raises:
-        InvariantError: naming head, position and what was found.
+        InvariantError: naming the head, the position and the result found there.
     """
     size, first = rows.gap.shape[1], program.first
     n = size - 1 + first
+    # Leftmost and rightmost heads promise a single maximum: a tie is a gap of 0. A gap of -1 marks a row of equal
+    # scores.
     gaps = rows.gap if head.weighting is Weighting.AVERAGE else np.where(rows.maxima > 1, 0, rows.gap)
     limits = None if declared is None else [ceil(gap * unit) for gap, unit in zip(declared, rows.units, strict=True)]
     short = np.zeros((1, size), dtype=np.bool_)
@@ -197,11 +207,13 @@ def hold_head(
 
 
 def _expected(head: Head, select: Exact, bos: bool) -> NDArray[np.int64]:
-    """The leftmost or rightmost visible position with the largest `select`, by index, for every query."""
+    """Return for every query the index of the leftmost or rightmost visible position with the largest `select`."""
     size = select.whole.shape[1]
     places = np.arange(size)
     steps = places[::-1] if head.weighting is Weighting.LEFTMOST else places
     _, heights = np.unique(select.whole.ravel(), return_inverse=True)
+    # One number orders positions by `select` first and by preference second, so a single running maximum finds the
+    # winner.
     codes = visible_folds(np.maximum, heights.reshape(select.whole.shape) * size + steps, head.mask, bos, -1)
     found: NDArray[np.int64] = steps[codes % size]
     return found

@@ -1,8 +1,9 @@
-"""Attention over rows of exact scores: masks, means, and the hardmax with all that is asked about its rows.
+"""Attention over rows of exact scores: masks, means, the hardmax, and the facts about its rows that reports need.
 
-Three ways lead to the same numbers. Where keys are the same for every word and few of them are different (sign tests),
-a row has one score for each different key. Where they lie on a strictly concave curve (look-ups: j and -j^2), the
-scores of a row rise and then fall, and the largest is found by bisection. Otherwise every query meets every key.
+A row is the scores of all keys for one query. Three methods give the same numbers. If keys are the same for every
+word and only few of them are distinct (sign tests), a row has one score per distinct key. If keys lie on a strictly
+concave curve (look-ups: j and -j^2), the scores of a row rise and then fall, and bisection finds the largest.
+Otherwise every query is multiplied by every key.
 """
 
 from __future__ import annotations
@@ -22,35 +23,37 @@ from hardsim.network.numbers import Mask
 from hardsim.program.model import Head, Weighting
 
 BLOCK = 1 << 20
-"""Bytes of scores held at a time: queries are taken in blocks, so that memory does not grow with the square of n."""
+"""Bytes of scores held at a time. Queries are taken in blocks, so that memory does not grow with the square of n."""
 
 FEW = 8
-"""Different keys for which a score each is computed."""
+"""The greatest number of distinct keys for which `few_keys` is used."""
 NARROW = 1 << 30
-"""Scores below it are held in 32 bits."""
+"""Scores whose bound is below this number are held in 32 bits."""
 
 Columns = Mapping[str, Integers]
 """Numbers by coordinate, (words or 1, positions)."""
 ONE_VALUE, SAME_MEAN, OTHER_MEAN = range(3)
-"""The positions that share the largest score carry one value; or different values whose mean is the value that the head
-reads; or different values with another mean. Softmax gives equal scores equal weights at every temperature, so only a
-row of the last kind is out of reach of the head's own weights."""
+"""Three cases for the values at the positions that share the largest score: one value; different values whose mean is
+the value that the head reads; different values with another mean. Softmax gives equal scores equal weights at every
+temperature, so only a row of the last kind cannot be simulated with the head's own weights.
+"""
 ONE_VALUE, SAME_MEAN, OTHER_MEAN = range(3)
-"""Positions that share the largest score carry one value; or different values, of which the mean is the value that the
-head reads; or different values with another mean. Softmax gives equal scores equal weights at every temperature, so
-that only a row of the last kind cannot be simulated with the head's own weights."""
+"""Three cases for the values at the positions that share the largest score: one value; different values whose mean is
+the value that the head reads; different values with another mean. Softmax gives equal scores equal weights at every
+temperature, so only a row of the last kind cannot be simulated with the head's own weights.
+"""
 
 
 @dataclass
 class Rows:
-    """The rows of one head that is not uniform, on a batch of words. Scores are integers: those of a query are in units
-    of `1 / units`.
+    """The rows of one head that is not uniform, on a batch of words. Scores are integers; those of query i are in
+    units of `1 / units[i]`.
 
-    Shapes are (words, positions). `gap` is the largest score minus the next smaller one, -1 where all visible scores
-    are equal; `maxima` the number of positions with the largest score; `reach` the largest score minus the smallest;
-    `winners` the index of the attended position, the first of several; `sizes` bounds query and key forms. `differ`
-    says what the tied positions of a leftmost or rightmost head carry: ONE_VALUE, SAME_MEAN or OTHER_MEAN. For an
-    average head it is always ONE_VALUE, since that head reads the mean by definition.
+    Shapes are (words, positions). `gap` is the largest score minus the next smaller one, -1 if all visible scores are
+    equal. `maxima` is the number of positions with the largest score. `reach` is the largest score minus the
+    smallest. `winners` is the index of the attended position, the first of several. `sizes` bounds query and key
+    forms. `differ` classifies the values at the tied positions of a leftmost or rightmost head: ONE_VALUE, SAME_MEAN
+    or OTHER_MEAN. For an average head it is always ONE_VALUE, since that head reads the mean by definition.
     """
 
     units: list[int]
@@ -62,7 +65,7 @@ class Rows:
     differ: NDArray[np.int8]
 
     def least(self) -> Fraction | None:
-        """The least gap of all rows."""
+        """Return the least gap of all rows, None if no row has two different scores."""
         none = largest(self.gap) + 1
         least, over = none, 1
         for unit, gap in zip(self.units, np.where(self.gap >= 0, self.gap, none).min(axis=0).tolist(), strict=True):
@@ -74,8 +77,9 @@ class Rows:
 def visible(
     mask: Mask, size: int, bos: bool, queries: slice = slice(None), keys: slice = slice(None)
 ) -> NDArray[np.bool_]:
-    """Which of some positions (columns) each of some queries (rows) sees, by index; with a beginning of sequence every
-    query sees index 0."""
+    """Return which positions (columns) each query (row) sees, for slices of query and key indices. With a beginning
+    of sequence (`bos`), every query sees index 0.
+    """
     key, query = np.arange(size)[keys], np.arange(size)[queries, None]
     seen = {
         Mask.NONE: np.broadcast_to(True, (len(query), len(key))),
@@ -94,7 +98,9 @@ def _visible(mask: Mask, size: int, bos: bool, start: int, stop: int) -> NDArray
 
 
 def visible_sums(mask: Mask, whole: Integers, bos: bool) -> Integers:
-    """The sum of what each query sees of rows of numbers, (..., positions), in time and memory of their size."""
+    """Return for each query the sum of the numbers that it sees. `whole` has shape (..., positions); time and memory
+    are linear in its size.
+    """
     upto = whole.cumsum(axis=-1)
     every = upto[..., -1:]
     sums: Integers = {
@@ -105,14 +111,16 @@ def visible_sums(mask: Mask, whole: Integers, bos: bool) -> Integers:
         Mask.STRICT_PAST: every - upto,
     }[mask]
     if bos:
+        # A query that does not see position 0 under its mask sees it because of the beginning of sequence.
         unseen = ~visible(mask, whole.shape[-1], False, keys=slice(1))[:, 0]
         sums = sums + whole[..., :1] * unseen
     return sums
 
 
 def visible_folds(fold: np.ufunc, values: NDArray[np.int64], mask: Mask, bos: bool, nothing: int) -> NDArray[np.int64]:
-    """The least (np.minimum) or largest (np.maximum) of what each query sees of rows of numbers, (..., positions);
-    `nothing` where it sees none of them."""
+    """Return for each query the least (`fold` is np.minimum) or largest (np.maximum) of the numbers that it sees, and
+    `nothing` if it sees none. `values` has shape (..., positions).
+    """
     step = -1 if mask in (Mask.PAST, Mask.STRICT_PAST) else 1
     if mask is Mask.NONE:
         found = np.broadcast_to(fold.reduce(values, axis=-1, keepdims=True), values.shape)
@@ -125,7 +133,11 @@ def visible_folds(fold: np.ufunc, values: NDArray[np.int64], mask: Mask, bos: bo
 
 
 def uniform(mask: Mask, value: Exact, bos: bool, most: float = LARGEST_COLUMN) -> Exact:
-    """The mean of a column over all that each query sees; InputError if it takes more than `most` bytes."""
+    """Return for each query the mean of a column over all visible positions.
+
+    Raises:
+        InputError: if the means take more than `most` bytes.
+    """
     size = value.whole.shape[1]
     totals = visible_sums(mask, widened(value.whole, value.size * size), bos)
     counts = visible_sums(mask, np.ones((1, size), dtype=np.int64), bos)
@@ -135,9 +147,11 @@ def uniform(mask: Mask, value: Exact, bos: bool, most: float = LARGEST_COLUMN) -
 def hardmax(
     head: Head, pairs: Sequence[tuple[Exact, Exact]], values: Mapping[str, Exact], shape: tuple[int, int], bos: bool
 ) -> tuple[Rows, dict[str, Exact]]:
-    """What the rows of scores are like, and the mean of each column over the positions that the hardmax attends to.
+    """Return the facts about the rows of scores, and for each column the mean over the positions that the hardmax
+    attends to.
 
-    Columns that are the same for every word may have one row.
+    The scores are given by `pairs` of a query and a key column. Columns that are the same for every word may have one
+    row.
     """
     scores = Scores.of(pairs, shape[1])
     wide = {out: widened(value.whole, value.size * shape[1]) for out, value in values.items()}
@@ -154,7 +168,7 @@ def hardmax(
 
 
 def _found(scores: Scores, sight: Sight, values: Columns) -> Found:
-    """The rows, by the cheapest way that knows them."""
+    """Return the rows, by the cheapest method that applies."""
     return few_keys(scores, sight, values) or concave(scores, sight, values) or dense(scores, sight, values)
 
 
@@ -162,8 +176,8 @@ def _differ(scores: Scores, sight: Sight, values: Columns, found: Found, size: i
     """Classify the values of the tied positions in each row of a leftmost or rightmost head. The result has the shape
     (words or 1, positions or 1) and contains ONE_VALUE, SAME_MEAN or OTHER_MEAN. `size` bounds the absolute values.
 
-    They all carry the value w that the head reads iff their mean is w and the mean of their squares is w^2: then their
-    variance is 0. The mean alone decides between the other two.
+    All tied positions carry the value w that the head reads iff the mean of the values is w and the mean of their
+    squares is w^2: then their variance is 0. The mean alone decides between the other two cases.
     """
     if sight.average or found.maxima.max() <= 1:
         return np.zeros((1, 1), dtype=np.int8)
@@ -181,7 +195,7 @@ def _differ(scores: Scores, sight: Sight, values: Columns, found: Found, size: i
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What queries see, and which of equal maxima they attend to."""
+    """The positions that queries see, and the choice among equal maxima."""
 
     mask: Mask
     weighting: Weighting
@@ -189,17 +203,19 @@ class Sight:
 
     @property
     def average(self) -> bool:
-        """Whether to all of them."""
+        """True if the head attends to all maxima equally."""
         return self.weighting is Weighting.AVERAGE
 
     @property
     def last(self) -> bool:
-        """Whether to the last of them."""
+        """True if the head attends to the last of equal maxima."""
         return self.weighting not in (Weighting.AVERAGE, Weighting.LEFTMOST)
 
 
 class Found(NamedTuple):
-    """Rows as in `Rows`, (words or 1, positions or 1), and the sums of values over the attended positions."""
+    """The facts about rows as in `Rows`, with shape (words or 1, positions or 1), and the sums of the values over the
+    attended positions.
+    """
 
     gap: Integers
     maxima: NDArray[np.int64]
@@ -210,8 +226,9 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """The rows of scores, `sum of queries[k][:, i] * keys[k][:, j]` in units of `1 / units[i]`; every query and key has
-    shape (words or 1, positions), no entry and no sum of absolute products is larger than `bound`."""
+    """The rows of scores, `sum of queries[k][:, i] * keys[k][:, j]` in units of `1 / units[i]`. Every query and key
+    has shape (words or 1, positions). No entry, and no sum of absolute products, is larger than `bound`.
+    """
 
     queries: list[Integers]
     keys: list[Integers]
@@ -220,11 +237,13 @@ class Scores:
 
     @staticmethod
     def of(pairs: Sequence[tuple[Exact, Exact]], size: int) -> Scores:
-        """Integers over one unit or, where that makes large numbers, over the least unit of each row."""
+        """Make scores from pairs of a query and a key column: integers over one unit or, if those are too large for
+        int64, over the least unit of each row.
+        """
         unit = lcm(*(query.unit * key.unit for query, key in pairs if query.size))
         factors = [unit // (query.unit * key.unit) if query.size else 0 for query, key in pairs]
         keys = [_single(key) for _, key in pairs]
-        # What is multiplied by 0 is held all the same.
+        # Factors of 0 count as 1: the entries themselves must fit in the dtype too.
         bound = sum(
             max(factor * query.size, 1) * max(key.size, 1) for factor, (query, key) in zip(factors, pairs, strict=True)
         )
@@ -246,11 +265,11 @@ class Scores:
 
     @property
     def static(self) -> bool:
-        """Whether keys are the same for every word."""
+        """True if the keys are the same for every word."""
         return all(len(key) == 1 for key in self.keys)
 
     def block(self, queries: slice, keys: slice) -> Integers:
-        """The scores of some queries and keys, (words or 1, queries, keys)."""
+        """Return the scores of these queries and keys, (words or 1, queries, keys)."""
         kind = np.dtype(np.int32) if self.bound < NARROW else None
         found: Integers = np.zeros((1, 1, 1), dtype=kind or np.int64)
         for query, key in zip(self.queries, self.keys, strict=True):
@@ -260,19 +279,19 @@ class Scores:
 
 
 def _single(column: Exact) -> Integers:
-    """The numbers of a column, of the first word alone if all words have the same in memory."""
+    """Return the numbers of a column; only those of the first word if the column repeats one row in memory."""
     return column.whole[:1] if column.whole.strides[0] == 0 else column.whole
 
 
 def _by_row(column: Exact) -> tuple[Integers, Integers]:
-    """The numbers of each position over the least unit that is common to its words, and these units."""
+    """Return the numbers of each position over the least unit common to all words, and these units."""
     whole = _single(column).astype(object)
     common = np.gcd(np.gcd.reduce(whole, axis=0), column.unit)
     return whole // common, column.unit // common
 
 
 def _taken(values: Columns, places: NDArray[np.int64]) -> dict[str, Integers]:
-    """What values are at a position for each query."""
+    """Return for each query the values at one position, whose index `places` gives by word and query."""
     if len(places) == 1:
         return {out: whole[:, places[0]] for out, whole in values.items()}
     rows = np.arange(len(places))[:, None]
@@ -283,7 +302,7 @@ def _taken(values: Columns, places: NDArray[np.int64]) -> dict[str, Integers]:
 
 
 def dense(scores: Scores, sight: Sight, values: Columns) -> Found:
-    """All scores, a block of queries at a time."""
+    """Compute the rows from all scores, in blocks of queries."""
     size = len(scores.units)
     words = max((len(part) for part in (*scores.queries, *scores.keys)), default=1)
     step = max(1, BLOCK // (8 * words * size))
@@ -291,6 +310,7 @@ def dense(scores: Scores, sight: Sight, values: Columns) -> Found:
     for start in range(0, size, step):
         queries = slice(start, start + step)
         seen = _visible(sight.mask, size, sight.bos, start, start + step)
+        # Keys outside the block's visible range are never read.
         keys = np.flatnonzero(seen.any(axis=0))
         some = slice(int(keys[0]), int(keys[-1]) + 1)
         part = scores.block(queries, some)
@@ -303,7 +323,10 @@ def dense(scores: Scores, sight: Sight, values: Columns) -> Found:
 
 
 def _rows(scores: Integers, seen: NDArray[np.bool_], sight: Sight, values: Columns) -> Found:
-    """The rows of some scores, (words or 1, queries, keys)."""
+    """Compute the rows of a block of scores, (words or 1, queries, keys). `seen` marks the visible keys of each
+    query.
+    """
+    # `low` is below every score: masked entries never win, and a runner-up of `low` means that there is none.
     everything, low = bool(seen.all()), int(scores.min()) - 1
     masked = scores if everything else np.where(seen, scores, low)
     best = masked.max(axis=2, keepdims=True)
@@ -327,7 +350,9 @@ def _rows(scores: Integers, seen: NDArray[np.bool_], sight: Sight, values: Colum
 
 
 def few_keys(scores: Scores, sight: Sight, values: Columns) -> Found | None:
-    """One score for each different key; None if there are many, or keys depend on the word."""
+    """Compute the rows from one score per distinct key. Return None if there are many distinct keys, or if keys
+    depend on the word.
+    """
     size = len(scores.units)
     if not scores.static:
         return None
@@ -368,8 +393,10 @@ def few_keys(scores: Scores, sight: Sight, values: Columns) -> Found | None:
 
 
 def concave(scores: Scores, sight: Sight, values: Columns) -> Found | None:
-    """The largest score by bisection, and its neighbours; None unless the keys are the same for every word, and the
-    differences of neighbouring scores of every row strictly fall, or are all positive or all negative.
+    """Find the largest score of each row by bisection, and compare it with its neighbours.
+
+    Return None unless the keys are the same for every word and, in every row, the differences of neighbouring scores
+    strictly fall, or are all positive, or all negative.
 
     With queries a, b and keys u_j, v_j such that u rises (or falls) and the slopes of v against u rise (or fall), all
     strictly, the next difference of a score is `(u_(j+1) - u_j) (a + b slope_j)`: its sign changes once at most, from
@@ -378,8 +405,9 @@ def concave(scores: Scores, sight: Sight, values: Columns) -> Found | None:
     size = len(scores.units)
     if not scores.static or len(scores.keys) != 2 or size < 3 or sight.mask.strict:
         return None
-    if sight.bos and sight.mask is Mask.PAST:  # what is seen is no interval
+    if sight.bos and sight.mask is Mask.PAST:  # the visible positions, 0 and i..n, are no interval
         return None
+    # Either key may play the part of u.
     turn = next((turn for turn in (1, -1) if _bend(*(key[0] for key in scores.keys[::turn])) is not None), None)
     if turn is None:
         return None
@@ -400,6 +428,7 @@ def concave(scores: Scores, sight: Sight, values: Columns) -> Found | None:
 
     low, high = lowest, highest
     du, dv = np.diff(u, append=u[-1:]), np.diff(v, append=v[-1:])
+    # Bisection for the first index from which the scores no longer rise.
     for _ in range(size.bit_length()):
         middle = (low + high) >> 1
         rises = (middle < highest) & (a * du[middle] + b * dv[middle] > 0)
@@ -420,8 +449,9 @@ def concave(scores: Scores, sight: Sight, values: Columns) -> Found | None:
 
 
 def _bend(u: Integers, v: Integers) -> int | None:
-    """1 or -1: the sign of the steps of u times that of the differences of the slopes of v against u; None if u is not
-    strictly monotone, or the slopes are not."""
+    """Return the sign (1 or -1) of the steps of u times the sign of the differences of the slopes of v against u;
+    None unless both u and the slopes are strictly monotone.
+    """
     kind = np.int64 if 8 * max(largest(u), 1) * max(largest(v), 1) < SAFE else object
     steps, rises = np.diff(u.astype(kind)), np.diff(v.astype(kind))
     turns = steps[:-1] * rises[1:] - rises[:-1] * steps[1:]

@@ -1,12 +1,13 @@
-"""The order of all candidates of a head by score, where one order holds in every row; winners are running maxima.
+"""One order of a head's candidates by score, if the same order holds in every row. Winners are then running maxima.
 
-A candidate is a position with one combination of the Booleans that the key reads there. Where the query is the same for
-every word, candidates have scores before any word is seen. Let the score be `b + q(i) . k`, with b what the components
-of a constant query add up to, and call the distinct k groups. Inside a group the candidates are ordered by b, in every
-row; the groups themselves may be ordered too, if in every row each visible candidate of a group is above each of the
-group below (of `i q_j + j/2`, j <= i: those with q_j = 1 are above the others). Then a number for every candidate, its
-rank, says all: in a word the winner of a row is the visible candidate with the largest rank, the runner-up the next.
-All of it is checked on the exact numbers of the length; nothing is taken from what the head is meant to find.
+A candidate is a position together with one combination of the Booleans that the key reads there. If the query is the
+same for every word, the scores of candidates are known before any word is. Let the score be `b + q(i) . k`, where b
+is the sum of the parts with a constant query, and call the distinct k groups. Inside a group, b orders the
+candidates, in every row. The groups are ordered too if, in every row, each visible candidate of a group is above each
+one of the group below (example: for `i q_j + j/2`, j <= i, the candidates with q_j = 1 are above the others). Then
+each candidate has one number, its rank: in every word, the winner of a row is the visible candidate with the largest
+rank, and the runner-up the one with the next largest. All conditions are checked on the exact numbers of the length;
+nothing is assumed about what the head is meant to find.
 """
 
 from __future__ import annotations
@@ -26,20 +27,23 @@ from hardsim.network.numbers import Mask
 from hardsim.program.model import Weighting
 
 MOST_GROUPS = 8
-"""Groups whose order is looked for: it takes a pass over the positions for every two of them."""
+"""The greatest number of groups that are compared: each pair of groups needs a pass over the positions."""
 
 Ranks: TypeAlias = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The candidates of a head at one length, by their ranks 0, 1, ...
+    """The ordered candidates of a head at one length, by their ranks 0, 1, ...
 
     Attributes:
-        ranks: by combination and position, (combinations, n); equal scores of two positions are ranked as the head
-            prefers them.
+        ranks: by combination and position, (combinations, n); equal scores of two positions are ranked by the
+        head's
+            preference for the leftmost or rightmost.
         positions: by rank (0-based).
-        closest: a lower bound of the score gap of every row of every word, times `unit`; None if no two are visible.
+        closest: a lower bound of the score gap of every row of every word, times `unit`; None if no row has two
+        visible
+            positions.
     """
 
     mask: Mask
@@ -53,12 +57,14 @@ class Order:
 
     @staticmethod
     def of(pairs: Sequence[tuple[Exact, Exact]], mask: Mask, weighting: Weighting) -> Order | None:
-        """The order for queries of shape (1, n) and keys of shape (combinations, n); None if none is found that holds
-        in all rows."""
+        """Return the order for queries of shape (1, n) and keys of shape (combinations, n); None if no order holds in
+        all rows.
+        """
         if mask.strict:
             return None
         unit = lcm(*(query.unit * key.unit for query, key in pairs))
         factors = [unit // (query.unit * key.unit) for query, key in pairs]
+        # Differences of scores are computed too: they are at most twice the sum, and the factor 4 leaves a margin.
         bound = 4 * sum(factor * query.size * key.size for factor, (query, key) in zip(factors, pairs, strict=True))
         count, n = pairs[0][1].whole.shape
         base: Integers = np.zeros((count, n), dtype=object if bound >= SAFE else np.int64)
@@ -80,9 +86,12 @@ class Order:
         return _ordered(base, groups, offsets, unit, mask, weighting)
 
     def prefers(self, select: Integers, weighting: Weighting) -> bool:
-        """Whether a candidate is above another exactly if its number in `select`, (combinations, n), is larger, or the
-        same and its position the one that the head prefers: then the winner of every row of every word is the rightmost
-        (leftmost) visible position with the largest number."""
+        """Return True if the ranks agree with the order by `select`, (combinations, n), and then by the head's
+        preference for leftmost or rightmost positions.
+
+        In that case the winner of every row of every word is the rightmost (leftmost) visible position with the
+        largest `select`.
+        """
         size, n = select.shape
         places = np.arange(n)
         steps = places[::-1] if weighting is Weighting.LEFTMOST else places
@@ -94,7 +103,9 @@ class Order:
         return bool((np.sign(one) == np.sign(other)).all())
 
     def gaps(self, best: Ranks, second: Ranks, rows: slice) -> Integers:
-        """How far the scores of two candidates are apart, times `unit`, in some rows; ranks of shape (rows, words)."""
+        """Return the score differences of pairs of candidates, times `unit`. `best` and `second` are ranks of shape
+        (rows, words), for the queries in the slice `rows`.
+        """
         found: Integers = self._base[best] - self._base[second]
         if self._offsets.shape[1] > 1:
             wide = self._offsets[rows]
@@ -106,8 +117,11 @@ class Order:
 def _ordered(
     base: Integers, groups: NDArray[np.int64], offsets: Integers, unit: int, mask: Mask, weighting: Weighting
 ) -> Order | None:
-    """Rank the candidates: by group as the row that sees all has them, then by `base`, then by what is preferred."""
+    """Rank the candidates: by group as ordered in a row that sees all positions, then by `base`, then by the head's
+    preference. Return None if the groups overlap in some row.
+    """
     n, count = offsets.shape
+    # This query sees every position, so no other order of the groups is possible.
     falling = np.argsort(offsets[0 if mask is Mask.PAST else n - 1], kind="stable")
     groups, offsets = np.argsort(falling)[groups], offsets[:, falling]
     levels, inverse = np.unique(base.ravel(), return_inverse=True)
@@ -129,8 +143,9 @@ def _ordered(
 def _apart(
     levels: Integers, heights: NDArray[np.int64], groups: NDArray[np.int64], offsets: Integers, mask: Mask
 ) -> list[int]:
-    """Of every two groups how far the lowest visible candidate of the upper one is above the highest of the lower one,
-    in the row where it is least."""
+    """Return for every two groups the least distance, over all rows, of the lowest visible candidate of the upper
+    group from the highest one of the lower group. Pairs that no row sees together are left out.
+    """
     lowest, highest = [], []
     for group in range(offsets.shape[1]):
         there = groups == group
@@ -147,8 +162,11 @@ def _apart(
 
 
 def two_largest(codes: Ranks, mask: Mask) -> tuple[Ranks, Ranks, slice]:
-    """The largest of what each query sees of numbers by position and word, (n, words), and the second largest of the
-    rows that see two or more; the slice says which rows those are."""
+    """Return for each query the largest and the second largest of the codes that it sees. Codes have shape (n,
+    words).
+
+    The second largest is given for the rows that see two positions or more; the slice says which rows these are.
+    """
     n = len(codes)
     step = -1 if mask is Mask.PAST else 1
     codes = codes[::step]
@@ -161,8 +179,11 @@ def two_largest(codes: Ranks, mask: Mask) -> tuple[Ranks, Ranks, slice]:
 
 
 def _running(numbers: Ranks) -> Ranks:
-    """The running maximum along the first axis: of windows twice as wide each time, in passes that are wide whatever
-    the other axis is."""
+    """Return the running maximum along the first axis.
+
+    Windows double in width at each pass, so that every pass works on wide arrays, whatever the size of the other
+    axis.
+    """
     width = 1
     while width < len(numbers):
         numbers = np.concatenate([numbers[:width], np.maximum(numbers[width:], numbers[:-width])])

@@ -1,12 +1,13 @@
-"""The exact interpreter of hard attention for many words of one length at once, where Booleans are bits.
+"""The exact interpreter of hard attention for many words of one length at once, with Booleans as bits.
 
-For programs as formulas have them: no beginning of sequence, every coordinate written once, heads with one value, clips
-alone. Their promises are held; a word that breaks one is run again by `hard.exact`, which says what is wrong.
+It runs programs compiled from formulas: no beginning of sequence, every coordinate written once, heads with one
+value, and clips only. It checks the promises of the heads. A word that breaks one is run again by `hard.exact`, which
+names the fault.
 
-Booleans are kept as a bit for each word. Linear forms and clips of few of them are Boolean functions, tabulated once
-for a length. Where the query of a head is the same for every word, the candidates of its rows have one order
-(`hard.order`), and winners and runners-up are running maxima of their ranks. Other heads (look-ups, sign tests) are run
-as `hard.exact` runs them.
+Booleans are stored as one bit per word. Linear forms, and clips of few Booleans, are Boolean functions, tabulated
+once per length. If the query of a head is the same for every word, the candidates of its rows have one order
+(`hard.order`), and winners and runners-up are running maxima of their ranks. Other heads (look-ups, sign tests) are
+run as in `hard.exact`.
 """
 
 from __future__ import annotations
@@ -41,11 +42,13 @@ from hardsim.network.numbers import ONE, Rational
 from hardsim.program.model import Affine, Head, Program, ProgramLayer, Weighting
 
 MOST_BITS = 6
-"""Booleans of which a function is tabulated: 2^6 rows."""
+"""The greatest number of Booleans of a tabulated function: 2^6 rows."""
 
 
 def minterms(columns: Sequence[Lanes], shape: tuple[int, ...]) -> list[Lanes]:
-    """Where each combination of truth values of some columns holds, the last column changing fastest."""
+    """Return for each combination of truth values of the columns the lanes where it holds, with the last column
+    changing fastest.
+    """
     found = [np.full(shape, FULL)]
     for column in columns:
         found = [part for old in found for part in (old & ~column, old & column)]
@@ -53,11 +56,13 @@ def minterms(columns: Sequence[Lanes], shape: tuple[int, ...]) -> list[Lanes]:
 
 
 Forms = Sequence[tuple[Affine, Rational]]
-"""A sum of linear forms (clipped or not) times weights."""
+"""A sum of linear forms (clipped or not) times weights: pairs of form and weight."""
 
 
 def summed(forms: Forms, bias: Rational, clip: bool, numbers: Callable[[str], Exact], shape: tuple[int, int]) -> Exact:
-    """The sum of weight times form (first clipped to [0, 1] if asked), plus a bias, from the numbers of coordinates."""
+    """Return the sum of weight times form (clipped to [0, 1] if `clip`), plus `bias`. `numbers` returns a
+    coordinate's column.
+    """
     parts: list[tuple[Exact, Rational]] = []
     for form, weight in forms:
         terms = [(numbers(name), coefficient) for name, coefficient in form.terms]
@@ -68,16 +73,20 @@ def summed(forms: Forms, bias: Rational, clip: bool, numbers: Callable[[str], Ex
 
 
 def tabulated(bits: Sequence[str], fixed: Mapping[str, Exact], n: int) -> dict[str, Exact]:
-    """Some Booleans for each of their combinations, as for a word each, beside coordinates that are the same for every
-    word, (1, n)."""
+    """Return columns for the Booleans `bits` in which each combination is one word, beside the columns `fixed` that
+    are the same for every word, (1, n).
+    """
     held = np.array(list(product((0, 1), repeat=len(bits))), dtype=np.int64)
     return {name: Exact(np.repeat(held[:, [k]], n, axis=1), 1, 1) for k, name in enumerate(bits)} | dict(fixed)
 
 
 @dataclass(frozen=True, slots=True)
 class BitFunction:
-    """A function of the position and some Booleans: where it is 1 (as masks of lanes) and where it is neither 0 nor 1,
-    by combination and position, (2^bits, n), or (2^bits, 1) where the position does not matter."""
+    """A function of the position and some Booleans, tabulated by combination and position: (2^bits, n), or (2^bits,
+    1) if the position does not matter.
+
+    `ones` marks where the function is 1 (as masks of lanes), `others` where it is neither 0 nor 1.
+    """
 
     ones: Lanes
     others: Booleans
@@ -86,7 +95,7 @@ class BitFunction:
     def of(
         forms: Forms, bias: Rational, clip: bool, bits: Sequence[str], fixed: Mapping[str, Exact], n: int
     ) -> BitFunction:
-        """What `summed` is for each combination; see `tabulated`."""
+        """Tabulate `summed` over all combinations of the Booleans; see `tabulated`."""
         numbers = tabulated(bits, fixed, n)
         total = summed(forms, bias, clip, numbers.__getitem__, (2 ** len(bits), n))
         ones = (total.whole == total.unit).astype(np.bool_)
@@ -94,7 +103,7 @@ class BitFunction:
         return BitFunction(np.where(ones, FULL, np.uint64(0)), others)
 
     def apply(self, columns: Sequence[Lanes], shape: tuple[int, int]) -> Lanes | None:
-        """The function of these columns, (n, lanes) each; None if it is other than 0 and 1 in some word."""
+        """Return the function of these columns, (n, lanes) each; None if its value in some word is neither 0 nor 1."""
         result = np.zeros(shape, dtype=np.uint64)
         for part, ones, others in zip(minterms(columns, shape), self.ones, self.others, strict=True):
             if ones.any():
@@ -105,18 +114,22 @@ class BitFunction:
 
 
 Column = Lanes | Exact
-"""Lanes by position, (n, lanes), or exact numbers, (words or 1, n)."""
+"""A coordinate's column: lanes by position, (n, lanes), or exact numbers, (words or 1, n)."""
 Place = tuple[int, str, str]
-"""A function of bits: its layer, what it is of, and the coordinate that is written with it."""
+"""The place of a Boolean function in the program: its layer, its kind ("key", "value" or "clips"), and the coordinate
+that is written with it.
+"""
 SAMPLE = 64
-"""Words of which gaps are looked at first: if one has the least that there can be, the others are not looked at."""
+"""Number of words whose gaps are inspected first. If one of them has the least possible gap, the others are skipped."""
 CELLS = 1 << 16
-"""Positions of words whose maxima are run at a time: what is computed of them fits into a processor's cache."""
+"""Number of word positions whose maxima are computed at a time, so that the arrays fit into a processor's cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Linear forms whose Booleans, `bits`, are called by numbers; what is computed alike has the same `number`."""
+    """Linear forms with their Booleans (`bits`) renamed by numbers. Forms for which the same is computed share a
+    `number`.
+    """
 
     bits: tuple[str, ...]
     forms: tuple[Affine, ...]
@@ -124,15 +137,17 @@ class Shape:
 
     @property
     def numbered(self) -> list[str]:
-        """What the forms call the Booleans."""
+        """The names of the Booleans inside the forms."""
         return [f"bit {number}" for number in range(len(self.bits))]
 
 
 @dataclass
 class Ranked:
-    """A head whose candidates have one order at a length: by combination and position twice the ranks, and the gaps
-    that are declared, in units of the order's, rounded up. Where the key reads no Boolean the winners (by row) and the
-    least gap are the same for every word."""
+    """A head whose candidates have one order at a length.
+
+    `codes` are twice the ranks, by combination and position. `declared` are the declared gaps in units of the order,
+    rounded up. If the key reads no Boolean, `winners` (by row) and the least `gap` are the same for every word.
+    """
 
     order: Order
     codes: Ranks
@@ -141,9 +156,11 @@ class Ranked:
     gap: Fraction | None = None
 
     def least(self, best: Ranks, second: Ranks, rows: slice) -> tuple[Fraction, int | None]:
-        """The least score gap of some rows, of the largest and the second largest codes by row and word, and a word of
-        which the first row that is short of the declared gap is, if one is."""
+        """Return the least score gap of some rows, and a word that breaks the declared gap in the first row where one
+        does (None if no word does). `best` and `second` are the largest and second largest codes by row and word.
+        """
         order, declared = self.order, self.declared
+        # No row can break its declared gap here, so only the least gap is still to be found.
         if order.closest is not None and (declared is None or max(declared) <= order.closest):
             found = order.gaps(best[:, :SAMPLE] >> 1, second[:, :SAMPLE] >> 1, rows).min()
             if found == order.closest or best.shape[1] <= SAMPLE:
@@ -157,8 +174,9 @@ class Ranked:
 
 @dataclass
 class ParallelTrace:
-    """What a program did on words of length n (`symbols`, rows of their numbers): `accepted` by word, every coordinate,
-    the least gap of each hard head."""
+    """The result of a program on words of length n: `accepted` by word, every coordinate, the least gap of each hard
+    head. `symbols` are the words as rows of symbol numbers.
+    """
 
     symbols: Symbols
     accepted: Booleans
@@ -167,7 +185,7 @@ class ParallelTrace:
     _numbers: dict[str, Exact] = field(default_factory=dict)
 
     def numbers(self, name: str) -> Exact:
-        """A coordinate as exact numbers, (words or 1, n)."""
+        """Return a coordinate as exact numbers, (words or 1, n)."""
         column = self.columns[name]
         if isinstance(column, Exact):
             return column
@@ -176,14 +194,16 @@ class ParallelTrace:
         return self._numbers[name]
 
     def sum(self, terms: Sequence[tuple[str, Rational]]) -> Exact:
-        """A linear combination of coordinates; one row where all of them have one."""
+        """Return a linear combination of coordinates, with a single row if all of them have a single row."""
         parts = [(self.numbers(name), coefficient) for name, coefficient in terms]
         rows = max((column.whole.shape[0] for column, _ in parts), default=1)
         return combination(parts, 0, (rows, self.symbols.shape[1]))
 
 
 class ParallelHard:
-    """Runs one program on batches of words; what depends on the length alone is kept until another one comes."""
+    """Runs one program on batches of words. Results that depend only on the length are kept until the length
+    changes.
+    """
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -198,15 +218,15 @@ class ParallelHard:
         self._functions: dict[tuple[int, int], BitFunction] = {}
 
     def symbols(self, words: Sequence[Sequence[str]]) -> Symbols:
-        """Words of one length as rows of symbol numbers."""
+        """Return words of one length as rows of symbol numbers."""
         return np.array([[self._number[symbol] for symbol in word] for word in words], dtype=np.int64)
 
     def run(self, symbols: Symbols) -> ParallelTrace:
         """Run the program on one or more non-empty words of one length, as rows of symbol numbers.
 
         Raises:
-            InvariantError: if a row's maximum is not unique, its score gap is smaller than the declared one, or the
-                winner is not the position that the head declares to look for.
+            InvariantError: if a row's maximum is not unique, its score gap is smaller than the declared one, or
+            the winner is not the position that the head declares to look for.
         """
         self._prepare(symbols.shape[1])
         trace = ParallelTrace(symbols, np.zeros(len(symbols), dtype=np.bool_), dict(self._rows))
@@ -231,7 +251,7 @@ class ParallelHard:
         self._functions = {key: function for key, function in self._functions.items() if not key[1]}
         self._declared = {head.name: head.promised(n) for head in self.program.heads}
         self._rows = {ONE: Exact.row([1] * n, 1)} | dict(encoded(self.program, n))
-        self._length = n  # only now: what was promised may be refused, and asked for again
+        self._length = n  # set last: `promised` may raise, and then the next run must prepare again
 
     # ---- heads ----
 
@@ -243,10 +263,13 @@ class ParallelHard:
         return self._dense(head, trace) if found is None else found
 
     def _shape(self, place: Place, forms: Sequence[Affine], extra: Hashable) -> Shape:
-        """What is computed at a place of the program from some forms and from `extra`, whatever its Booleans are."""
+        """Return the shape of some forms at a place of the program. `extra` is everything else that the computation
+        there depends on.
+        """
         if place not in self._shapes:
             bits = dict.fromkeys(name for form in forms for name, _ in form.terms if name not in self._static)
             number = {name: f"bit {k}" for k, name in enumerate(bits)}
+            # Places that compute the same function of differently named Booleans share one number, and so one table.
             alike = tuple(Affine.of([(number.get(name, name), value) for name, value in form.terms]) for form in forms)
             self._shapes[place] = Shape(tuple(bits), alike, self._alike.setdefault((alike, extra), len(self._alike)))
         return self._shapes[place]
@@ -256,14 +279,17 @@ class ParallelHard:
         return {name: trace.numbers(name) for name in names if name in self._static}
 
     def _function(self, forms: Forms, bias: Rational, clip: bool, place: Place, trace: ParallelTrace) -> Lanes | None:
-        """A sum of weighted forms (clipped if asked) plus a bias as lanes, if it is a function of few bits that is 0
-        or 1 everywhere; `place` names it in the program."""
+        """Return the sum of weighted forms (clipped if `clip`) plus a bias as lanes; None unless it is a function of
+        few bits that is 0 or 1 everywhere. `place` is the key of the cached table.
+        """
         weights = tuple(weight for _, weight in forms)
         shape = self._shape(place, [form for form, _ in forms], (weights, bias, clip))
         columns = _lanes(shape.bits, trace)
         if columns is None or len(columns) > MOST_BITS:
             return None
         fixed = self._fixed(shape, trace)
+        # Only the constant 1 is fixed: the function does not depend on the position, and one table serves every
+        # length.
         n = self._length if fixed.keys() - {ONE} else 0
         key = shape.number, n
         if key not in self._functions:
@@ -273,8 +299,9 @@ class ParallelHard:
         return self._functions[key].apply(columns, (self._length, count_lanes(len(trace.symbols))))
 
     def _scan(self, head: Head, layer: int, trace: ParallelTrace) -> Lanes | None:
-        """The head by the ranks of its candidates; None where its query depends on the word, its key or value on more
-        than few bits, or its rows have no common order."""
+        """Run the head by the ranks of its candidates. Return None if its query depends on the word, its key or value
+        on more than a few bits, or if no common order of its rows is known.
+        """
         if not head.score or any(name not in self._static for query, _ in head.score for name, _ in query.terms):
             return None
         keys, select = [key for _, key in head.score], () if head.select is None else (head.select,)
@@ -298,7 +325,9 @@ class ParallelHard:
     def _running(
         self, head: Head, ranked: Ranked, columns: Sequence[Lanes], value: Lanes, trace: ParallelTrace
     ) -> Lanes:
-        """What the winners read, by running maxima of twice the ranks plus what is read, some lanes at a time."""
+        """Return the values that the winners carry, some lanes at a time: running maxima of twice the ranks plus the
+        bit that is read.
+        """
         result, words = np.empty_like(value), len(trace.symbols)
         step = max(1, CELLS // (WIDTH * len(value)))
         for start in range(0, value.shape[1], step):
@@ -307,6 +336,8 @@ class ParallelHard:
             tables = [row[:, None] for row in ranked.codes]
             for bit in reversed([unpack_rows(column[:, lanes], count) for column in columns]):
                 tables = [np.where(bit, one, zero) for zero, one in zip(tables[::2], tables[1::2], strict=True)]
+            # The lowest bit of a code carries the value, so one running maximum finds the winner and what the head
+            # reads there.
             best, second, rows = two_largest(tables[0] + unpack_rows(value[:, lanes], count), head.mask)
             if second.size:
                 least, wrong = ranked.least(best[rows], second, rows)
@@ -317,8 +348,10 @@ class ParallelHard:
         return result
 
     def _ranks(self, head: Head, shape: Shape, trace: ParallelTrace) -> Ranked | None:
-        """The order of the head's candidates at this length; None if there is none in which the winner is always what
-        the head declares to look for, or if a key that reads no Boolean breaks the declared gap."""
+        """Return the order of the head's candidates at this length. Return None if no order holds, if in it the
+        winner is not always the position that the head declares to look for, or if a key without Booleans breaks the
+        declared gap.
+        """
         numbers = tabulated(shape.numbered, self._fixed(shape, trace), self._length)
         size = 2 ** len(shape.bits), self._length
         forms = [summed([(form, 1)], 0, False, numbers.__getitem__, size) for form in shape.forms]
@@ -341,7 +374,7 @@ class ParallelHard:
         return found
 
     def _dense(self, head: Head, trace: ParallelTrace) -> Exact:
-        """The head with all its scores."""
+        """Run the head from all its scores."""
         pairs = [(trace.sum(query.terms), trace.sum(key.terms)) for query, key in head.score]
         value = trace.sum(head.value.terms)
         words = max(column.whole.shape[0] for column in (value, *chain(*pairs)))
@@ -354,7 +387,7 @@ class ParallelHard:
         return results[head.out]
 
     def _broken(self, head: Head, trace: ParallelTrace, word: int) -> None:
-        """Fail on a word that breaks a promise (InvariantError); the other interpreter says what is wrong."""
+        """Raise InvariantError for a word that breaks a promise. The other interpreter gives the details."""
         text = [self.program.alphabet[number] for number in trace.symbols[word]]
         hold_promises(self.program, ExactModel(self.program).run([text]))
         raise InvariantError(f"head {head.name}: on the word {' '.join(text)} the two exact interpreters differ")
@@ -362,8 +395,9 @@ class ParallelHard:
     # ---- clips ----
 
     def _clipped(self, layer: ProgramLayer, number: int, trace: ParallelTrace) -> dict[str, Column]:
-        """What the clips of a layer write, by coordinate: lanes where every value is 0 or 1, except where it is the
-        same for every word."""
+        """Return the coordinates that a layer's clips write: as lanes if all values are 0 or 1, unless the column is
+        the same for every word.
+        """
         biases = dict(layer.biases)
         groups: dict[str, list[tuple[Affine, Rational]]] = {name: [] for name in biases}
         for unit in layer.units:
@@ -384,13 +418,13 @@ class ParallelHard:
 
 
 def _lanes(names: Sequence[str], trace: ParallelTrace) -> list[Lanes] | None:
-    """Some coordinates as lanes, if all of them are."""
+    """Return these coordinates as lanes; None if one of them is not stored as lanes."""
     columns = [column for name in names if not isinstance(column := trace.columns[name], Exact)]
     return columns if len(columns) == len(names) else None
 
 
 def _static_names(program: Program) -> frozenset[str]:
-    """The coordinates that are the same for every word of a length, as the forms show."""
+    """Return the coordinates that are, by their forms, the same for every word of a length."""
     static = {ONE, *(encoding.name for encoding in program.encodings)}
     for layer in program.layers:
         for head in layer.heads:

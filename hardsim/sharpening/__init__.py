@@ -1,1 +1,1 @@
-"""Theorem 26: how far softmax can be from hard attention, and which temperature is low enough."""
+"""Theorem 26: bounds on the distance of softmax from hard attention, and a temperature that is low enough."""

@@ -1,7 +1,7 @@
-"""What a hard-attention model did on the words of one length: score gaps, ties, sizes of activations.
+"""Measurements of a hard-attention model on the words of one length: score gaps, ties, sizes of activations.
 
-Lemma 24 in practice: gap(n) and X(n) are the extremes over the words seen. Facts of parts of the words merge, so that
-a length can be measured batch by batch and in several processes.
+This is Lemma 24 in practice: gap(n) and X(n) are the extremes over the words measured. Facts about different words of
+one length merge, so that a length can be measured in batches and in several processes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hardsim.program.model import Affine, Head, Program
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """A row of scores: the word and its query position (1..n, or 0 for the beginning of the sequence)."""
+    """The place of a row of scores: the word and its query position (1..n, or 0 for the beginning of the sequence)."""
 
     word: tuple[str, ...]
     position: int
@@ -30,11 +30,11 @@ class Witness:
 
 @dataclass
 class HeadFacts:
-    """The rows of one head that is not uniform.
+    """The facts about the rows of one head that is not uniform.
 
-    By query index: `gaps`, the least score gap (None where no row had two different scores), `fewest` and `most`
-    positions with the largest score. `reach` is the largest distance of two visible scores of a row; `sizes` bounds
-    the query and key forms, row by row of W_Q and W_K.
+    Lists by query index: `gaps`, the least score gap (None if no row had two different scores), and `fewest` and
+    `most` positions with the largest score. `reach` is the largest distance of two visible scores of a row. `sizes`
+    bounds the query and key forms, row by row of W_Q and W_K.
     """
 
     gaps: list[Fraction | None]
@@ -43,20 +43,24 @@ class HeadFacts:
     reach: Fraction
     sizes: list[tuple[Fraction, Fraction]]
     least: tuple[Fraction, Witness] | None = None
-    """The least gap and where it is."""
+    """The least gap and its place."""
     tie: tuple[int, Witness] | None = None
-    """How many positions shared the largest score where most did, if ever more than one."""
+    """The greatest number of positions that shared the largest score, and its place; None if it was never more than
+    one.
+    """
     differ: tuple[int, Witness] | None = None
-    """Of a leftmost or rightmost head, the first row in which tied positions carry different values: SAME_MEAN or, if
-    there is such a row, OTHER_MEAN (`hard.hardmax`). None: the head reads what an average head would read."""
+    """For a leftmost or rightmost head: SAME_MEAN or OTHER_MEAN (`hard.hardmax`; OTHER_MEAN if any row has it) and
+    the first such row, if tied positions ever carried different values. None: the head reads what an average head
+    would read.
+    """
 
     @property
     def gap(self) -> Fraction | None:
-        """The least score gap of all rows."""
+        """The least score gap of all rows; None if no row had two different scores."""
         return None if self.least is None else self.least[0]
 
     def merge(self, other: HeadFacts) -> None:
-        """Take in the facts of other words."""
+        """Merge the facts about other words into these."""
         self.gaps = [lower(a, b) for a, b in zip(self.gaps, other.gaps, strict=True)]
         self.fewest = [min(pair) for pair in zip(self.fewest, other.fewest, strict=True)]
         self.most = [max(pair) for pair in zip(self.most, other.most, strict=True)]
@@ -72,18 +76,22 @@ class HeadFacts:
 
 @dataclass
 class LayerFacts:
-    """One layer. `values` holds least and largest attended forms by head and coordinate, `margins` by hidden unit the
-    least of max(-z, z - 1) over its inputs z (negative: some z lies strictly between 0 and 1), `tops` the largest z."""
+    """The facts about one layer.
+
+    `values` are the least and largest attended forms, by head and coordinate. `margins` are, by hidden unit, the
+    least of max(-z, z - 1) over its inputs z (negative if some z lies strictly between 0 and 1), and `tops` the
+    largest z.
+    """
 
     heads: dict[str, HeadFacts]
     values: dict[tuple[str, str], tuple[Fraction, Fraction]]
     margins: list[Fraction]
     tops: list[Fraction]
     size: Fraction
-    """X: the largest absolute value of a coordinate that enters the layer."""
+    """X: the largest absolute value of a coordinate that enters the layer, or of one after its attention."""
 
     def merge(self, other: LayerFacts) -> None:
-        """Take in the facts of other words."""
+        """Merge the facts about other words into these."""
         for name, head in self.heads.items():
             head.merge(other.heads[name])
         for place, (low, high) in other.values.items():
@@ -96,8 +104,11 @@ class LayerFacts:
 
 @dataclass
 class LengthFacts:
-    """Everything measured at one length n over `words` words. `distance` is the least distance of an output from the
-    threshold, `size` the largest activation at the end."""
+    """The facts measured at one length n over `words` words.
+
+    `distance` is the least distance of an output from the threshold (see `Program.clearance`), `size` the largest
+    activation at the end. `exhaustive` is True if all words of the length were measured.
+    """
 
     n: int
     words: int
@@ -105,27 +116,27 @@ class LengthFacts:
     size: Fraction
     distance: Fraction | None = None
     clear: Fraction | None = None
-    """The least distance of the outputs that are not on the threshold."""
+    """The least distance of the outputs that are not exactly on the threshold."""
     exhaustive: bool = False
 
     @property
     def heads(self) -> dict[str, HeadFacts]:
-        """The facts of every head that is not uniform, in order."""
+        """The facts about every head that is not uniform, in the order of the program."""
         return {name: head for layer in self.layers for name, head in layer.heads.items()}
 
     @property
     def gap(self) -> Fraction | None:
-        """gap(n): the least score gap of all heads."""
+        """gap(n): the least score gap of all heads; None if no row had two different scores."""
         gaps = [head.gap for head in self.heads.values() if head.gap is not None]
         return min(gaps, default=None)
 
     @property
     def largest(self) -> Fraction:
-        """The largest number of all rows, and the first row that attains it."""
+        """The largest activation of all layers."""
         return max([self.size, *(layer.size for layer in self.layers)])
 
     def merge(self, other: LengthFacts) -> None:
-        """Take in the facts of other words of the same length."""
+        """Merge the facts about other words of the same length into these."""
         self.words += other.words
         for mine, theirs in zip(self.layers, other.layers, strict=True):
             mine.merge(theirs)
@@ -135,7 +146,7 @@ class LengthFacts:
 
 
 def measure(program: Program, words: Sequence[Word], trace: HardTrace) -> LengthFacts:
-    """The facts of one batch of words."""
+    """Return the facts about one batch of words, whose hard-attention run is `trace`."""
     layers: list[LayerFacts] = []
     entering = trace.inputs
     for layer in trace.layers:
@@ -149,8 +160,8 @@ def measure(program: Program, words: Sequence[Word], trace: HardTrace) -> Length
 
 
 def _distances(program: Program, trace: HardTrace) -> set[Fraction]:
-    """The distances of the outputs from where they would mean something else, at the position that the program reads,
-    or at every symbol.
+    """Return the distances of the outputs from the nearest value with another answer, at the position that the
+    program reads, or at every symbol.
     """
     place = program.reading_index(trace.n)
     some = slice(1 - program.first, None) if program.maps else slice(place, place + 1)
@@ -180,7 +191,9 @@ def _layer(program: Program, layer: LayerTrace, entering: Columns, words: Sequen
 
 
 def _size(program: Program, columns: Columns) -> Fraction:
-    """Of the largest coordinate; the constant 1 need not be one."""
+    """Return the largest absolute value of a coordinate. The constant 1 counts only if the program has it as a
+    coordinate.
+    """
     return max(columns[name].magnitude for name in program.coordinates)
 
 
@@ -198,7 +211,9 @@ def _head(rows: Rows, words: Sequence[Word], first: int) -> HeadFacts:
         gaps.append(gap)
 
     def largest(found: NDArray[Any], more_than: int) -> tuple[int, Witness] | None:
-        """The largest number of all rows, and the first row that has it."""
+        """Return the largest number of all rows and the first row that has it; None unless it is more than
+        `more_than`.
+        """
         word, query = (int(index) for index in np.unravel_index(int(found.argmax()), found.shape))
         most = int(found[word, query])
         return (most, Witness(tuple(words[word]), query + first)) if most > more_than else None
@@ -216,8 +231,9 @@ def _head(rows: Rows, words: Sequence[Word], first: int) -> HeadFacts:
 
 
 def tied_values(program: Program, head: Head, row: Witness) -> list[tuple[int, tuple[Fraction, ...]]]:
-    """The positions that share the largest score of a row, each with the values that the head reads there, in the order
-    of the coordinates that it writes. The scores are computed from the forms alone."""
+    """Return the positions that share the largest score of a row, each with the values that the head reads there, in
+    the order of the coordinates that it writes. The scores are computed again, from the forms alone.
+    """
     trace = ExactModel(program).run([row.word])
     number = next(number for number, layer in enumerate(program.layers) if head in layer.heads)
     columns = trace.layers[number - 1].columns if number else trace.inputs
@@ -234,7 +250,7 @@ def tied_values(program: Program, head: Head, row: Witness) -> list[tuple[int, t
 
 
 def lower(left: Fraction | None, right: Fraction | None) -> Fraction | None:
-    """The lesser of two numbers of which either may be missing."""
+    """Return the lesser of two numbers, ignoring None; None if both are None."""
     if left is None or right is None:
         return right if left is None else left
     return min(left, right)

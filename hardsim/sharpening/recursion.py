@@ -1,23 +1,23 @@
-"""Theorem 26: how far the softmax model can be from the hard-attention model, layer by layer, and which temperature
-makes that small enough.
+"""Theorem 26: a bound on the distance of the softmax model from the hard-attention model, layer by layer, and the
+temperature at which the bound is small enough.
 
 The steps are Lemmas 30 to 34, taken coordinate by coordinate instead of with one norm for all (ours; each step is the
-triangle inequality on the rows of the matrix that the lemma bounds by a norm, so that no coordinate's bound is larger
-than the lemma's):
+triangle inequality on the rows of the matrix that the lemma bounds by a norm, so no coordinate's bound is larger than
+the lemma's):
 
- - scores: with query forms of size at most Q off by at most q, key forms of size K off by k, a product is off by
-   at most Q k + K q + q k; eta is their sum over the rows of W_Q and W_K;
- - weights: the bound of `theory.perturbation.weight_distance` with this eta, query by query;
- - attention: a value form off by v and between `low` and `high` in the hard model moves by at most v + D min(size,
-   (high - low)/2), D the distance of the weights: the differences of weights sum to 0, so the middle of the values
-   may be subtracted;
- - the feed-forward network: relu does not expand, and a clip whose input is off by e gives the
-   very same number if every hard z is at most -e or at least 1 + e, and moves by at most min(e, 1) otherwise.
+- scores: with query forms of size at most Q off by at most q, and key forms of size K off by k, a product is off by
+  at most Q k + K q + q k; eta is the sum of these over the rows of W_Q and W_K;
+- weights: the bound of `theory.perturbation.weight_distance` with this eta, query by query;
+- attention: a value form off by v and between `low` and `high` in the hard model moves by at most v + D min(size,
+  (high - low)/2), where D is the distance of the weights: the differences of weights sum to 0, so the middle of the
+  values may be subtracted;
+- the feed-forward layer: relu does not expand; a clip whose input is off by e gives exactly the same number if
+  every hard z is at most -e or at least 1 + e, and moves by at most min(e, 1) otherwise.
 
-All bounds are exact rationals rounded up. Ties of average hardmax cost a second term of `weight_distance`, which
+All bounds are exact rationals rounded up. Ties of average hardmax add a second term of `weight_distance`, which
 vanishes with the temperature as the first does: eta starts at 0 and falls like e^(-gap/tau). Leftmost and rightmost
-hardmax with ties is an average hardmax where all tied positions carry one value, since that is their mean too;
-otherwise it is made tieless first (Lemma 8).
+hardmax with ties equals average hardmax if all tied positions carry one value, since that is also their mean;
+otherwise the head is made tieless first (Lemma 8).
 """
 
 from __future__ import annotations
@@ -42,22 +42,25 @@ from hardsim.theory.perturbation import FARTHEST, weight_distance
 ZERO = Fraction(0)
 
 Gaps = Mapping[str, Sequence[Fraction | None]]
-"""The score gap of each head by query index."""
+"""The score gap of each head, by query index; None where a row's scores are all equal."""
 Errors = Mapping[str, Fraction]
-"""Bounds by coordinate."""
+"""Upper bounds of |soft - hard|, by coordinate."""
 
 
 @dataclass(frozen=True)
 class LayerBounds:
-    """Bounds of |soft - hard| by coordinate after attention and after the layer; by head, of the distance of its
-    weights in the 1-norm and (`etas`) of its scores' error."""
+    """The bounds of one layer.
+
+    `attended` and `final` bound |soft - hard| by coordinate, after attention and after the layer. `distances` bounds,
+    by head, the distance of the attention weights in the 1-norm, and `etas` the error of the scores.
+    """
 
     attended: Errors
     final: Errors
     distances: dict[str, Fraction]
     etas: dict[str, Fraction]
     values: dict[tuple[str, str], Fraction]
-    """By head and output coordinate: of the attended value's error."""
+    """Upper bounds of the attended values' errors, by head and output coordinate."""
 
 
 @dataclass(frozen=True)
@@ -68,18 +71,18 @@ class Bounds:
 
     @property
     def final(self) -> Fraction:
-        """Of the largest error of a coordinate at the end."""
+        """An upper bound of the error of every coordinate at the end."""
         return max(self.layers[-1].final.values(), default=ZERO) if self.layers else ZERO
 
 
 def error_bounds(program: Program, facts: LengthFacts, inverse: Sequence[RealNumber], gaps: Gaps) -> Bounds:
-    """The recursion at one length.
+    """Bound |soft - hard| of all layers at one length by the recursion above.
 
     Args:
-        facts: what the hard model did; the bounds hold for the words that it was measured on (and for all words of the
-            length if these were all).
+        facts: measurements of the hard model. The bounds hold for the words measured (and so for all words of the
+            length if all were measured).
         inverse: 1/tau by query index.
-        gaps: by head that is not uniform, the score gap that each query is known to have.
+        gaps: by head that is not uniform, a lower bound of the score gap of each query.
     """
     return _bounds(program, facts, worst_rows(program, facts, inverse, gaps))
 
@@ -115,7 +118,7 @@ def _bounds(program: Program, facts: LengthFacts, worst: Mapping[str, Sequence[R
 
 
 def _reach(form: Affine, errors: Errors) -> Fraction:
-    """By how much a linear form is off."""
+    """Return a bound of the error of a linear form."""
     return sum((abs(Fraction(value)) * errors[name] for name, value in form.terms), ZERO)
 
 
@@ -128,12 +131,14 @@ def _score_error(head: Head, rows: HeadFacts, errors: Errors) -> Fraction:
 
 
 Row = tuple[int, int, int, Fraction | None, RealNumber]
-"""The arguments of `row_distance` but for eta."""
+"""The arguments of `row_distance` without eta: positions, fewest and most maxima, gap, 1/tau."""
 
 
 def worst_rows(program: Program, facts: LengthFacts, inverse: Sequence[RealNumber], gaps: Gaps) -> dict[str, list[Row]]:
-    """By head, the rows that bound all of its rows: the distance of a row grows with the number of positions and falls
-    with the gap, so of rows that are alike otherwise only those count that no longer row with a smaller gap stands for.
+    """Return, by head, a few rows that bound all of its rows.
+
+    The distance grows with the number of positions and falls with the gap. Among rows that are otherwise alike, a row
+    is left out if another one has at least as many positions and at most its gap.
     """
     found: dict[str, list[Row]] = {}
     for head in program.heads:
@@ -151,6 +156,7 @@ def _undominated(rows: Iterable[Row]) -> Iterator[Row]:
         alike.setdefault((fewest, most, inverse, gap is None), []).append((positions, gap or ZERO))
     for (fewest, most, inverse, alone), some in alike.items():
         least: Fraction | None = None
+        # From the longest rows down, a shorter row matters only if its gap is smaller than all before.
         for positions, gap in sorted(some, key=lambda row: (-row[0], row[1])):
             if least is None or gap < least:
                 least = gap
@@ -160,10 +166,13 @@ def _undominated(rows: Iterable[Row]) -> Iterator[Row]:
 def row_distance(
     positions: int, fewest: int, most: int, gap: Fraction | None, inverse: RealNumber, eta: Fraction
 ) -> Fraction:
-    """`weight_distance` for rows with `fewest` to `most` maxima among the visible positions (all of them where there is
-    no gap). Its first term falls as the number of maxima m grows, its second does not depend on it once m > 1: so m =
-    `fewest` is the worst, or m = 2 where that is 1. The first term falls as the temperature does, the second grows: of
-    one that is no rational the worse end of an enclosure is taken in each."""
+    """Return `weight_distance` for rows with `fewest` to `most` maxima among the visible positions. If `gap` is None,
+    all positions are maxima.
+
+    The first term falls as the number of maxima m grows, and the second does not depend on m once m > 1: so m =
+    `fewest` is the worst, or m = 2 if `fewest` is 1. The first term falls with the temperature, the second grows as
+    it falls: for an irrational temperature, each term takes the worse end of an enclosure.
+    """
     low, high = bounds(inverse)
     hottest, coldest = 1 / low, 1 / high
     if gap is None:
@@ -186,18 +195,18 @@ def _feed_forward(layer: ProgramLayer, seen: LayerFacts, attended: Errors) -> Er
 
 
 DEFAULT_EPSILON = Fraction(1, 4)
-"""The error that a threshold of 1/2 between outputs 0 and 1 forgives twice over."""
+"""The default error at the output: half of what a threshold of 1/2 between the outputs 0 and 1 can bear."""
 STEPS = 64
-"""The mantissa of the temperature is found to one part in so many."""
+"""The number of temperatures tried between a power of two and the next one."""
 HALVINGS = 400
 
 
 @dataclass(frozen=True)
 class Solution:
-    """The temperature of one length, and what the recursion promises at it.
+    """The temperature of one length, and the bounds that the recursion gives at it.
 
     `tau` is a dyadic rational k 2^-m with STEPS <= k < 2 STEPS: the bound exceeds epsilon at (k + 1) 2^-m. It is 1 if
-    every head is uniform, since then any temperature gives the hard model itself.
+    every head is uniform, since then every temperature gives the hard model itself.
     """
 
     tau: Fraction
@@ -206,7 +215,9 @@ class Solution:
 
 
 def declared_gaps(program: Program, facts: LengthFacts) -> dict[str, list[Fraction | None]]:
-    """The score gap of every query: the declared one where there is one (see `Head.promised`), else the measured."""
+    """Return the score gap of every query, by head: the declared gap if there is one (see `Head.promised`), otherwise
+    the measured gap.
+    """
     gaps: dict[str, list[Fraction | None]] = {}
     for head in program.heads:
         measured = facts.heads.get(head.name)
@@ -220,12 +231,14 @@ def declared_gaps(program: Program, facts: LengthFacts) -> dict[str, list[Fracti
 def solve(
     program: Program, facts: LengthFacts, epsilon: Fraction, gaps: Gaps, near: Fraction | None = None
 ) -> Solution:
-    """The largest temperature, to a mantissa of STEPS and below four times the least gap, at which the error bound at
-    the end is at most epsilon. The bound grows with the temperature: the search begins `near` one (by default the least
-    gap), and only how long it takes depends on that.
+    """Return the largest temperature at which the error bound at the end is at most epsilon, to a mantissa of STEPS
+    and below four times the least gap.
+
+    The bound grows with the temperature, so a bisection finds it. The search begins at `near` (by default the least
+    gap), which only affects how long it takes.
 
     Raises:
-        Undecided: if the bound does not hold at the least gap divided by 2^HALVINGS.
+        Undecided: if the bound exceeds epsilon even at the least gap divided by 2^HALVINGS.
     """
     known = [gap for row in gaps.values() for gap in row if gap is not None]
     rows = worst_rows(program, facts, [Fraction(1)] * (facts.n + 1 - program.first), gaps)
@@ -256,7 +269,7 @@ def solve(
             if low == least:
                 raise Undecided(
                     f"no temperature down to {float(grid(least)):.3g} gives an error of at most {epsilon} at length "
-                    f"{facts.n}; --epsilon allows an error above {epsilon}"
+                    f"{facts.n}; allow a larger error with --epsilon"
                 )
             low, high, step = max(least, low - step), low, 2 * step
     while high - low > 1:
@@ -266,30 +279,35 @@ def solve(
 
 
 def grid(place: int) -> Fraction:
-    """The temperatures that are tried, in their order: STEPS between a power of two and the next, 1 at place 0."""
+    """Return the temperature at a place of the grid of temperatures that are tried. The grid has STEPS temperatures
+    between a power of two and the next; place 0 is the temperature 1.
+    """
     power, mantissa = divmod(place, STEPS)
     return Fraction(2) ** power * Fraction(STEPS + mantissa, STEPS)
 
 
 def place_of(tau: Fraction) -> int:
-    """The place of the largest of these that is at most a positive number."""
+    """Return the place of the largest temperature of the grid that is at most `tau` > 0."""
     power = tau.numerator.bit_length() - tau.denominator.bit_length()
     power -= Fraction(2) ** power > tau
     return STEPS * (power - 1) + int(tau * STEPS / Fraction(2) ** power)
 
 
 def inverses(model: Transformer, n: int) -> Sequence[Fraction | Real]:
-    """1/tau of a softmax model by query index."""
+    """Return 1/tau of a softmax model, by query index."""
     return model.inverse_temperatures(n)
 
 
 RAMP = "tie: i/(2*(n+1))"
-"""The name of the key coordinate of the tie-breaking term, unless the program has one of that name."""
+"""The name of the key coordinate of the tie-breaking term, unless the program already has a coordinate of that name."""
 
 
 def break_ties(program: Program, gaps: Mapping[str, Schedule]) -> Program:
-    """The same program with tieless scores in the named heads, and a coordinate for the ramp and for each head's gap;
-    `gaps` says by how much its scores differ."""
+    """Return the program with tieless scores in the heads that `gaps` names, as in Lemma 8.
+
+    `gaps` gives a lower bound of the distance of different scores of each head. The program gets one coordinate for
+    the ramp i/(2(n + 1)), and one for the gap of each head.
+    """
     taken = {ONE, *program.coordinates}
     ramp, *rest = (_free(name, taken) for name in (RAMP, *(f"tie: gap of {head}" for head in gaps)))
     named = dict(zip(gaps, rest, strict=True))
@@ -316,7 +334,7 @@ def break_ties(program: Program, gaps: Mapping[str, Schedule]) -> Program:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """A name like this one that no coordinate has."""
+    """Return the name, with primes added until no coordinate has it."""
     while name in taken:
         name += "'"
     return name

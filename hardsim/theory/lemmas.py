@@ -1,7 +1,7 @@
-"""The paper's lemmas as functions: each returns the bound that it states.
+"""The paper's lemmas as functions: each returns the bound that the lemma states.
 
-Bounds are numbers of the context given; g and beta are exact. A context is one of mpmath, which rounds to nearest, or
-one of balls (`run.ball.LEMMA_BALLS`), which encloses the bound.
+Bounds are numbers of the given context; g and beta are exact. A context is either mpmath's, which rounds to nearest,
+or that of balls (`run.ball.LEMMA_BALLS`), which encloses the bound.
 """
 
 from __future__ import annotations
@@ -10,55 +10,56 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 MOST_TERMS = 1000
-"""Terms of a series that are added up one by one."""
+"""The greatest number of terms of a series that are added one by one."""
 
 
 class NumberContext(Protocol):
-    """A number type: how numbers of it are made from integers, and what it computes."""
+    """A number type: it makes numbers from integers, and computes e^x and square roots."""
 
     dps: int
 
     def mpf(self, x: Any, /) -> Any:
-        """The number of an integer."""
+        """Return the number that equals an integer."""
 
     def exp(self, x: Any, /) -> Any:
-        """e^x."""
+        """Return e^x."""
 
     def sqrt(self, x: Any, /) -> Any:
-        """The square root."""
+        """Return the square root of x."""
 
 
 def exponential(x: Fraction, context: NumberContext) -> Any:
-    """e^x at the precision of the context."""
+    """Return e^x at the precision of the context."""
     return context.exp(context.mpf(x.numerator) / x.denominator)
 
 
 def geometric_distance(g: Fraction, context: NumberContext) -> Any:
-    """Lemma 6: if `s_j <= s_j* - g |j - j*|` for all j, then `||hardmax(s) - softmax(s)||_1 <= 4 x / (1 + x)` with
-    x = e^-g, g > 0 nats a position.
+    """Lemma 6: if `s_j <= s_j* - g |j - j*|` for all j, then `||hardmax(s) - softmax(s)||_1 <= 4 x / (1 + x)` with x
+    = e^-g, g > 0 nats per position.
 
     The weight off the winner is at most T/(1 + T) with T = 2 (x + x^2 + ...) = 2x/(1 - x), that is 2x/(1 + x); the
-    distance is twice that. Approached by scores that fall off at exactly this rate to both sides.
+    distance is twice that. Scores that fall off at exactly this rate to both sides approach the bound.
     """
     x = exponential(-g, context)
     return 4 * x / (1 + x)
 
 
 def attended_error(g: Fraction, context: NumberContext) -> Any:
-    """How far a value between 0 and 1, attended to under the condition of Lemma 6, is from the winner's: at most
-    2x/(1 + x), x = e^-g.
+    """Bound the error of a value between 0 and 1 that is attended to under the condition of Lemma 6: 2x/(1 + x), x =
+    e^-g.
 
-    Half of Lemma 6 (ours): the value moves by at most the weight that the winner lost.
+    This is half of Lemma 6 (ours): the value moves by at most the weight that the winner lost.
     """
     return geometric_distance(g, context) / 2
 
 
 def look_up_error(g: Fraction, context: NumberContext) -> Any:
-    """Lemma 7: with `s_j = g (2jc - j^2)`, integer 1 <= c <= n: `|sum_j alpha_j j - c| <= 2 e^-g (1 + 1/(2g))`, g nats.
+    """Lemma 7: with `s_j = g (2jc - j^2)`, integer 1 <= c <= n: `|sum_j alpha_j j - c| <= 2 e^-g (1 + 1/(2g))`, g in
+    nats.
 
     The sum of k e^(-g k^2) over k >= 1 is at most its first term plus the integral from 1, for g >= 1/2 (there the
-    integrand falls). For smaller g the first term is replaced by the largest value of k e^(-g k^2), at
-    k = 1/sqrt(2g), and the integral starts at 0.
+    integrand falls). For smaller g the first term is replaced by the largest value of k e^(-g k^2), at k =
+    1/sqrt(2g), and the integral starts at 0.
     """
     x = exponential(-g, context)
     rate = context.mpf(g.numerator) / g.denominator
@@ -68,16 +69,16 @@ def look_up_error(g: Fraction, context: NumberContext) -> Any:
 
 
 def halved_look_up_error(g: Fraction, context: NumberContext) -> Any:
-    """Half of Lemma 7 (ours): positions before c pull the mean down, those after it up, so only one side counts."""
+    """Half of Lemma 7 (ours): positions before c pull the mean down and those after it up, so only one side counts."""
     return look_up_error(g, context) / 2
 
 
 def table_error(g: Fraction, context: NumberContext) -> Any:
-    """A 0/1 value read by the look-up of Lemma 7 is off by at most `2t / (1 + 2t)`, `t = sum_(k >= 1) e^(-g k^2)`.
+    """Bound the error of a 0/1 value read by the look-up of Lemma 7: `2t / (1 + 2t)`, `t = sum_(k >= 1) e^(-g k^2)`.
 
-    That is the weight off the winner, with positions on both sides without end. What is left after the term of k is at
-    most the integral of e^(-g u^2) from k on, and so that of (u/k) e^(-g u^2), which is e^(-g k^2) / (2 g k): however
-    small g is, there is an end to the terms that are taken.
+    This is the weight off the winner, with infinitely many positions on both sides. The rest after term k is at most
+    the integral of e^(-g u^2) from k on, and so at most that of (u/k) e^(-g u^2), which is e^(-g k^2) / (2 g k). So
+    finitely many terms are enough, however small g is.
     """
     total, k, term = context.mpf(0), 0, context.mpf(1)
     smallest = context.mpf(10) ** (-context.dps)
@@ -90,21 +91,21 @@ def table_error(g: Fraction, context: NumberContext) -> Any:
 
 
 def sign_error(g: Fraction, context: NumberContext) -> Any:
-    """The sign test (ours): even and odd positions differ by at least g nats, so the wrong ones hold at most 2x/(1
-    + 2x).
+    """The sign test (ours): even and odd positions differ by at least g nats, so the wrong ones have weight at most
+    2x/(1 + 2x).
 
-    Here x = e^-g: among two or more neighbouring positions one parity is at most twice as frequent as the other (2 to
-    1 among three).
+    Here x = e^-g: among two or more neighbouring positions, one parity is at most twice as frequent as the other (2
+    to 1 among three).
     """
     x = exponential(-g, context)
     return 2 * x / (1 + 2 * x)
 
 
 def ramp_sign_error(beta: Fraction, n: int, context: NumberContext) -> Any:
-    """The sign test with keys (-1)^j j^2 at temperature 1 (ours), over the queries 2 <= i <= n.
+    """The sign test with keys (-1)^j j^2 at temperature 1 (ours), for the queries 2 <= i <= n.
 
-    With |y| >= 1/(2i) the best right position has logit at least beta (i - 1)^2/(2i), each of the at most ceil(i/2)
-    wrong ones at most -beta/(2i). With r their ratio the wrong ones hold at most r/(1 + r).
+    With |y| >= 1/(2i) the best right position has logit at least beta (i - 1)^2/(2i), and each of the at most
+    ceil(i/2) wrong ones has at most -beta/(2i). With r their ratio, the wrong ones have weight at most r/(1 + r).
     """
     worst = context.mpf(0)
     for i in range(2, n + 1):

@@ -1,7 +1,7 @@
-"""Rational numbers rounded outwards, and dyadic bounds of e^x: what the bounds of perturbation.py are made of.
+"""Rational numbers rounded outwards, and dyadic bounds of e^x, for the bounds of perturbation.py.
 
-A dyadic number is an integer times a power of two. With a bound rounded after every layer, numerators stay short and
-the bound stays a bound. Only e^x needs more than integers: it comes from a ball that is proven to contain it.
+A dyadic number is an integer times a power of two. Rounding a bound up after every layer keeps its numerator short,
+and keeps it a bound. Only e^x needs more than integers: it is taken from a ball that provably contains it.
 """
 
 from __future__ import annotations
@@ -12,19 +12,22 @@ from hardsim.errors import InputError
 from hardsim.lang.reals import scaled
 
 BITS = 96
-"""Bits of the integer in a dyadic bound: about 29 digits."""
+"""The number of bits of the integer in a dyadic bound: about 29 digits."""
 
 LARGEST_EXPONENT = 1 << 16
-"""Beyond this distance from 0 e^x is not computed."""
+"""The largest |x| for which e^x is computed."""
 
 TINIEST = Fraction(1, 1 << LARGEST_EXPONENT)
-"""2^-65536, about 10^-19728; above e^-65536 because e > 2: no upper bound of e^x is smaller, so none is longer."""
+"""2^-65536, about 10^-19728: the least upper bound of e^x that is returned, so that no bound has a longer
+denominator. It is above e^-65536, because e > 2.
+"""
 
 
 def round_up(x: Fraction, bits: int = BITS) -> Fraction:
-    """A dyadic number with an integer of at most `bits` bits, at least x and above it by less than 2^(2 - bits) |x|.
+    """Return a dyadic number, with an integer of at most `bits` bits, that is at least x and above x by less than
+    2^(2 - bits) |x|.
 
-    A dyadic number that short is returned as it is.
+    A dyadic number that is already so short is returned unchanged.
 
     Raises:
         InputError: if `bits` is not positive.
@@ -40,10 +43,11 @@ def round_up(x: Fraction, bits: int = BITS) -> Fraction:
 
 
 def exp_above(x: Fraction, bits: int = BITS) -> Fraction:
-    """A dyadic number with an integer of at most `bits` bits, at least e^x.
+    """Return a dyadic number, with an integer of at most `bits` bits, that is at least e^x.
 
-    The relative error is below 2^(3 - bits), except that the result is never below 2^-65536: for smaller e^x that is
-    the bound. Round a sum that contains so small a number before going on: its numerator is as long.
+    The relative error is below 2^(3 - bits), except that the result is never below 2^-65536, which bounds every
+    smaller e^x. Round a sum that contains such a small number before further use: its numerator is as long as the
+    denominator.
 
     Raises:
         InputError: if x > 65536, or `bits` is not positive.

@@ -229,7 +229,7 @@ BOTH: list[Case] = [
     ([*HEAD, "weighting"], "hard", "at layers[0].heads[0].weighting: expected one of softmax, average, leftmost"),
     ([*HEAD, "weighting"], ..., "at layers[0].heads[0]: expected an object with the key 'weighting'"),
     ([*HEAD, "weighting"], None, "at layers[0].heads[0].weighting: expected a string, found None"),
-    ([*HEAD, "hardmax"], "average", "at layers[0].heads[0].hardmax: expected a softmax head"),
+    ([*HEAD, "hardmax"], "average", "at layers[0].heads[0].hardmax: expected no hardmax"),
     ([*HEAD, "gpa"], "1", "at layers[0].heads[0]: expected keys among name, mask"),
     ([*HEAD, "gap"], 1, "at layers[0].heads[0].gap: expected a string"),
     ([*HEAD, "name"], ..., "at layers[0].heads[0]: expected an object with the key 'name'"),

@@ -131,7 +131,7 @@ PROGRAM: list[Case] = [
     (["program", "encodings", 0, "value"], 1, "at program.encodings[0].value: expected a string"),
     (["program", "layers", 0, "ffn"], {}, "at program.layers[0]: expected keys among heads, units, biases"),
     (["program", "layers", 0, "units"], ..., "at program.layers[0]: expected an object with the key 'units'"),
-    (["program", "layers", 0, "heads", 0, "decay"], "1/n", "heads[0].gap: expected null beside a decay"),
+    (["program", "layers", 0, "heads", 0, "decay"], "1/n", "heads[0].gap: expected null, since the head has a decay"),
     (["program", "layers", 0, "biases"], {"out": 1}, "at program.layers[0].biases.out: expected a rational"),
     ([*SECOND, "mask"], "causal", "at program.layers[0].heads[0].mask: expected one of none, future, past"),
     ([*SECOND, "weighting"], "softmax", "heads[0].weighting: expected one of average, leftmost, rightmost"),

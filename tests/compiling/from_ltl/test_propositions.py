@@ -165,7 +165,7 @@ def test_compiled_files_of_58_propositions_list_nothing() -> None:
         ({"alphabet": {"props": ["p", "q"], "constraints": [{"key": "one-of", "names": ["r"]}]}}, "each once"),
         ({"alphabet": {"props": ["p", "q"], "constraints": [{"key": "some", "names": ["p"]}]}}, "one-of, at-most-one"),
         ({"letters": [{"name": "[p]", "holds": "z"}]}, "a proposition"),
-        ({"letters": [{"name": "[p]", "symbols": ["{p}"]}]}, "holds, and the proposition that has the value"),
+        ({"letters": [{"name": "[p]", "symbols": ["{p}"]}]}, "holds with the name of a proposition"),
     ],
 )
 def test_files_with_other_propositions_are_refused(change: dict[str, Any], message: str) -> None:
