@@ -46,8 +46,7 @@ def exp_above(x: Fraction, bits: int = BITS) -> Fraction:
     """Return a dyadic number, with an integer of at most `bits` bits, that is at least e^x.
 
     The relative error is below 2^(3 - bits), except that the result is never below 2^-65536, which bounds every
-    smaller e^x. Round a sum that contains such a small number before further use: its numerator is as long as the
-    denominator.
+    smaller e^x. Round a sum that contains such a small number first: its numerator has 65536 bits.
 
     Raises:
         InputError: if x > 65536, or `bits` is not positive.

@@ -169,7 +169,7 @@ PROGRAM_LOADER: list[Case] = [
     (["program", "layers", 0, "biases", "1"], "1", "expected coordinates that hidden units of this layer write"),
     (["program", "coordinates"], ["a", "place", "out"], "score[0][0]: expected coordinates that are known here"),
     ([*UNIT, "outs"], {"x": "1"}, "expected a coordinate of the program"),
-    (["program", "alphabet"], ["#"], "at blank: expected a symbol beside which"),
+    (["program", "alphabet"], ["#"], "at blank: expected a symbol of an alphabet with"),
 ]
 """Refused by the loader; beyond what a schema can say."""
 
