@@ -1,8 +1,10 @@
-"""The canonical text of files, from their tokens: comments, line breaks and all that a tree does not have stay.
+"""The canonical text of files (`hardsim fmt`), made from tokens, so that comments and line breaks stay.
 
-Normalised are the spellings of operators, blanks, quotes of symbols, indentation, and runs of blank lines; in formulas
-and S-RASP programs brackets that are not needed go too, and lines that are too long are folded (see `lines`). C-RASP
-programs keep their brackets, since other interpreters bind otherwise, and regular expressions theirs, which group.
+Canonical are the spellings of operators, blanks, quotes of symbols, indentation, and runs of blank lines. In
+formulas
+and S-RASP programs unneeded brackets are removed too, and long lines are folded (see `lines`). C-RASP programs keep
+their brackets, since other interpreters have other precedences, and so do regular expressions, where brackets
+group.
 """
 
 from __future__ import annotations
@@ -39,24 +41,26 @@ from hardsim.lang.words import has_long_symbols, read_alphabet, read_words, writ
 
 _COMMENT = re.compile(r"(?<!\S)//[^\n]*")
 _COMMENT_OR_SYMBOL = re.compile(r'"[^"\s]+(?:[ ]+[^"\s]+)*"|//[^\n]*')
-"""A comment of a C-RASP program needs no space before it."""
+"""A comment of a C-RASP program, which needs no space before it, or a quoted symbol, which may contain `//`."""
 _OBEYED_BLANK = re.compile("[\t\x0b\x0c\x1c-\x1f\x85\u2028\u2029]")
-"""White space that a terminal obeys, which becomes a space in comments and in the value of `source:` too."""
+"""White space that a terminal obeys; it becomes a space also in comments and in the value of `source:`."""
 _WORDS = frozenset({"accept", "reject"})
 _NAMES = frozenset({"alphabet", "props", "one-of", "at-most-one"})
-"""Keys whose value is names, of which some may be quoted."""
+"""Header keys whose value is a list of names, some of which may be quoted."""
 _TEXTS = frozenset({"source", "network", "program"})
-"""Keys whose value is kept as it is."""
+"""Header keys whose value is kept unchanged."""
 _Item: TypeAlias = tuple[int, int, Sequence[str]]
-"""Where a part of a file begins and ends, and the lines that it is printed as."""
+"""The offsets at which a part of a file begins and ends, and the lines that replace it."""
 
 
 # ---- spellings ----
 
 
 def _formula_style(file: FormulaFile, names: frozenset[str]) -> Style:
-    """How formulas are printed. What is quoted or in reelay's braces loses them where it is read alike without, also in
-    a file whose propositions are those that it mentions."""
+    """Return the style for formulas. Quotes, and braces in reelay's notation, are removed where the text is read
+    the same
+    without them, also in a file whose propositions are those that it mentions.
+    """
     mentioned, text = mentions_propositions(file), file.source.text
     atoms = _atoms(file.alphabet)
 
@@ -82,19 +86,19 @@ def _formula_style(file: FormulaFile, names: frozenset[str]) -> Style:
 
 
 def _braced(text: str, at: int) -> bool:
-    """Whether reelay's brace stands before a word."""
+    """Return True if the word at an offset has an opening brace before it (reelay's notation)."""
     while text[at - 1 : at].isspace():
         at -= 1
     return text[at - 1 : at] == "{"
 
 
 def _atoms(alphabet: Alphabet) -> frozenset[str]:
-    """What atoms of formulas are called."""
+    """Return the names of the atoms of formulas over an alphabet: symbols or propositions."""
     return frozenset(alphabet.props if isinstance(alphabet, Valuations) else alphabet)
 
 
 def _program_spelling(token: Lexeme, _written: str) -> str:
-    """A token of an S-RASP program."""
+    """Return the canonical spelling of a token of an S-RASP program."""
     match token.kind:
         case "QUOTED":
             return quoted(token.value)
@@ -106,7 +110,7 @@ def _program_spelling(token: Lexeme, _written: str) -> str:
 
 
 def _crasp_spelling(token: Lexeme, _written: str) -> str:
-    """A token of a C-RASP program."""
+    """Return the canonical spelling of a token of a C-RASP program."""
     match token.kind:
         case "QUOTED":
             return f'"{token.value}"'
@@ -116,14 +120,15 @@ def _crasp_spelling(token: Lexeme, _written: str) -> str:
 
 
 def _crasp_spaced(first: Spelt, second: Spelt, inside: str, blank: bool) -> bool:
-    """Whether a space stands between two neighbours: `#"a"`, but `#[pred] "a"`."""
+    """Return True if a C-RASP program has a space between two adjacent tokens: `#"a"`, but `#[pred] "a"`."""
     return bool(first.token.value) if first.token.kind == "PSUM" else spaced(first, second, inside, blank)
 
 
 def _regex_spelling(token: Lexeme, written: str) -> str:
     """Return the spelling of a token in a regular expression. A quoted symbol keeps its quotes if it is not a word,
     or is the key of a header line, and gets them if it would begin a comment. `{1,}` stays: the meaning of `+`
-    depends on what follows."""
+    depends on the text after it.
+    """
     match token.kind:
         case "SYMBOL" if WORD.fullmatch(token.value) and token.value not in RegexLayout.keys:
             return token.value
@@ -139,8 +144,10 @@ def _regex_spelling(token: Lexeme, written: str) -> str:
 
 
 def _regex_style(long: bool) -> Style:
-    """How regular expressions are printed; whether symbols are longer than one character. A blank of the author's
-    between what stands side by side stays, since it groups for the reader, as in `000 (0 | 1)`."""
+    """Return the style for regular expressions; `long`: symbols may have several characters. A blank between
+    adjacent
+    operands stays, since authors group by blanks for the reader, as in `000 (0 | 1)`.
+    """
 
     def apart(first: Spelt, second: Spelt, inside: str, blank: bool) -> bool:
         kinds = first.token.kind, second.token.kind
@@ -163,13 +170,13 @@ CRASP_STYLE = Style(_crasp_spelling, _crasp_spaced, brackets=False, folds=False)
 
 
 def _pieces(line: FileLine) -> list[str]:
-    """Return the pieces of a header line that white space separates. Names get quotes only if they need them."""
+    """Return the pieces of a header line between white space. Names get quotes only if they need them."""
     pieces = [match[0] for match in PIECE.finditer(line.text)]
     return [joined_names([unquoted(piece)]) for piece in pieces] if line.name in _NAMES else pieces
 
 
 def _header(layout: Layout, line: FileLine, alphabet: Alphabet) -> list[str]:
-    """A header line; examples that do not fit into one line are divided."""
+    """Return the canonical lines for a header line; examples that do not fit on one line are divided."""
     key, words = f"{line.name}:", _pieces(line)
     if line.name in _WORDS and is_sets(alphabet):
         return [f"{key} {written_word(word, alphabet)}" for word, _ in read_words(layout.source, line.body, alphabet)]
@@ -191,7 +198,7 @@ def _header(layout: Layout, line: FileLine, alphabet: Alphabet) -> list[str]:
 
 
 def _condition(head: str, text: str) -> list[str]:
-    """A `pred` line, whose condition stays as it is but for blanks."""
+    """Return the lines of a `pred` definition, whose condition changes in its blanks only."""
     lines = []
     for line in text.split("\n"):
         found = _COMMENT.search(line)
@@ -203,12 +210,15 @@ def _condition(head: str, text: str) -> list[str]:
 
 
 def _whole(layout: Layout, alphabet: Alphabet, items: Sequence[_Item]) -> str:
-    """The text of a file: its header lines and other parts, and the comments and empty lines between them."""
+    """Return the text of a file: its header lines and other parts (`items`), with the comments and empty lines
+    between them.
+    """
     text = layout.source.text
     headers = [(line.at.start, _line_end(text, line.at.start), _header(layout, line, alphabet))
                for line in layout.headers]  # fmt: skip
     lines, at = list[str](), 0
     for start, end, own in sorted([*headers, *items]):
+        # between two parts only whole lines remain: the rest of the line of the first one belongs to it
         lines += [line.strip() for line in text[at:start].split("\n")[bool(at) : -1]]
         lines += own
         at = end
@@ -222,7 +232,10 @@ def _line_end(text: str, at: int) -> int:
 
 
 def _beside_tree(layout: Layout) -> tuple[dict[str, str], list[str]]:
-    """What a text says besides its tree and its examples: the values of its other header lines, and its comments."""
+    """Return the content of a text other than its tree and its examples: the values of its other header lines, by
+    key, and its
+    comments.
+    """
     values: dict[str, str] = {}
     text, rest, at = layout.source.text, "", 0
     for line in layout.headers:
@@ -241,15 +254,17 @@ def _beside_tree(layout: Layout) -> tuple[dict[str, str], list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class Canonical:
-    """The canonical text of a file, with `\\n` line ends, and the alphabet of the file."""
+    r"""The canonical text of a file, with `\\n` line ends, and the alphabet of the file."""
 
     text: str
     alphabet: Alphabet
 
 
 def canonical_formula(data: bytes | str, name: str) -> Canonical:
-    """The canonical text of an `.ltl` file; one that declares nothing is about the propositions that it mentions.
-    Raises SourceError if the file is wrong."""
+    """Return the canonical text of an `.ltl` file; a file without declarations has the propositions that it
+    mentions.
+    Raises SourceError if the file has a mistake.
+    """
     file = parse_text(data, name, props=MENTIONED)
     layout, source = FormulaLayout(file.source), file.source
     names = frozenset(line.name for line in layout.definitions)
@@ -267,7 +282,7 @@ def canonical_formula(data: bytes | str, name: str) -> Canonical:
             start = source.text.rindex("let", 0, line.at.start)
             own = lines(Span(equals, line.body.end), f"let {line.name} =")
         items.append((start, line.body.end, own))
-    assert layout.formula is not None  # the file was read
+    assert layout.formula is not None  # the parser raises an error if there is none
     items.append((layout.formula.start, layout.formula.end, lines(layout.formula)))
 
     def said(one: FormulaFile, parts: FormulaLayout) -> Any:
@@ -285,14 +300,16 @@ def _pred(name: str, params: Sequence[str]) -> str:
 
 
 def _blanked(file: FormulaFile) -> FormulaFile:
-    """A file with blanks in conditions alike, without what its comments and header lines say. (A comment may come to
-    stand in the first line, and so be the title, when the bracket before it goes.)"""
+    """Return a file with normalised blanks in conditions and without title and origin. (A comment may come to be
+    in the first
+    line, and so become the title, when the bracket before it is removed.)
+    """
     blanked = [replace(one, text=" ".join(one.text.split())) for one in file.predicates]
     return replace(file, predicates=tuple(blanked), title="", origin="")
 
 
 def canonical_program(data: bytes | str, name: str) -> Canonical:
-    """The canonical text of an `.srasp` file. Raises SourceError if the file is wrong."""
+    """Return the canonical text of an `.srasp` file. Raises SourceError if the file has a mistake."""
     file = parse_program(data, name)
     layout, source, items = ProgramLayout(file.source), file.source, list[_Item]()
     declared = layout.header("alphabet")
@@ -323,10 +340,12 @@ def canonical_program(data: bytes | str, name: str) -> Canonical:
 
 
 def canonical_regex(data: bytes | str, name: str) -> Canonical:
-    """The canonical text of an `.re` file, of which no automaton is made. Raises SourceError if the file is wrong."""
+    """Return the canonical text of an `.re` file; no automaton is built. Raises SourceError if the file has a
+    mistake.
+    """
     file = read_regex(data, name, MENTIONED)
     layout, region = file.layout, file.layout.expression
-    assert region is not None  # the file was read
+    assert region is not None  # the parser raises an error if there is none
     own = printed(layout.source, region, file.tokens, _regex_style(has_long_symbols(file.alphabet)))
 
     def said(one: RegexText) -> Any:
@@ -340,18 +359,20 @@ def canonical_regex(data: bytes | str, name: str) -> Canonical:
 
 
 def _plain(tokens: Sequence[Lexeme]) -> list[tuple[str, str]]:
-    """Tokens without their places."""
+    """Return the kinds and values of tokens, without their places."""
     return [(token.kind, token.value) for token in tokens]
 
 
 def canonical_crasp(data: bytes | str, name: str) -> Canonical:
-    """The canonical text of a `.cr` file, whose lines are never folded. Raises SourceError if the file is wrong."""
+    """Return the canonical text of a `.cr` file, whose lines are never folded. Raises SourceError if the file has
+    a mistake.
+    """
     file = parse_crasp(data, name)
     layout, source = CraspLayout(file.source), file.source
     text, items = source.text, list[_Item]()
 
     def add(name_at: int, end: int, code: str) -> None:
-        """A line that begins with a keyword or with the name itself, and the comment at its end."""
+        """Add a line, given by its canonical code, with the comment at its end; `name_at` is an offset in the line."""
         start, last = text.rfind("\n", 0, name_at) + 1, _line_end(text, name_at)
         items.append((start, last, ["  ".join(filter(None, [code, text[end:last].strip()]))]))
 
@@ -377,8 +398,10 @@ def canonical_crasp(data: bytes | str, name: str) -> Canonical:
 
 
 def canonical_spec(data: bytes | str, name: str) -> Canonical:
-    """The canonical text of a `.spec` file: blanks alone change, since only its network may know what symbols there
-    are. Raises SourceError for what is wrong with its lines."""
+    """Return the canonical text of a `.spec` file, which differs in blanks only, since only its network may know
+    the symbols.
+    Raises SourceError for mistakes in its lines.
+    """
     layout = read_spec(data, name)
 
     def named(one: SpecLayout) -> list[tuple[int, int, list[str]]]:
@@ -401,7 +424,10 @@ def canonical_spec(data: bytes | str, name: str) -> Canonical:
 
 
 def _held(text: str, name: str, alphabet: Alphabet, same: Callable[[str], bool]) -> Canonical:
-    """A text that says the same as its file. Raises InvariantError if it does not, or would not even be read."""
+    """Return the canonical text if it has the same meaning as its file. Raises InvariantError if it has not, or
+    cannot be
+    parsed.
+    """
     try:
         holds = same(text)
     except InputError:
@@ -418,17 +444,21 @@ FORMATTERS: Mapping[str, Callable[[bytes | str, str], Canonical]] = {
     ".cr": canonical_crasp,
     ".spec": canonical_spec,
 }
-"""What makes the canonical text of a file, by the suffix of its name: a language that is added registers here. Each
-takes the bytes and the name that errors cite, raises SourceError for what is wrong, and holds that the text which it
-returns says the same."""
+"""The function that makes the canonical text of a file, by the suffix of the file's name; new languages register
+here.
+Each takes the bytes and the name that errors cite, raises SourceError for mistakes, and checks that the text
+which it
+returns has the same meaning.
+"""
 
 
 def canonical(data: bytes, place: str, name: str = "") -> Canonical:
-    """The canonical text of the bytes of a file that lies at a place; errors cite the `name` that was given for it.
+    """Return the canonical text of a file with the given bytes. `place` is the file's path, `name` the name in
+    errors.
 
     Raises:
-        SourceError: if the file is wrong.
-        InputError: if the place has the suffix of no language that has a canonical form.
+        SourceError: the file has a mistake.
+        InputError: the path has the suffix of no language with a canonical form.
     """
     form = next((form for suffix, form in FORMATTERS.items() if place.endswith(suffix)), None)
     if form is None:
@@ -438,8 +468,10 @@ def canonical(data: bytes, place: str, name: str = "") -> Canonical:
 
 
 def encoded(text: str, data: bytes) -> bytes:
-    """A text as the bytes that replace others: in UTF-8 without a byte order mark, with the line ends that the first
-    line of the others has."""
+    """Encode a text that replaces the content `data` of a file: in UTF-8 without a byte order mark, with the kind
+    of line
+    end that the first line of `data` has.
+    """
     first, end, _ = data.partition(b"\n")
     written = text.encode("utf-8")
     return written.replace(b"\n", b"\r\n") if end and first.endswith(b"\r") else written

@@ -1,8 +1,11 @@
-"""Recognise files of other tools that hardsim does not read.
+"""Recognise files of other tools that hardsim cannot read.
 
-A reader that fails asks here before it reports its own error, because "missing alphabet" does not help somebody who
-brought an automaton. Nobody asks about a file that hardsim reads. Content decides first. The name of the file decides
-only if its content says nothing, and if no `alphabet:` or `props:` line shows that the text was written for hardsim.
+A reader that fails calls this module before it reports its own error, because "missing alphabet" does not help
+a user
+who brought an automaton. Files that hardsim can read never get here. The content decides first. The file's name
+decides
+only if the content shows nothing, and if no `alphabet:` or `props:` line shows that the text was written for
+hardsim.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from hardsim.files import read_head
 from hardsim.lang.foreign_formats import FORMATS, LINES_OF_JSON, ForeignFormat
 
 ENOUGH = 2**20
-"""The number of bytes of a file to inspect."""
+"""Number of bytes of a file to inspect."""
 DECLARES = re.compile(r"^[^\S\n]*(?:alphabet|props)[^\S\n]*:", re.MULTILINE)
 """A header line that shows that a text was written for hardsim."""
 
@@ -33,22 +36,23 @@ _COMMENTS = re.compile(
 _PROLOG = re.compile(r"(?:\s+|<\?.*?\?>|<!--.*?-->|<!\w[^>]*>)*<(?!!)", re.DOTALL)
 _KEY = re.compile(r'[\s,{]*("(?:[^"\\]|\\.)*")\s*:\s*')
 _NESTED = 2
-"""The number of JSON levels below the first to inspect."""
+"""Number of JSON levels below the first to inspect."""
 _MEMBERS = 100
-"""The number of members to inspect in each JSON object and array."""
+"""Number of members to inspect in each JSON object and array."""
 
 
 @contextmanager
 def naming(name: str, place: str, data: bytes | None = None) -> Iterator[None]:
-    """Replace a reader's error by the name of the format, if the file is in another tool's format.
+    """Replace an InputError of the block by one that names the file's format, if the file is in another tool's
+    format.
 
     Args:
-        name: what errors call the file.
-        place: its path.
-        data: what is in it, if it was read.
+        name: the file's name in errors.
+        place: the file's path.
+        data: the file's content, if it was read.
 
     Raises:
-        InputError: that of the block, or the one that names the format.
+        InputError: the error of the block, or the error that names the format.
     """
     try:
         yield
@@ -60,8 +64,10 @@ def naming(name: str, place: str, data: bytes | None = None) -> Iterator[None]:
 
 
 def foreign_error(name: str, place: str, data: bytes, sure: bool = False) -> InputError | None:
-    """Return the error for a file in another tool's format; None if no such format is recognised. With `sure` only
-    signs count that no file of hardsim's own has."""
+    """Return the error for a file in another tool's format; None if no such format is recognised. With `sure`,
+    only features
+    count that no file in hardsim's own languages has.
+    """
     found = _by_content(place, data, sure)
     if found is not None:
         return InputError(f"{name}: this is {found.title}", found.advice)
@@ -76,10 +82,12 @@ def foreign_error(name: str, place: str, data: bytes, sure: bool = False) -> Inp
 
 
 def prefix_error(name: str, place: str, data: bytes) -> InputError | None:
-    """The error for LTL in prefix notation (LBT), line by line or as a whole; None for any other text.
+    """Return the error for LTL in prefix notation (LBT), line by line or as a whole; None for any other text.
 
-    A line such as `G t` alone is read by hardsim, too, with `t` as a proposition and not as the constant true. So it is
-    asked about files whose other lines, or whose suffix (.lbt), show what they are, before a line of them is read.
+    hardsim also reads a line such as `G t` alone, with `t` as a proposition and not as the constant true. So
+    callers use
+    this function for files whose other lines, or whose suffix (.lbt), show the format, before they read a line
+    of them.
     """
     text = _text(data)
     infix = None if text is None else _infix(text, constants=place.lower().endswith(".lbt"))
@@ -93,7 +101,9 @@ def prefix_error(name: str, place: str, data: bytes) -> InputError | None:
 
 
 def _by_suffix(place: str) -> tuple[str, ForeignFormat | None]:
-    """Return the suffix of a path, and the format with that suffix."""
+    """Return the first suffix of a known format that a path ends with, and the format; "" and None if there is
+    none.
+    """
     for one in FORMATS:
         for suffix in one.suffixes:
             if place.lower().endswith(suffix):
@@ -102,7 +112,7 @@ def _by_suffix(place: str) -> tuple[str, ForeignFormat | None]:
 
 
 def _by_content(place: str, data: bytes, sure: bool) -> ForeignFormat | None:
-    """Return the format that the content of a file shows."""
+    """Return the first format that the content of a file shows, or None."""
     found = _first(one for one in FORMATS if one.magic and _compiled(one.magic).match(data))
     text = None if found is not None else _text(data)
     if text is None:
@@ -122,7 +132,7 @@ def _first(found: Iterable[ForeignFormat]) -> ForeignFormat | None:
 
 
 def _fits(form: ForeignFormat, text: str, start: int, unsure: bool) -> bool:
-    """Return whether a text is in a format. `unsure` also accepts patterns that hardsim's own files may match."""
+    """Return True if a text is in a format. With `unsure`, patterns count that hardsim's own files may match too."""
     if form.begins and _pattern(form.begins).match(text, start):
         return True
     if not unsure:
@@ -209,18 +219,22 @@ _CONSTANTS = {"t": "true", "f": "false"}
 _TOKEN = re.compile(r'"[^"\n]*"|[^\W\d]\w*|\S')
 _ATOM = re.compile(r'"[^"\n]*"|[^\W\d]\w*')
 _BESIDE = re.compile(r"^[^\W\d][\w-]*[^\S\n]*:[^\n]*$|//[^\n]*", re.MULTILINE)
-"""Header lines and comments."""
+"""A header line or a comment."""
 _LONGEST = 100
 
 
 def _infix(text: str, constants: bool) -> str | None:
-    """Return the first formula of a text if the whole text, or each line, is LTL in prefix notation; else None.
+    """Return the first formula of a text in infix notation, if the whole text, or each line, is LTL in prefix
+    notation; else
+    None.
 
-    Some formula has an operator with two operands, or with `constants` one of `t` and `f`: without these, prefix
-    notation is hardsim's own notation.
+    At least one formula must have an operator with two operands, or with `constants` one of `t` and `f`:
+    without these,
+    prefix notation is hardsim's own notation.
     """
     lines = [line for line in _BESIDE.sub("", text).splitlines() if line.strip()][:_MEMBERS]
     for parts in (lines, [" ".join(lines)]):
+        # A tail of the tokens read backwards is a stack of complete operands.
         tokens = [_TOKEN.findall(line) for line in parts]
         found = [_converted(one) for one in tokens]
         signs = {*_BINARY, *(_CONSTANTS if constants else ())}

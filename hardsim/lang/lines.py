@@ -1,8 +1,10 @@
-"""From tokens to lines: which brackets can go, where spaces stand, and where a line that is too long is folded.
+"""From tokens to canonical lines: which brackets to remove, where to put spaces, and where to fold a line that is
+too long.
 
-Brackets that the grammar does not need stay where without them a reader might take the text for another: between two
-logical or temporal operators that differ, as in `(a & b) | c`, around a comparison after a prefix operator, as in
-`!(i = j)`, and around a sum beside `mod`.
+Some brackets stay although the grammar does not need them, because a reader might misread the text without them:
+between two different logical or temporal operators, as in `(a & b) | c`, around a comparison after a prefix
+operator,
+as in `!(i = j)`, and around a sum beside `mod`.
 """
 
 from __future__ import annotations
@@ -17,14 +19,14 @@ from hardsim.lang.lexer import CLOSING, Lexeme
 from hardsim.lang.vocabulary import WORD
 
 WIDTH = 100
-"""Columns of a line, beyond which formulas, right-hand sides and lines of examples are folded."""
+"""Greatest width of a line, in columns; longer formulas, right-hand sides and lines of examples are folded."""
 INDENT = 2
-"""Columns that a continuation line is indented by, and as many more for each bracket that is open there."""
+"""Columns by which a continuation line is indented, and again for each bracket that is open there."""
 _DEEPEST = 20
-"""Brackets that indent a line; more of them would leave no room for what stands in it."""
+"""Greatest number of brackets that indent a line; more would leave no room for its content."""
 
-# How tightly operators bind, loosest first, by their terminals; `!` and temporal operators bind as _PREFIX, signs as
-# _SIGNED. What is no operator (_OPERANDS) binds tightest; whatever is neither keeps its brackets.
+# Binding strengths, loosest first, by terminal; `!` and unary temporal operators bind as _PREFIX, signs as
+# _SIGNED. Operands (_OPERANDS) bind tightest. Brackets around any other token stay.
 _LOOSEST, _PREFIX, _COMPARE, _SUM, _SIGNED, _ATOM = 0, 6, 7, 9, 11, 12
 _INFIX = {
     "CONDITIONAL": _LOOSEST,
@@ -44,24 +46,26 @@ _INFIX = {
 _LOGICAL = range(1, _PREFIX)
 _PREFIXES = frozenset({"UNARY", "NOT"})
 _FLAT, _LEFT = ("OR", "XOR", "AND"), ("SIGN", "STAR", "SLASH")
-"""Operators of which a chain is one node, and those that group to the left."""
+"""Operators whose chains are one node (`_FLAT`), and operators that group to the left (`_LEFT`)."""
 _CHAINED = "<->"
-"""The operator that groups to the right without brackets: of `->` and `U` a chain is not read."""
+"""The operator that groups to the right without brackets; chains of `->` and `U` are syntax errors."""
 _NAMES = frozenset({"WORD", "PREDICATE", "SYMBOL", "EXTREME"})
 _OPERANDS = _NAMES | {"NUMBER", "FRACTION", "QUOTED", "CONSTANT", "TRUTH"}
 _WHOLE = frozenset({"ATTENTION", "PSUM", "COUNT_J", "MEAN_J"})
-"""What begins a right-hand side."""
+"""Tokens that begin a right-hand side of its own kind."""
 _CLOSERS = frozenset({"RPAR", "RSQB", "RBRACE"})
 _OPENERS = frozenset(CLOSING)
 _EVENT = re.compile(r"\n|//[^\n]*")
 
 Binding: TypeAlias = tuple[int, bool] | None
-"""How tightly an operator binds, and whether it stands between its operands; None for what is no operator."""
+"""The binding strength of an operator, and True if it is between its operands; None for a token that is no
+operator.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Spelt:
-    """A token and the text that it is printed as."""
+    """A token, its canonical text, and how it binds."""
 
     token: Lexeme
     text: str
@@ -70,9 +74,14 @@ class Spelt:
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a language is printed: a token and the text that it was written as make its spelling; `spaced` says whether a
-    space stands between two neighbours, inside brackets that a token of some terminal opened (the empty string: none),
-    and whether there was white space. `brackets`: those that are not needed go; `folds`: long lines are folded."""
+    """The rules for printing a language. `spelling` returns the canonical text of a token, given the token and its
+    original
+    text. `spaced` returns True if a space separates two adjacent tokens; its other arguments are the terminal
+    of the
+    innermost open bracket ("": none) and whether there was white space. `brackets`: remove unneeded brackets;
+    `folds`: fold
+    long lines.
+    """
 
     spelling: Callable[[Lexeme, str], str]
     spaced: Callable[[Spelt, Spelt, str, bool], bool]
@@ -82,8 +91,10 @@ class Style:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A token as it is printed, with how many brackets are open around it, and the comments and line ends before it.
-    `infix` is how tightly it binds if a line may be folded before it."""
+    """A token to print: its text, the number of open brackets around it, the comments and line ends before it
+    (`gap`), and
+    whether a space precedes it. `infix` is its binding strength if a line may be folded before it, else None.
+    """
 
     text: str
     depth: int
@@ -93,7 +104,9 @@ class Piece:
 
 
 def printed(source: Source, region: Span, tokens: Sequence[Lexeme], style: Style, head: str = "") -> list[str]:
-    """The lines of the tokens of a region and the comments between them, after a head that may be empty."""
+    """Return the canonical lines for the tokens of a region and the comments between them, after the text `head`
+    (maybe "").
+    """
     return list(_lines(head, _pieces(source, region, tokens, style)))
 
 
@@ -102,16 +115,19 @@ def printed(source: Source, region: Span, tokens: Sequence[Lexeme], style: Style
 
 @dataclass
 class _Group:
-    """Brackets that are open: what has been seen inside them, outside inner ones. `grouping` brackets may go."""
+    """An open bracket, with the loosest operators seen inside it but outside inner brackets. Only `grouping`
+    brackets may be
+    removed.
+    """
 
     opening: int
     grouping: bool
     level: int = _ATOM
     operators: set[str] = field(default_factory=set)
-    """Those of the loosest level."""
+    """The operators of the loosest level seen."""
 
     def meet(self, level: int, operators: set[str]) -> None:
-        """Take in operators of a level."""
+        """Record operators of a level."""
         if level < self.level:
             self.level, self.operators = level, set()
         if level == self.level:
@@ -119,7 +135,7 @@ class _Group:
 
 
 def _bindings(tokens: Sequence[Lexeme]) -> list[Binding]:
-    """Those of all tokens. A sign stands between operands if one ends before it."""
+    """Return the bindings of all tokens. A sign is between operands if an operand ends before it."""
     found = list[Binding]()
     opened = list[int]()
     ended = False
@@ -136,16 +152,16 @@ def _bindings(tokens: Sequence[Lexeme]) -> list[Binding]:
 
 
 def _is_form(tokens: Sequence[Lexeme], opening: int) -> bool:
-    """Whether a bracket has what stands before the value of attention or psum in it."""
+    """Return True if a bracket encloses the arguments (mask, score) of attention, psum, count_j or mean_j."""
     return opening > 0 and tokens[opening - 1].kind in _WHOLE
 
 
 def unneeded(tokens: Sequence[Lexeme], bindings: Sequence[Binding]) -> set[int]:
-    """The indices of the round brackets without which the tree is the same."""
+    """Return the indices of the round brackets whose removal leaves the tree unchanged."""
     gone: set[int] = set()
     groups = [_Group(-1, False)]
     forms: set[int] = set()
-    """The square brackets that end what is before the value of attention and psum."""
+    """Indices of the square brackets that end the arguments of attention and psum."""
     for index, token in enumerate(tokens):
         before = tokens[index - 1].kind if index else ""
         if token.kind in _OPENERS:
@@ -159,6 +175,7 @@ def unneeded(tokens: Sequence[Lexeme], bindings: Sequence[Binding]) -> set[int]:
                 groups[-1].meet(group.level, group.operators)
         elif binding := bindings[index]:
             groups[-1].meet(binding[0], {token.value})
+        # a token such as `[` or `{` that is no operator here: level -1 keeps the brackets around it
         elif token.kind not in _OPERANDS and token.kind != "COMMA":
             groups[-1].meet(-1, {token.value})
     return gone
@@ -167,7 +184,7 @@ def unneeded(tokens: Sequence[Lexeme], bindings: Sequence[Binding]) -> set[int]:
 def _can_go(
     tokens: Sequence[Lexeme], bindings: Sequence[Binding], group: _Group, closing: int, forms: set[int]
 ) -> bool:
-    """Whether a pair of brackets can, by what stands before and after it."""
+    """Return True if a pair of brackets can be removed, judging by the tokens before and after it."""
     level, left, right = group.level, group.opening - 1, closing + 1
     after = bindings[right] if right < len(tokens) else None
     if level < 0 or (right < len(tokens) and after is None and tokens[right].kind not in {*_CLOSERS, "COMMA"}):
@@ -196,7 +213,7 @@ def _can_go(
 
 
 def _differ(level: int, other: int) -> bool:
-    """Whether two levels are of logical or temporal operators, and differ."""
+    """Return True if two levels are different levels of logical or temporal operators."""
     return level != other and level in _LOGICAL and other in _LOGICAL
 
 
@@ -204,7 +221,7 @@ def _differ(level: int, other: int) -> bool:
 
 
 def spaced(first: Spelt, second: Spelt, _inside: str = "", _blank: bool = False) -> bool:
-    """Whether a space stands between two neighbours in a formula or a program."""
+    """Return True if a space separates two adjacent tokens in a formula or a program."""
     before, after = first.token.kind, second.token.kind
     if after == "LPAR" and before in _NAMES:  # a call
         return False
@@ -218,7 +235,7 @@ def spaced(first: Spelt, second: Spelt, _inside: str = "", _blank: bool = False)
 
 
 def _pieces(source: Source, region: Span, tokens: Sequence[Lexeme], style: Style) -> list[Piece]:
-    """The tokens of a region that stay, and last an empty one with what is after them."""
+    """Return the tokens of a region that are printed, and a last empty piece with the comments after them."""
     bindings = _bindings(tokens)
     gone = unneeded(tokens, bindings) if style.brackets else set[int]()
     found, gap, opened = list[Piece](), list[str](), list[str]()
@@ -251,8 +268,9 @@ def _pieces(source: Source, region: Span, tokens: Sequence[Lexeme], style: Style
 
 
 def _lines(head: str, pieces: Sequence[Piece]) -> Iterator[str]:
-    """The lines of something that may go on over several, after a head that may be empty; `pieces` end in an empty
-    one."""
+    """Yield the lines of a text that may have several, after the text `head` (maybe ""); the last of `pieces` is
+    empty.
+    """
     line = [Piece(head, 0, (), False)] if head else []
     first = True  # the first line, and with it all that stands before a formula, is not indented
     for piece in pieces:
@@ -268,8 +286,10 @@ def _lines(head: str, pieces: Sequence[Piece]) -> Iterator[str]:
 
 
 def _broken(gap: Sequence[str]) -> tuple[str, list[str], bool]:
-    """What a gap between tokens has in it: a comment after the first, lines of comments (and one empty line where there
-    were such), and whether the line ends."""
+    """Split the gap between two tokens: the comment on the first token's line, the lines of comments after it (and
+    an empty
+    line where there were any), and whether a line ends in the gap.
+    """
     after, between, ends = "", list[str](), 0
     for event in gap:
         if event == "\n":
@@ -288,7 +308,10 @@ def _margin(piece: Piece) -> str:
 
 
 def _folded(line: Sequence[Piece], first: bool, comment: str) -> Iterator[str]:
-    """A line, as several where it is too long: they begin with the loosest operators, of which as few as can be."""
+    """Yield a line, divided if it is too long: the new lines begin with the loosest operators, and there are as
+    few as
+    possible.
+    """
     begin, margin = 0, "" if first else _margin(line[0])
     while (end := _fold(line, begin, margin)) is not None:
         yield margin + _joined(line[begin:end])
@@ -297,11 +320,14 @@ def _folded(line: Sequence[Piece], first: bool, comment: str) -> Iterator[str]:
 
 
 def _fold(line: Sequence[Piece], begin: int, margin: str) -> int | None:
-    """Where a line is folded that begins at an index; None if it fits or cannot be folded."""
+    """Return the index before which to fold the line that begins at index `begin`; None if it fits or cannot be
+    folded.
+    """
     width, best = len(margin) + len(line[begin].text), None
     for index in range(begin + 1, len(line)):
         piece = line[index]
         if piece.infix is not None and (width <= WIDTH or best is None):
+            # fold at the outermost, then loosest, then last operator that still fits
             best = index if best is None else min(best, index, key=lambda k: (line[k].depth, line[k].infix, -k))
         width += piece.spaced + len(piece.text)
         if width > WIDTH and best is not None:

@@ -1,11 +1,17 @@
-"""The oracle for many words at once: the truth values of a formula at all positions of all words are one integer.
+"""The oracle for many words at once: one integer holds the truth values of a formula at all positions of all words.
 
-The same definitions as `semantics`, evaluated by other means: counts as arrays of integers, Booleans bit by bit in one
-of Python's integers, in which position i of a word is bit i - 1 of n + 1 bits, the last of them 0, and the next word
-follows. The temporal operators are their one-step recurrences on finite words. That of `S`, psi at i, or phi at i and
-`phi S psi` at i - 1, is that of the carries when `phi | psi` and `psi` are added: both bits are set, or one of them is
-and a carry comes in; the bits between words stop it. `U` is the same read from right to left. It shares no code with
-the oracle of single words, so that one checks the other, and none with anything they judge.
+The definitions are those of `semantics`, evaluated by other means. Counts are arrays of integers. Booleans are
+the bits
+of one Python integer: each word takes n + 1 bits, position i of a word is its bit i - 1, its last bit is 0, and the
+next word follows. Temporal operators follow their one-step recurrences on finite words. The recurrence of `S`
+(psi at
+i, or phi at i and `phi S psi` at i - 1) is that of the carries when `phi | psi` and `psi` are added: a carry
+leaves a
+bit if both bits are set, or if one is set and a carry comes in; the bits between words stop it. `U` is `S` read
+from
+right to left. This oracle shares no code with the oracle of single words, so that each checks the other, and
+none with
+the networks and proofs that are compared with it.
 """
 
 from __future__ import annotations
@@ -28,22 +34,26 @@ Booleans: TypeAlias = NDArray[np.bool_]
 Symbols: TypeAlias = NDArray[np.integer[Any]]
 """Words of one length n as rows of symbol numbers, shape (words, n)."""
 Numbers: TypeAlias = NDArray[Any]
-"""The values of a term, shape (words or 1, n or 1): machine integers where they fit, Python's (dtype object) if not."""
+"""The values of a term, shape (words or 1, n or 1): machine integers where they fit, else Python integers (dtype
+object).
+"""
 Column: TypeAlias = Any
-"""Bits (an int) of a formula; Numbers of a term."""
+"""The values of one subformula (an int whose bits are truth values, see `Bits`) or of one term (`Numbers`)."""
 
 LARGEST_TERM = 2**62
-"""Terms that may reach this absolute value are kept in Python's integers."""
+"""Terms that may reach this absolute value are computed with Python integers."""
 
 WIDEST = 2**16
-"""The range of the values of a term up to which a predicate's truth is kept in a table."""
+"""Greatest range of the values of a term for which the truth of a predicate is kept in a table."""
 
 BACKWARDS = bytes(int(f"{octet:08b}"[::-1], 2) for octet in range(256))
-"""Every octet with its bits in the opposite order."""
+"""Maps every octet to the octet with its bits in the opposite order."""
 
 
 class Bits:
-    """Truth values of the positions of some words of length n, as integers; see above."""
+    """Truth values at all positions of some words of length n, packed into integers as the module docstring
+    describes.
+    """
 
     def __init__(self, words: int, n: int) -> None:
         self.words, self.n = words, n
@@ -51,40 +61,41 @@ class Bits:
         self.octets = -(-self.size // 8)
 
     def pack(self, truth: Booleans) -> int:
-        """Truth values by word and position, (words or 1, n)."""
+        """Pack truth values, shape (words or 1, n), into an integer."""
         padded = np.zeros((self.words, self.n + 1), dtype=np.bool_)
         padded[:, :-1] = truth
         return int.from_bytes(np.packbits(padded, bitorder="little").tobytes(), "little")
 
     def unpack(self, bits: int) -> Booleans:
-        """The inverse."""
+        """Unpack an integer into truth values, shape (words, n); the inverse of `pack`."""
         octets = np.frombuffer(bits.to_bytes(self.octets, "little"), dtype=np.uint8)
         found = np.unpackbits(octets, count=self.size, bitorder="little").reshape(self.words, self.n + 1)
         return found[:, :-1].view(np.bool_)
 
     @cached_property
     def first(self) -> int:
-        """True at the first position of every word."""
+        """Truth values that are true at the first position of every word only."""
         return self.pack(np.arange(self.n) == 0)
 
     @cached_property
     def last(self) -> int:
-        """True at the last position of every word."""
+        """Truth values that are true at the last position of every word only."""
         return self.pack(np.arange(self.n) == self.n - 1)
 
     @cached_property
     def every(self) -> int:
-        """True everywhere."""
+        """Truth values that are true at every position of every word."""
         return self.pack(np.ones((1, self.n), dtype=np.bool_))
 
     def reverse(self, bits: int) -> int:
-        """Every word, and the words, in the opposite order."""
+        """Reverse the positions in each word and the order of the words."""
         found = int.from_bytes(bits.to_bytes(self.octets, "little").translate(BACKWARDS), "big")
+        # the last gap bit comes first now: the shift removes it, and the bits that fill up the last octet
         return found >> (8 * self.octets - self.size + 1)
 
 
 bits_of = lru_cache(256)(Bits)
-"""Those of a number of words of one length, with what is the same for all of them."""
+"""Return the `Bits` for a number of words and their length; cached, together with its constants."""
 
 
 def _previous(bits: Bits, phi: int) -> int:
@@ -113,7 +124,7 @@ def _finally(bits: Bits, phi: int) -> int:
 
 
 def _dual(operator: Callable[..., int]) -> Callable[..., int]:
-    """The negation of the operator of negations."""
+    """Return the dual of an operator: the negation of the operator applied to negated operands."""
 
     def dual(bits: Bits, *columns: int) -> int:
         return bits.every ^ operator(bits, *(bits.every ^ column for column in columns))
@@ -142,7 +153,10 @@ _BINARY: Final[Mapping[ast.BinaryOp, Callable[[Bits, int, int], int]]] = {
 
 
 def _bounded(bits: Bits, node: ast.Bounded, columns: Sequence[int]) -> int:
-    """One step at a time, from the farthest witness on; none is farther than a word is long."""
+    """Return the bits of an operator with bounds, one step at a time from the farthest witness; a distance beyond
+    the length of
+    the words has no effect.
+    """
     step = _next if node.op in ("X", "WX", "F", "G", "U") else _previous
     dual = bits.every if node.op in ("WX", "WY", "G", "H") else 0
     phi, psi = columns[0] if len(columns) > 1 else bits.every, columns[-1] ^ dual
@@ -166,11 +180,11 @@ COMPARE: Final[Mapping[ast.CompareOp, Callable[[Numbers, Numbers], Booleans]]] =
 
 
 Step: TypeAlias = Callable[["_Batch"], Column]
-"""What makes a column from those that were made before it."""
+"""Computes one column of a batch from the columns before it."""
 
 
 class _Batch:
-    """One batch of words and the columns that were made of it, by number of the step."""
+    """A batch of words, and the columns computed for it so far, by number of the step."""
 
     def __init__(self, symbols: Symbols, bits: Bits) -> None:
         self.symbols, self.bits = symbols, bits
@@ -179,8 +193,9 @@ class _Batch:
 
 
 class ParallelOracle:
-    """Decides batches of words of one length by the definition of the formula of a file, which is flattened once into
-    steps. Raises SourceError at a name that has no definition, or a predicate that the file does not define."""
+    """Decides batches of words of one length by the definition of a file's formula, which is flattened once into
+    steps. Raises SourceError for a name without a definition, or a predicate that the file does not define.
+    """
 
     def __init__(self, file: ast.FormulaFile) -> None:
         self.file = file
@@ -188,7 +203,9 @@ class ParallelOracle:
         self._numbers = Numbering(file.alphabet)
         self._steps: list[Step] = []
         self._known: dict[int, tuple[ast.Node, int]] = {}
-        """By the id of a node, the node, so that no other one gets its id, and its step."""
+        """For each `id` of a node: the node (kept alive, so that no other node gets its id) and the number of its
+        step.
+        """
         self._symbols: dict[str, int] = {}
         self._names: dict[str, int] = {}
         for let in file.lets:
@@ -196,8 +213,10 @@ class ParallelOracle:
         self._root = walked(self._column(file.formula))
 
     def symbols(self, words: Sequence[Sequence[str]]) -> Symbols:
-        """Words of one length as rows of symbol numbers, in the order of the alphabet. Raises InputError for a symbol
-        that is not in the alphabet."""
+        """Return words of one length as rows of symbol numbers in the alphabet, shape (words, n). Raises
+        InputError for a symbol
+        that is not in the alphabet.
+        """
         try:
             return np.array([[self._numbers[symbol] for symbol in word] for word in words], dtype=np.int64)
         except KeyError as error:
@@ -205,19 +224,23 @@ class ParallelOracle:
             raise InputError(f"the symbol {error} is not in the alphabet", f"The alphabet is: {known}") from None
 
     def truth(self, symbols: Symbols) -> Booleans:
-        """The truth value of the formula at every position of every word, shape (words, n). Raises InputError if the
-        words are empty."""
+        """Return the truth value of the formula at every position of every word, shape (words, n). Raises
+        InputError if the
+        words are empty.
+        """
         batch = self._run(symbols)
         return batch.bits.unpack(batch.columns[self._root])
 
     def numbers(self, symbols: Symbols) -> Numbers:
-        """The value at every position of every word of a term that stands in place of the formula, (words, n). Raises
-        InputError as `truth`."""
+        """Return the values of a term, which the file has in place of the formula, at every position of every
+        word, shape
+        (words, n). Raises InputError as `truth` does.
+        """
         batch = self._run(symbols)
         return np.broadcast_to(batch.columns[self._root], (batch.words, batch.n))
 
     def _run(self, symbols: Symbols) -> _Batch:
-        """All steps on some words."""
+        """Run all steps on a batch of words."""
         words, n = symbols.shape
         if not words or not n:
             raise InputError("the empty word has no position to read the formula at", "Words have one symbol or more.")
@@ -227,14 +250,17 @@ class ParallelOracle:
         return batch
 
     def accepts(self, symbols: Symbols, at: Literal["first", "last"] | None = None) -> Booleans:
-        """The truth value at position 1 (`first`) or n (`last`) of every word, shape (words,)."""
+        """Return the truth value at position 1 (`first`) or n (`last`) of every word, shape (words,); by default
+        at the position
+        that the file states.
+        """
         place = 0 if (at or self.file.at) == "first" else symbols.shape[1] - 1
         return self.truth(symbols)[:, place]
 
     # ---- the steps ----
 
     def _column(self, node: ast.Node) -> Walk[int]:
-        """The number of the step that makes the column of a formula or term."""
+        """Return the number of the step that computes the column of a formula or term, adding steps as needed."""
         match node:
             case ast.Ref(name):
                 if name not in self._names:
@@ -250,7 +276,7 @@ class ParallelOracle:
                 return self._known[id(node)][1]
 
     def _atom(self, name: str) -> Step:
-        """Where the word has a symbol, or a proposition holds."""
+        """Return a step for the positions that have a symbol, or where a proposition holds."""
         alphabet = self.file.alphabet
         if isinstance(alphabet, Valuations):
             stride, table = alphabet.digit(name)
@@ -296,7 +322,7 @@ class ParallelOracle:
                 return self._comparison(node)
 
     def _comparison(self, node: ast.Node) -> Walk[int]:
-        """A formula about integers, or a term."""
+        """Return the number of the step for a formula about integers, or for a term."""
         match node:
             case ast.Compare(op, left, right):
                 compare, i, j = COMPARE[op], (yield self._column(left)), (yield self._column(right))
@@ -346,7 +372,9 @@ class ParallelOracle:
 
 
 def _table(holds: NumericalPredicate, terms: Numbers, n: int) -> Booleans:
-    """Where a predicate holds of the values of a term, asked once for each value that occurs."""
+    """Return the truth values of a predicate at the values of a term; the predicate is called once for each value
+    that occurs.
+    """
     low, high = int(terms.min()), int(terms.max())
     if high - low >= WIDEST:
         values, places = np.unique(terms, return_inverse=True)
@@ -362,19 +390,19 @@ def _table(holds: NumericalPredicate, terms: Numbers, n: int) -> Booleans:
 
 
 def total(left: Numbers, right: Numbers) -> Numbers:
-    """A sum, in Python's integers where machine integers may not hold it."""
+    """Return the sum, in Python integers where it might overflow machine integers."""
     found: Numbers = left.astype(kind_for(_size(left) + _size(right))) + right
     return found
 
 
 def difference(left: Numbers, right: Numbers) -> Numbers:
-    """The same of a difference."""
+    """Return the difference, in Python integers where it might overflow machine integers."""
     found: Numbers = left.astype(kind_for(_size(left) + _size(right))) - right
     return found
 
 
 def product(left: Numbers, right: Numbers) -> Numbers:
-    """The same of a product."""
+    """Return the product, in Python integers where it might overflow machine integers."""
     found: Numbers = left.astype(kind_for(_size(left) * _size(right))) * right
     return found
 
@@ -383,7 +411,9 @@ _SUM: Final[Mapping[ast.SumOp, Callable[[Numbers, Numbers], Numbers]]] = {"+": t
 
 
 def _count(side: ast.CountSide, ones: Numbers) -> Numbers:
-    """How many hold up to each position, from it on, or of all."""
+    """Return the number of ones up to each position (`L`), from each position on (`R`), or in the whole word, shape
+    (words, n or 1).
+    """
     if side == "L":
         return np.cumsum(ones, axis=1)
     if side == "R":
@@ -397,5 +427,5 @@ def _size(values: Numbers) -> int:
 
 
 def kind_for(size: int) -> type:
-    """The type of integers of up to this absolute value."""
+    """Return the dtype for integers of at most this absolute value."""
     return object if size >= LARGEST_TERM else np.int64

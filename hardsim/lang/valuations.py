@@ -1,8 +1,8 @@
-"""Alphabets of sets: at each position a set of propositions holds, and these sets are the symbols.
+"""Alphabets of sets: each symbol is a set of propositions, those that hold at a position.
 
-A set is written `{}`, `{p}`, `{p,q}`, its propositions in the order in which they were declared. An alphabet whose
-symbols all have this form is one of sets, wherever it comes from; a file that declares propositions has `Valuations`,
-which know what was declared.
+A set is written `{}`, `{p}`, `{p,q}`, with its propositions in the order of their declaration. An alphabet whose
+symbols all have this form is an alphabet of sets, wherever it comes from; a file that declares propositions has the
+class `Valuations`, which also knows the declarations.
 """
 
 from __future__ import annotations
@@ -22,13 +22,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_SETS: Final = 2**62
-"""Sets of propositions at a position, whose numbers are machine integers: 62 propositions without constraints."""
+"""Greatest number of sets in an alphabet, so that symbol numbers are machine integers: 62 propositions without
+constraints.
+"""
 MOST_CONNECTED: Final = 4_096
-"""Sets of propositions that constraints connect."""
+"""Greatest number of sets of propositions that constraints connect."""
 MOST_LISTED: Final = 4_096
-"""Sets that are listed one by one, where something needs a list."""
+"""Greatest number of sets that may be listed one by one, where code needs a list."""
 MENTIONED: Final = "auto"
-"""In place of propositions: those that the formula mentions."""
+"""A value of the argument `props`: use the propositions that the formula mentions."""
 
 _NAME = r"[^\s{},]+(?:[ ]+[^\s{},]+)*"
 _SET = re.compile(rf"\{{(?:{_NAME}(?:,{_NAME})*)?\}}")
@@ -38,19 +40,19 @@ ConstraintKey: TypeAlias = Literal["one-of", "at-most-one"]
 
 @dataclass(frozen=True, slots=True)
 class Exclusion:
-    """A header line that says of some propositions that exactly one of them, or at most one, holds at each position."""
+    """A header line with a constraint: exactly one of some propositions, or at most one, holds at each position."""
 
     key: ConstraintKey
     names: tuple[str, ...]
 
     def allows(self, holding: Collection[str]) -> bool:
-        """Whether a set of propositions is as it says."""
+        """Return True if a set of propositions fulfils the constraint."""
         found = sum(name in holding for name in self.names)
         return found == 1 or (found == 0 and self.key == "at-most-one")
 
     @property
     def meaning(self) -> str:
-        """What it says, for messages."""
+        """The constraint in words, for messages."""
         return f"{'exactly' if self.key == 'one-of' else 'at most'} one of {', '.join(self.names)} holds"
 
     def __str__(self) -> str:
@@ -58,18 +60,20 @@ class Exclusion:
 
 
 class Valuations(Sequence[str]):
-    """All sets of some propositions that fulfil some constraints, as symbols, made when they are asked for. The first
-    proposition changes fastest: `{}`, `{p}`, `{q}`, `{p,q}`.
+    """All sets of some propositions that fulfil some constraints, as a sequence of symbols that are computed on
+    demand. The
+    first proposition changes fastest: `{}`, `{p}`, `{q}`, `{p,q}`.
 
-    A symbol's number is written in digits, one for each part of the propositions that no constraint connects to others:
-    `strides` are their units, `choices` the sets of a part by digit.
+    The propositions are divided into parts that no constraint connects. A symbol's number in the sequence has
+    one digit for
+    each part: `strides` are the place values of the digits, `choices` the sets of each part by digit.
     """
 
     def __init__(self, props: Sequence[str], constraints: Sequence[Exclusion] = ()) -> None:
-        """The alphabet of some propositions, which are all that constraints speak of.
+        """Build the alphabet of some propositions; constraints may mention only these.
 
         Raises:
-            InputError: if there are more than MOST_SETS sets, or none.
+            InputError: there are more than MOST_SETS sets, or none.
         """
         self.props, self.constraints = tuple(props), tuple(constraints)
         self.parts = _parts(props, constraints)
@@ -111,7 +115,7 @@ class Valuations(Sequence[str]):
             return False
 
     def index(self, symbol: str, start: int = 0, stop: int | None = None) -> int:
-        """The number of a symbol; ValueError for what is none."""
+        """Return the number of a symbol. Raises ValueError for text that is no symbol."""
         names = frozenset(members_of(symbol))
         if not names <= self._place.keys():
             raise ValueError(f"{symbol!r} is not in the alphabet")
@@ -130,16 +134,18 @@ class Valuations(Sequence[str]):
         return f"Valuations({'; '.join([' '.join(self.props), *map(str, self.constraints)])})"
 
     def digit(self, name: str) -> tuple[int, list[bool]]:
-        """Where a proposition is seen in a number: the stride of its digit, and by digit whether it holds."""
+        """Return how a symbol's number shows whether a proposition holds: the stride of a digit, and the truth
+        value by digit.
+        """
         place = self._place[name]
         return self.strides[place], [name in choice for choice in self.choices[place]]
 
     def holding(self, name: str) -> Holding:
-        """The sets that have a proposition."""
+        """Return the sets that contain a proposition."""
         return Holding(self, name)
 
     def fitting(self, assigned: Mapping[str, int]) -> str | None:
-        """The first set in which some propositions hold (1) and others do not (0); None if there is none."""
+        """Return the first set in which the given propositions hold (1) or do not hold (0); None if there is none."""
         names: set[str] = set()
         for part, choices in zip(self.parts, self.choices, strict=True):
             fits = (choice for choice in choices if all((name in choice) == assigned.get(name, name in choice)
@@ -151,41 +157,42 @@ class Valuations(Sequence[str]):
         return written_set(names, self.props)
 
     def simple(self) -> tuple[str, ...]:
-        """A few sets: as little as possible, each proposition alone, if it can be, and all that can hold together."""
+        """Return a few simple sets: the first set, the first set with each proposition (if any), and the last set."""
         found = [self.fitting({}), *(self.fitting({name: 1}) for name in self.props), self[len(self) - 1]]
         return tuple(dict.fromkeys(symbol for symbol in found if symbol is not None))
 
     def within(self, other: Valuations) -> bool:
-        """Whether all these sets are among others."""
+        """Return True if every set of this alphabet is also in another one."""
         if {*self.props} != {*other.props}:
             return False
         return all(self._projected(part, choices) for part, choices in zip(other.parts, other.choices, strict=True))
 
     def _projected(self, names: Sequence[str], allowed: Collection[frozenset[str]]) -> bool:
-        """Whether what these sets have of some propositions is always one of the allowed sets."""
+        """Return True if every set of this alphabet, restricted to some propositions, is one of the allowed sets."""
         seen = [{choice.intersection(names) for choice in choices} for choices in self.choices]
-        # Parts are independent, so that every combination occurs: more than are allowed need not be listed.
+        # Parts are independent, so every combination occurs; if there are too many, one is not allowed.
         if prod(map(len, seen)) > len(allowed):
             return False
         return all(frozenset().union(*some) in allowed for some in product(*seen))
 
     def broken(self, holding: Collection[str]) -> Exclusion | None:
-        """The first constraint that a set of propositions does not fulfil."""
+        """Return the first constraint that a set of propositions does not fulfil, or None."""
         return next((one for one in self.constraints if not one.allows(holding)), None)
 
 
 Alphabet: TypeAlias = tuple[str, ...] | Valuations
-"""Symbols, or the sets of some propositions."""
+"""The symbols of an alphabet as a tuple, or the sets of some propositions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Holding(Container[str]):
-    """The sets of an alphabet that have a proposition; all of them, if that is None."""
+    """The sets of an alphabet that contain the proposition `name`; all sets of the alphabet if it is None."""
 
     alphabet: Valuations
     name: str | None
 
     def __bool__(self) -> bool:
+        # without a length, this makes the truth value explicit: some set always exists
         return True
 
     def __contains__(self, symbol: object) -> bool:
@@ -193,16 +200,16 @@ class Holding(Container[str]):
 
 
 Symbols: TypeAlias = frozenset[str] | Holding
-"""Some symbols of an alphabet."""
+"""A subset of an alphabet's symbols."""
 
 
 def everything(alphabet: Alphabet) -> Symbols:
-    """All symbols of an alphabet."""
+    """Return the set of all symbols of an alphabet."""
     return Holding(alphabet, None) if isinstance(alphabet, Valuations) else frozenset(alphabet)
 
 
 def _parts(props: Sequence[str], constraints: Sequence[Exclusion]) -> list[list[str]]:
-    """The propositions in parts that no constraint connects, each in their order."""
+    """Divide the propositions into parts that no constraint connects, each in the order of declaration."""
     groups = [{name} for name in props]
     for constraint in constraints:
         touched = [group for group in groups if not group.isdisjoint(constraint.names)]
@@ -212,16 +219,17 @@ def _parts(props: Sequence[str], constraints: Sequence[Exclusion]) -> list[list[
 
 
 def _choices(part: Sequence[str], constraints: Sequence[Exclusion]) -> list[frozenset[str]]:
-    """The sets of propositions that constraints connect which fulfil them, the first proposition changing fastest.
+    """Return the sets of a part's propositions that fulfil the constraints, with the first proposition changing
+    fastest.
 
     Raises:
-        InputError: if there are too many on the way.
+        InputError: there are too many sets at an intermediate step.
     """
     found, left = [frozenset[str]()], set(part)
     for number, name in enumerate(part):
         left.remove(name)
         mine = [frozenset(constraint.names) for constraint in constraints if name in constraint.names]
-        # A constraint that speaks of propositions to come may still lack the one that is to hold.
+        # `one-of` is decided at the last proposition of its list; before, the one that holds may still come.
         due = [
             frozenset(constraint.names)
             for constraint in constraints
@@ -236,7 +244,9 @@ def _choices(part: Sequence[str], constraints: Sequence[Exclusion]) -> list[froz
 
 
 def same_symbols(some: Alphabet, others: Alphabet) -> bool:
-    """Whether two alphabets have the same symbols, in whatever order; propositions of a set too may be in any order."""
+    """Return True if two alphabets have the same symbols, in any order; the propositions of a set may be in any
+    order too.
+    """
     if len(some) != len(others):
         return False
     if isinstance(some, Valuations) and isinstance(others, Valuations):
@@ -250,7 +260,7 @@ def same_symbols(some: Alphabet, others: Alphabet) -> bool:
 
 
 def same_spelling(some: Alphabet, others: Alphabet) -> bool:
-    """Whether two alphabets that have the same symbols certainly write them the same."""
+    """Return True if two alphabets with the same symbols certainly spell each symbol the same way."""
     if isinstance(some, Valuations) and isinstance(others, Valuations):
         return some.props == others.props
     spelled, known = (others, some) if isinstance(some, Valuations) else (some, others)
@@ -259,16 +269,18 @@ def same_spelling(some: Alphabet, others: Alphabet) -> bool:
 
 
 def listing(symbols: Symbols, alphabet: Alphabet) -> list[str]:
-    """Some symbols, one by one, in the order of the alphabet."""
+    """Return the given symbols as a list, in the order of the alphabet."""
     return [symbol for symbol in alphabet if symbol in symbols]
 
 
 class Numbering(dict[str, int]):
-    """The numbers of symbols in an alphabet; those of sets are worked out when they are asked for, their propositions
-    in any order. KeyError for what is no symbol."""
+    """Maps symbols to their numbers in an alphabet. The numbers of sets are computed on demand, with propositions
+    in any
+    order. Raises KeyError for text that is no symbol.
+    """
 
     def __init__(self, alphabet: Sequence[str]) -> None:
-        """Nothing is listed of sets."""
+        """Start with all symbols of a listed alphabet, and with none of an alphabet of sets, which may be huge."""
         listed = () if isinstance(alphabet, Valuations) else alphabet
         super().__init__({symbol: number for number, symbol in enumerate(listed)})
         self.alphabet = alphabet
@@ -281,12 +293,12 @@ class Numbering(dict[str, int]):
         return self[symbol]
 
     def own(self, symbol: str) -> str:
-        """A symbol as it is written in the alphabet."""
+        """Return a symbol in the spelling of the alphabet."""
         return self.alphabet[self[symbol]]
 
 
 def holds_at(symbols: Container[str], alphabet: Sequence[str], numbers: NDArray[Any]) -> NDArray[Any]:
-    """Whether the symbols of some numbers are among some symbols, as 0 and 1; an array of the shape of `numbers`."""
+    """Return 1 for each symbol number whose symbol is in `symbols`, else 0; an array of the shape of `numbers`."""
     import numpy as np
 
     if isinstance(symbols, Holding) and symbols.name is not None:
@@ -303,27 +315,29 @@ def holds_at(symbols: Container[str], alphabet: Sequence[str], numbers: NDArray[
 
 
 def written_set(names: Collection[str], order: Iterable[str]) -> str:
-    """A set of propositions as a symbol."""
+    """Return the symbol for a set of propositions, in the given order."""
     return f"{{{','.join(name for name in order if name in names)}}}"
 
 
 def members_of(symbol: str) -> list[str]:
-    """The propositions of a symbol that is a set."""
+    """Return the propositions in a symbol that is a set."""
     return [name for name in symbol[1:-1].split(",") if name]
 
 
 def is_proposition(name: str) -> bool:
-    """Whether a name can stand in a set."""
+    """Return True if a name may occur in a set: it has no comma, no brace, and only single inner blanks between
+    words.
+    """
     return re.fullmatch(_NAME, name) is not None
 
 
 def is_sets(alphabet: Sequence[str]) -> bool:
-    """Whether an alphabet is one of sets."""
+    """Return True if all symbols of an alphabet are sets of propositions."""
     return isinstance(alphabet, Valuations) or sets_of(alphabet) is not None
 
 
 def set_symbol(names: Collection[str], alphabet: Sequence[str]) -> str | None:
-    """The symbol of a set in an alphabet of sets, if it is one of them."""
+    """Return the symbol for a set in an alphabet of sets; None if the alphabet does not contain the set."""
     if isinstance(alphabet, Valuations):
         symbol = written_set(names, alphabet.props)
         return symbol if alphabet.broken(names) is None and len(members_of(symbol)) == len(set(names)) else None
@@ -331,7 +345,7 @@ def set_symbol(names: Collection[str], alphabet: Sequence[str]) -> str | None:
 
 
 def sets_of(alphabet: Sequence[str]) -> Mapping[frozenset[str], str] | None:
-    """The symbol of each set, if a list of symbols is one of sets."""
+    """Map each set to its symbol, if all symbols in a list are sets; else return None (also for `Valuations`)."""
     if isinstance(alphabet, Valuations) or not alphabet or not _SET.fullmatch(alphabet[0]):
         return None
     return _sets_of(tuple(alphabet))
@@ -342,19 +356,22 @@ def _sets_of(alphabet: tuple[str, ...]) -> Mapping[frozenset[str], str] | None:
     if not all(map(_SET.fullmatch, alphabet)):
         return None
     found = {frozenset(members_of(symbol)): symbol for symbol in alphabet}
-    # Symbols that only look like sets may say one thing twice.
+    # Symbols that only look like sets may be the same set in two orders.
     return found if len(found) == len(alphabet) else None
 
 
 def propositions_of(alphabet: Sequence[str]) -> tuple[str, ...]:
-    """The propositions of an alphabet of sets, in the order in which they were declared or occur."""
+    """Return the propositions of an alphabet of sets, in the order of declaration or occurrence."""
     if isinstance(alphabet, Valuations):
         return alphabet.props
     return tuple(dict.fromkeys(name for symbol in alphabet for name in members_of(symbol)))
 
 
 def held_by(symbols: Container[str], alphabet: Sequence[str]) -> str | None:
-    """The proposition that holds at these symbols alone, if the alphabet is one of sets and there is such a one."""
+    """Return the proposition that holds in exactly these symbols, if the alphabet is one of sets and there is such
+    a
+    proposition; else None.
+    """
     if isinstance(symbols, Holding):
         return symbols.name
     if sets_of(alphabet) is None:
@@ -365,26 +382,27 @@ def held_by(symbols: Container[str], alphabet: Sequence[str]) -> str | None:
 
 
 def where_held(symbols: Symbols, alphabet: Alphabet) -> str:
-    """Where a coordinate of the word embedding is not 0, in words."""
+    """Describe in words where a coordinate of the word embedding is not 0."""
     held = held_by(symbols, alphabet)
     return f"{held} holds" if held else f"the symbol is one of: {' '.join(sorted(listing(symbols, alphabet)))}"
 
 
 def listed(names: Collection[str], most: int = 12) -> str:
-    """The first few symbols or names, for messages."""
+    """Return the first few symbols or names as text for messages."""
     return joined_names(islice(names, most)) + (" ..." if len(names) > most else "")
 
 
 def alphabet_text(alphabet: Sequence[str], most: int) -> str:
     """Return an alphabet as text for messages: its first symbols, or its first propositions and all of its
-    constraints."""
+    constraints.
+    """
     if not isinstance(alphabet, Valuations):
         return listed(alphabet, most)
     return " ".join(["props", listed(alphabet.props, most), *map(str, alphabet.constraints)])
 
 
 def told_of(alphabet: Sequence[str]) -> list[str]:
-    """What says which alphabet it is: its symbols, or what is declared of its propositions."""
+    """Return a list that identifies an alphabet: its symbols, or the declarations of its propositions."""
     if isinstance(alphabet, Valuations):
         return ["props", *alphabet.props, *map(str, alphabet.constraints)]
     return list(alphabet)

@@ -1,4 +1,4 @@
-"""Alphabets and words as users write them."""
+"""Alphabets and words in the notation of users: checking, parsing and printing."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from hardsim.records import EMPTY
 from hardsim.visible import OBEYED
 
 LARGEST_ALPHABET = 10_000
-"""Symbols: a network has a row for each, and a word of two symbols is one of their square."""
+"""Greatest number of symbols: a network has a row for each, and there are as many two-symbol words as its square."""
 
 _PIECE = re.compile(r"\S+")
 _SET_PIECE = re.compile(r"\{(?P<inside>[^{}]*)\}|\S[^\s{}]*")
-"""A set of propositions, or what is none."""
+"""A set of propositions in braces, or a piece of text that is no set."""
 _PLAIN_NAME = "separate propositions by spaces; their names contain no comma and no brace"
 _QUOTED_NAMES = "names with blanks are quoted and separated by blanks: 'a b' 'c d'; a quote inside is doubled"
 _QUOTE_SETS = "on a command line quote the word, since shells expand braces"
@@ -37,7 +37,8 @@ _PRINTABLE = "leave out control characters, and give text as UTF-8"
 def check_alphabet(alphabet: Sequence[str] | str) -> tuple[str, ...]:
     """Return an alphabet given outside a file: symbols, or one text with symbols separated by white space (symbols
     with spaces in quotes). Raises InputError for an empty alphabet, a repeated symbol, an unclosed quote, and a
-    symbol that is empty or contains control characters or white space other than inner spaces."""
+    symbol that is empty or contains control characters or white space other than inner spaces.
+    """
     symbols = _given_names(alphabet)
     if not symbols:
         raise InputError("the alphabet is empty", "give its symbols separated by spaces, such as 'a b'")
@@ -54,7 +55,7 @@ def check_alphabet(alphabet: Sequence[str] | str) -> tuple[str, ...]:
 
 
 def _given_names(names: Sequence[str] | str) -> tuple[str, ...]:
-    """Return names given outside a file. Raises InputError for an unclosed quote."""
+    """Return names given outside a file as a tuple. Raises InputError for an unclosed quote."""
     if not isinstance(names, str):
         return tuple(names)
     pieces = [match[0] for match in PIECE.finditer(names)]
@@ -65,25 +66,32 @@ def _given_names(names: Sequence[str] | str) -> tuple[str, ...]:
 
 
 def unprintable(symbol: str) -> str:
-    """The first character that a terminal obeys instead of printing it, or that is no text at all, by name."""
+    """Describe the first character of a symbol that is a control character (which a terminal obeys) or is no text;
+    "" if there
+    is none.
+    """
     found = OBEYED.search(symbol)
     if found is None:
         return ""
     bad = found[0]
-    # The command line turns bytes that are not UTF-8 into lone surrogates, U+DC80 to U+DCFF.
+    # Python decodes command-line bytes that are not UTF-8 to lone surrogates, U+DC80 to U+DCFF.
     lone = unicodedata.category(bad) == "Cs"
     return f"{'what is not UTF-8' if lone else 'the control character'} (U+{ord(bad):04X})"
 
 
 def read_alphabet(source: Source, region: Span) -> tuple[str, ...]:
-    """The symbols in the value of an `alphabet:` line. Raises SourceError for an empty one, a symbol twice and control
-    characters."""
+    """Return the symbols in the value of an `alphabet:` line. Raises SourceError for an empty line, a repeated
+    symbol and
+    control characters.
+    """
     return tuple(read_names(source, region, "symbol", "symbols separated by spaces, as in alphabet: a b"))
 
 
 def read_names(source: Source, region: Span, what: str, expected: str) -> dict[str, Span]:
-    """The symbols, propositions or tokens in the value of a header line, with their places. Raises SourceError as
-    `read_alphabet`."""
+    """Return the symbols, propositions or tokens in the value of a header line, with their places. `what` is the
+    noun for one
+    of them, `expected` the expected text if there is none. Raises SourceError as `read_alphabet` does.
+    """
     seen: dict[str, Span] = {}
     pieces = [(match[0], Span(*match.span())) for match in PIECE.finditer(source.text, region.start, region.end)]
     index = open_quote([piece for piece, _ in pieces])
@@ -108,8 +116,10 @@ def read_names(source: Source, region: Span, what: str, expected: str) -> dict[s
 
 
 def check_propositions(names: Sequence[str] | str, constraints: Sequence[Exclusion] = ()) -> Valuations:
-    """The alphabet of propositions that are given outside a file: names, or one text with the names separated by white
-    space. Raises InputError as `check_alphabet`, for a name with a comma or brace in it, and for too many of them."""
+    """Return the alphabet of propositions given outside a file: names, or one text with names separated by white
+    space.
+    Raises InputError as `check_alphabet` does, for a name with a comma or brace, and for too many sets.
+    """
     given = _given_names(names)
     if not given:
         raise InputError("there are no propositions", "give them separated by spaces, such as 'p q'")
@@ -126,9 +136,12 @@ def check_propositions(names: Sequence[str] | str, constraints: Sequence[Exclusi
 def read_propositions(
     source: Source, region: Span, constraints: Sequence[tuple[ConstraintKey, Span]] = ()
 ) -> Valuations:
-    """The alphabet of the propositions in the value of a `props:` line, with the values of `one-of:` and `at-most-one:`
-    lines. Raises SourceError for an empty line, a name twice or with a comma or brace in it, an unknown name in a
-    constraint, constraints that nothing fulfils, and more sets than are read."""
+    """Return the alphabet of the propositions in the value of a `props:` line, with the values of `one-of:` and
+    `at-most-one:`
+    lines as constraints. Raises SourceError for an empty line, a name that is repeated or contains a comma or
+    brace, an
+    unknown name in a constraint, constraints that no set fulfils, and more sets than the limit.
+    """
     names = read_names(source, region, "proposition", "propositions separated by spaces, as in props: p q")
     for name, span in names.items():
         if not is_proposition(name):
@@ -152,32 +165,37 @@ def read_propositions(
 
 
 def has_long_symbols(alphabet: Collection[str]) -> bool:
-    """Whether a symbol is longer than one character, so that words are symbols separated by spaces, or sets."""
+    """Return True if a word must be written with spaces between its symbols or as sets: a symbol is longer than one
+    character, or the alphabet has propositions.
+    """
     return isinstance(alphabet, Valuations) or any(len(symbol) > 1 for symbol in alphabet)
 
 
 def written_word(word: Iterable[str], alphabet: Sequence[str]) -> str:
-    """A word as the user writes it."""
+    """Return a word as text in the notation of users."""
     if not has_long_symbols(alphabet) or is_sets(alphabet):
         return "".join(word)
     return " ".join(quoted(symbol) if " " in symbol else symbol for symbol in word)
 
 
 def shown_word(word: Sequence[str], alphabet: Sequence[str]) -> str:
-    """A word for a table or a message, where the empty one is told."""
+    """Return a word as text for tables and messages, in which the empty word has a name."""
     return written_word(word, alphabet) if word else EMPTY
 
 
 def written_output(output: Sequence[str | int], alphabet: Sequence[str]) -> str:
-    """The symbols of an output as the user writes words, or its integers with blanks between them."""
+    """Return an output as text: symbols in the notation of words, or integers separated by blanks."""
     several = any(isinstance(part, int) for part in output)
     return " ".join(map(str, output)) if several else written_word(map(str, output), alphabet)
 
 
 def read_words(source: Source, region: Span, alphabet: Sequence[str]) -> list[tuple[tuple[str, ...], Span]]:
-    """The words in the value of an `accept:` or `reject:` line, with their places. One word if a symbol is longer than
-    one character, otherwise words separated by white space. Raises SourceError for a symbol that is not in the
-    alphabet, and if there is no word."""
+    """Return the words in the value of an `accept:` or `reject:` line, with their places: one word if a symbol of
+    the
+    alphabet is longer than one character, otherwise words separated by white space. Raises SourceError for a
+    symbol that is
+    not in the alphabet, and if there is no word.
+    """
     pieces = _pieces(source, region)
     if not pieces:
         message, expected = "no word stands here, and the empty word is not allowed", "a word of at least one symbol"
@@ -187,9 +205,11 @@ def read_words(source: Source, region: Span, alphabet: Sequence[str]) -> list[tu
 
 
 def parse_word(text: str | Source, alphabet: Sequence[str]) -> tuple[str, ...]:
-    """One word: symbols of one character, with or without white space between them, or symbols separated by spaces.
+    """Parse one word: symbols of one character, with or without white space between them, or symbols separated by
+    spaces.
     Raises SourceError, with the caret at the symbol, for a symbol that is not in the alphabet, and for an empty
-    word."""
+    word.
+    """
     source = text if isinstance(text, Source) else Source("<word>", text)
     pieces = _pieces(source, Span(0, len(source.text)))
     if not pieces:
@@ -199,8 +219,10 @@ def parse_word(text: str | Source, alphabet: Sequence[str]) -> tuple[str, ...]:
 
 
 def check_word(symbols: Sequence[str], alphabet: Sequence[str]) -> tuple[str, ...]:
-    """One word that is given as symbols. Raises InputError for a symbol that is not in the alphabet, and for an empty
-    word."""
+    """Return a word that is given as symbols, as a tuple, with sets in the spelling of the alphabet. Raises
+    InputError for a
+    symbol that is not in the alphabet, and for an empty word.
+    """
     if not symbols:
         raise InputError("the empty word is not allowed", "words are non-empty: positions are 1 to n")
     if is_sets(alphabet):
@@ -223,13 +245,14 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _pieces(source: Source, region: Span) -> list[tuple[str, Span]]:
-    """The runs without white space, with their places."""
+    """Return the pieces of a region between white space, with their places."""
     return [(match[0], Span(*match.span())) for match in _PIECE.finditer(source.text, region.start, region.end)]
 
 
 def _symbol_pieces(source: Source, region: Span, alphabet: Sequence[str]) -> list[tuple[str, Span]]:
-    """Split a word at spaces into symbols; quotes belong to a symbol only if the alphabet has no such symbol without
-    them."""
+    """Split a word at spaces into symbols. Quotes around a piece are removed, unless the alphabet has the symbol
+    with quotes.
+    """
     found = list[tuple[str, Span]]()
     for match in PIECE.finditer(source.text, region.start, region.end):
         span, name = Span(*match.span()), unquoted(match[0])
@@ -241,7 +264,9 @@ def _symbol_pieces(source: Source, region: Span, alphabet: Sequence[str]) -> lis
 
 
 def _symbols(source: Source, pieces: Sequence[tuple[str, Span]], alphabet: Sequence[str]) -> tuple[str, ...]:
-    """The symbols of a word: sets, its pieces if there are long symbols, else their letters."""
+    """Return the symbols of a word: sets; or its pieces, if there are symbols of several characters; or its
+    characters.
+    """
     if is_sets(alphabet):
         found = _SET_PIECE.finditer(source.text, pieces[0][1].start, pieces[-1][1].end)
         return tuple(_set_symbol(source, match, alphabet) for match in found)
@@ -258,22 +283,27 @@ def _symbols(source: Source, pieces: Sequence[tuple[str, Span]], alphabet: Seque
 
 
 def read_set(source: Source, region: Span, alphabet: Sequence[str]) -> str:
-    """The symbol of the set at a place, its propositions in any order, in an alphabet of sets. Raises SourceError for
-    what is no set of the alphabet."""
+    """Return the alphabet's symbol for the set of propositions at a place (in any order). Raises SourceError for
+    text that is
+    no set of the alphabet.
+    """
     found = _SET_PIECE.fullmatch(source.text, region.start, region.end)
-    assert found is not None  # whoever asks has seen its braces
+    assert found is not None  # callers have checked the braces
     return _set_symbol(source, found, alphabet)
 
 
 def _whole_set(text: str) -> re.Match[str]:
-    """The text of one set, or of what is none, as `_set_symbol` takes it."""
+    """Match a whole text as one set, or as a piece that is no set, in the form that `_set_symbol` requires."""
     found = _SET_PIECE.fullmatch(text) or re.compile(".*", re.DOTALL).fullmatch(text)
-    assert found is not None  # the second one matches everything
+    assert found is not None  # the second pattern matches any text
     return found
 
 
 def _set_symbol(source: Source, piece: re.Match[str], alphabet: Sequence[str]) -> str:
-    """The symbol of a set, its propositions in any order. Raises SourceError for what is no set of the alphabet."""
+    """Return the alphabet's symbol for a set of propositions in any order. Raises SourceError for text that is no
+    set of the
+    alphabet.
+    """
     names = propositions_of(alphabet)
     text, span = piece[0], Span(*piece.span())
     if not text.startswith("{") or not text.endswith("}") or len(text) < 2:
@@ -309,7 +339,7 @@ def _set_symbol(source: Source, piece: re.Match[str], alphabet: Sequence[str]) -
 
 
 def _no_set(source: Source, text: str, span: Span, names: Sequence[str]) -> SourceError:
-    """The error for a piece of a word that is no set."""
+    """Return the error for a piece of a word that is no set."""
     expected = "sets of propositions, as in {}{" + names[0] + "}" if names else "sets of propositions"
     if text.startswith("{"):
         return SourceError(source, span, "this brace is never closed", "} further on", _QUOTE_SETS)
@@ -320,7 +350,7 @@ def _no_set(source: Source, text: str, span: Span, names: Sequence[str]) -> Sour
 
 
 def _hint(text: str, symbol: str, alphabet: Sequence[str]) -> str:
-    """What to do about a piece of a word with something in it that is no symbol."""
+    """Return a hint for a piece of a word that contains the unknown symbol `symbol`, or ""."""
     if not has_long_symbols(alphabet):
         if text.startswith("//"):
             return "there are no comments in header lines: move it to a line of its own"
@@ -337,8 +367,12 @@ def _hint(text: str, symbol: str, alphabet: Sequence[str]) -> str:
 
 
 def segmented(text: str, pieces: Collection[str]) -> list[str]:
-    """The text as pieces, if it can be read so: as few as possible, and of several ways with the latest last piece."""
+    """Split a text into pieces from a collection: as few as possible, and of several ways the one with the latest
+    last piece;
+    [] if there is no way.
+    """
     best: dict[int, list[str]] = {0: []}
+    # at most 100 characters: the time grows with length times number of pieces, and this serves for hints only
     for end in range(1, min(len(text), 100) + 1):
         for piece in pieces:
             start = end - len(piece)

@@ -1,4 +1,4 @@
-"""Automata on many words at once: the states that all words of one length reach, position by position."""
+"""Automata on many words at once: the states after every prefix of all words of one length."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from hardsim.lang.regex.automaton import Automaton, Word
 from hardsim.lang.valuations import listed
 
 States: TypeAlias = NDArray[np.integer[Any]]
-"""States after the first 0, 1, ..., n symbols of words of one length, (words, n + 1)."""
+"""States of an automaton after the first 0, 1, ..., n symbols of each word, shape (words, n + 1)."""
 
 
 class ParallelAutomaton:
-    """Runs an automaton on batches of words."""
+    """Runs a deterministic automaton on batches of words of one length."""
 
     def __init__(self, automaton: Automaton) -> None:
         self.automaton = automaton
@@ -25,8 +25,10 @@ class ParallelAutomaton:
         self._letters: dict[str, int] = {}
 
     def states(self, words: Sequence[Word]) -> States:
-        """The states of words of one length, which may be 0. Raises InputError for a symbol that is not in the
-        alphabet."""
+        """Return the states after every prefix of words of one length, which may be 0; shape (words, n + 1).
+        Raises InputError for
+        a symbol that is not in the alphabet.
+        """
         letters = np.array([list(map(self._letter, word)) for word in words], dtype=np.int64)
         found = np.zeros((len(words), len(words[0]) + 1 if words else 1), dtype=np.int64)
         for place in range(found.shape[1] - 1):
