@@ -1,6 +1,6 @@
-"""Formats of other tools that hardsim does not read: how to recognise each, and what the user can do.
+"""Formats of other tools that hardsim cannot read: how to recognise each, and advice for the user.
 
-The table is in order: the first row that fits names the file (`foreign_files.py`).
+The order of the table matters: the first row that matches names the file's format (see `foreign_files.py`).
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ _UNPACK = "Unpack it, and name the file that was in it."
 
 @dataclass(frozen=True, slots=True)
 class ForeignFormat:
-    """A format that hardsim does not read. All patterns are regular expressions."""
+    """A format that hardsim cannot read. All patterns are regular expressions."""
 
     title: str
-    """The name of a file in this format, with an article."""
+    """Noun phrase for a file in this format, with an article."""
     advice: str
-    """Advice for such a file, with the page that says more."""
+    """Advice for the user of such a file, with the page of the documentation."""
     suffixes: tuple[str, ...] = ()
     magic: bytes = b""
     """The first bytes of a binary file."""
     begins: str = ""
-    """The start of a text, after comments. No text that hardsim reads starts like this."""
+    """Pattern of the start of a text, after comments. No text that hardsim reads may start like this."""
     looks: str = ""
-    """A pattern found in a text; a damaged file of hardsim's own may contain it too."""
+    """Pattern found anywhere in a text; a damaged file of hardsim's own may contain it too."""
     lines: tuple[str, ...] = ()
-    """Patterns of which each line matches one; at least one line matches the first pattern."""
+    """Patterns for lines: each line matches one of them, and at least one line matches the first."""
     root: str = ""
-    """The XML text after the `<` of the first element."""
+    """Pattern of the XML text after the `<` of the first element."""
     keys: tuple[str, ...] = ()
-    """Keys of a JSON object, in lower case without `_`, `-` and blanks: each pattern is that of some key."""
+    """Patterns for keys of a JSON object, in lower case without `_`, `-` and blanks: each pattern matches some key."""
 
 
 _AUTOMATA = (

@@ -1,1 +1,1 @@
-"""C-RASP programs (`.cr`; Yang and Chiang 2024), written as for the public interpreter and compiled as formulas."""
+"""C-RASP programs (`.cr`; Yang and Chiang 2024), in the public interpreter's syntax, compiled as formulas."""

@@ -1,8 +1,12 @@
-"""The formula that means what a C-RASP program does. A comparison is made in each case of the `A if X else B` in it;
-`min(A, B)` is `A if A <= B else B`.
+"""Translate a C-RASP program into an equivalent formula. A comparison is made once for each case of the `A if X
+else B` in
+it; `min(A, B)` is `A if A <= B else B`.
 
-`#[P] X` is taken apart by the comparisons in P: those of i are choices, as are the residues of i where i and j are
-compared modulo constants. Distances d = i - j, at each of which a condition Q of j remains, are taken together:
+`#[P] X` is decomposed by the comparisons in P. Comparisons of i become choices, and so do the residues of i
+where i and
+j are compared modulo constants. Consecutive distances d = i - j with the same remaining condition Q of j are
+counted
+together:
 
     a <= d <= b    #L[Y^a (Q & X)] - #L[Y^(b+1) (Q & X)]; for a = b: 1 if Y^a (Q & X) else 0
     a <= d         #L[Y^a (Q & X)]
@@ -28,19 +32,28 @@ from hardsim.lang.pretty import format_file
 from hardsim.lang.vocabulary import RESERVED
 
 MOST_CASES, FARTHEST = 64, 64
-"""Of one comparison, and of i in a predicate; positions from a predicate's j to its i."""
+"""Greatest number of cases of one comparison, and of i in a predicate; greatest distance, in positions, from a
+predicate's
+j to its i that may matter.
+"""
 SHORT, MOST_NODES = 6, 1_000
-"""Nodes of what gets no name although it may be repeated, and of a count with choices, which cannot have one."""
+"""A formula of fewer than SHORT nodes gets no name although it may be repeated; a count with choices cannot have a
+name, so
+it may have at most MOST_NODES nodes.
+"""
 
 
 def as_formula(program: ast.FormulaFile) -> ast.FormulaFile:
-    """The formula, with the spans of the program. Raises Unsupported for a predicate in a count that has no
-    construction, too many cases, and nesting too deep."""
+    """Return the equivalent formula file, with the spans of the program. Raises Unsupported for a predicate in a
+    count that has
+    no construction, for too many cases, and for nesting that is too deep.
+    """
     made = _Translator(program)
     for let in program.lets:
         made.names[let.name] = made.named(made.of(let.body), let.name)
     formula = made.of(program.formula)
     file = replace(program, formula=formula, lets=tuple(made.lets), predicates=tuple(made.own.values()))
+    # only to raise its errors: the formula may exceed the limits of formula files
     try:
         parse_text(format_file(file))
     except SourceError as error:
@@ -49,7 +62,7 @@ def as_formula(program: ast.FormulaFile) -> ast.FormulaFile:
 
 
 def _joined(op: ast.NaryOp, parts: Iterable[ast.Node]) -> ast.Node:
-    """A chain, with chains of the same operator opened."""
+    """Return a chain of `&`, `|` or `^` over the parts, in which chains of the same operator are merged."""
     flat = [one for part in parts for one in (part.args if isinstance(part, ast.Nary) and part.op == op else (part,))]
     return ast.Nary(op, tuple(flat), span=flat[0].span) if len(flat) > 1 else flat[0]
 
@@ -59,14 +72,17 @@ def _choice(node: ast.Node) -> Conditional | None:
 
 
 def _decided(node: ast.Node, test: ast.Node, value: bool) -> ast.Node:
-    """A term where a test has a value."""
+    """Return the term that remains when a test has a truth value."""
     if isinstance(node, Conditional) and node.test == test:
         return _decided(node.then if value else node.otherwise, test, value)
     return ast.with_children(node, [_decided(part, test, value) for part in ast.children(node)])
 
 
 class _Translator:
-    """`names` has what stands for each line, `own` the predicates that the formula needs, by their text."""
+    """Translates one program. `names` maps each line to the formula or term for it, `own` maps the text of each
+    predicate that
+    the formula needs to the predicate.
+    """
 
     def __init__(self, program: ast.FormulaFile) -> None:
         self.source, self.holds = program.source, conditions(program)
@@ -76,14 +92,17 @@ class _Translator:
         self.own: dict[str, ast.UserPredicate] = {}
 
     def fresh(self, name: str) -> str:
-        """A name that a formula may define, like one of the program."""
+        """Return an unused name that a formula may define, similar to a name of the program."""
         while name in self.taken or name.startswith("Q_"):
             name = f"_{name}"
         self.taken.add(name)
         return name
 
     def named(self, node: ast.Node, name: str = "") -> ast.Node:
-        """What may stand in several places: a name of it, unless it is short, or a count with choices."""
+        """Return a form of a node that may be repeated: a reference to a new definition, or the node itself if it
+        is short or a
+        count with choices.
+        """
         size, choice = sum(1 for _ in ast.walk(node)), _choice(node)
         if choice and size > MOST_NODES:
             raise Unsupported(self.source, node.span, f"a count with choices that has more than {MOST_NODES} nodes")
@@ -93,7 +112,7 @@ class _Translator:
         return ast.Ref(self.lets[-1].name, sort=node.sort, span=node.span)
 
     def of(self, node: ast.Node) -> ast.Node:
-        """The formula of a Boolean; the term of a count, with the choices that are in it."""
+        """Return the formula for a Boolean, or the term for a count, with the choices in it."""
         parts = [self.of(part) for part in ast.children(node)]
         match node:
             case ast.Ref(name):
@@ -119,7 +138,7 @@ class _Translator:
     # ---- comparisons ----
 
     def compared(self, node: ast.Node) -> ast.Node:
-        """A comparison in each case of the choices below it."""
+        """Return a comparison, made once in each case of the choices below it."""
         cases = _cases(node) or _cases(_summed(node))
         if cases is None:
             message = f"more than {MOST_CASES} cases of if, min, max and #[...] meet here"
@@ -129,7 +148,9 @@ class _Translator:
     # ---- predicates ----
 
     def positional(self, node: ast.Node, part: Expression, name: str) -> ast.Node:
-        """A condition of one argument, at the position; formulas count positions from 1."""
+        """Return the formula for a condition of one argument at the current position; formulas count positions
+        from 1.
+        """
         if known := related.congruence(part):
             return _residue(node, *known)
         text = related.written(part, "(i - 1)")
@@ -138,7 +159,7 @@ class _Translator:
         return ast.Predicate(self.own[text].name, (), None, span=node.span)
 
     def where(self, node: CountWhere, arg: ast.Node) -> ast.Node:
-        """`#[predicate] arg`, by cases of i."""
+        """Return the term for `#[predicate] arg`, by cases of i."""
         part = related.tree_of(self.holds[node.predicate])
         both = [atom for atom in atoms(part) if len(names_in(atom)) == 2 and distance(atom) is None]
         if None in map(period, both):
@@ -151,7 +172,7 @@ class _Translator:
         return self.by_position(node, part, modulus, arg)
 
     def refusal(self, node: CountWhere, why: str) -> Unsupported:
-        """The error for a predicate."""
+        """Return the error for a predicate in a count that has no construction."""
         hint = (
             "Comparisons of i alone, of j alone, of i - j with a constant, and of both modulo constants have one; "
             "and, or, not may join them."
@@ -159,7 +180,7 @@ class _Translator:
         return Unsupported(self.source, node.span, f"#[{node.predicate}] has no construction: {why}", hint=hint)
 
     def by_position(self, node: CountWhere, part: Expression, modulus: int, arg: ast.Node) -> ast.Node:
-        """A case for each value of a comparison of i, and for each residue of i."""
+        """Return the term with one case for each truth value of a comparison of i, and for each residue of i."""
         atom = next((one for one in atoms(part) if names_in(one) == {HERE.name}), None)
         if atom is not None:
             sides = [
@@ -172,7 +193,9 @@ class _Translator:
         return term
 
     def by_distance(self, node: CountWhere, part: Expression, arg: ast.Node) -> ast.Node:
-        """The sum over the ranges of distances at which a condition of j remains the same."""
+        """Return the sum of counts over ranges of distances; in each range the remaining condition of j is the
+        same.
+        """
         far, span, terms = related.settles(part), node.span, list[ast.Node]()
         for remains, several in groupby(range(far + 1), lambda d: related.at_distance(part, d)):
             if remains == related.FALSE:
@@ -192,7 +215,10 @@ class _Translator:
 
 
 def _cases(node: ast.Node) -> list[ast.Node] | None:
-    """What is to hold in each case of the choices in a comparison; None if there are too many."""
+    """Return, for each case of the choices in a comparison, a formula that says that the case applies and the
+    comparison holds;
+    None if there are too many cases.
+    """
     todo: list[tuple[ast.Node, tuple[ast.Node, ...]]] = [(node, ())]
     done: list[ast.Node] = []
     while todo:
@@ -209,11 +235,15 @@ def _cases(node: ast.Node) -> list[ast.Node] | None:
 
 
 def _summed(node: ast.Node) -> ast.Node:
-    """A comparison where `k if X else m` of integers is m + (k - m) * (#L[X] - #L[Y X]), which is no choice."""
+    """Return the comparison with each choice `k if X else m` of integers replaced by m + (k - m) * (#L[X] - #L[Y
+    X]), which
+    needs no cases.
+    """
     node = ast.with_children(node, [_summed(part) for part in ast.children(node)])
     match node:
         case Conditional(test, ast.Integer(k), ast.Integer(m)):
             span = node.span
+            # L[X] - #L[Y X] is 1 where X is true, else 0
             here, before = (ast.Count("L", _back(test, steps), span=span) for steps in (0, 1))
             factor: ast.Node = ast.Integer(abs(k - m), span=span)
             if k < m:
@@ -224,10 +254,10 @@ def _summed(node: ast.Node) -> ast.Node:
 
 
 def _back(node: ast.Node, steps: int) -> ast.Node:
-    """What held so many positions before."""
+    """Return a formula that is true where `node` was true `steps` positions before."""
     return reduce(lambda past, _: ast.Unary("Y", past, span=node.span), range(steps), node)
 
 
 def _residue(node: ast.Node, modulus: int, residue: int) -> ast.Node:
-    """That the position, counted from 0, has a residue."""
+    """Return a formula that is true where the position, counted from 0, has a residue."""
     return ast.Predicate("MOD", (modulus, (residue + 1) % modulus), None, span=node.span)

@@ -1,4 +1,4 @@
-"""The oracle of C-RASP programs: what formulas have too is as in theirs, predicates count positions from 0."""
+"""The oracle of C-RASP programs: it extends the oracle of formulas, and predicates count positions from 0."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hardsim.lang.semantics import Oracle
 
 
 class CraspOracle(Oracle):
-    """Decides words by the definition of a program, and travels as the program."""
+    """Decides words by the definition of a program. It is pickled as the program."""
 
     def __init__(self, file: ast.FormulaFile) -> None:
         super().__init__(file, conditions(file))

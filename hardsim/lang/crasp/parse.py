@@ -1,8 +1,10 @@
-"""Reading `.cr` programs: lines `NAME = EXPR`, with `:=` in papers, `#import NAME`, comments after `//`; and what is
-ours, header lines `key: value` and `pred NAME(i, j) = condition`.
+"""Parsing `.cr` programs: lines `NAME = EXPR` (`:=` as in papers is allowed), `#import NAME`, comments after `//`;
+and, as
+hardsim's own additions, header lines `key: value` and `pred NAME(i, j) = condition`.
 
-A program is a formula file with `CountWhere`, `Extremum` and `Conditional` in its trees; its predicates count positions
-from 0.
+A program is parsed to a formula file whose trees may contain `CountWhere`, `Extremum` and `Conditional`; its
+predicates
+count positions from 0.
 """
 
 from __future__ import annotations
@@ -39,13 +41,13 @@ from hardsim.lang.vocabulary import COMMON, NAME, Spellings, name_hint, spelled,
 from hardsim.lang.words import check_alphabet
 
 MAX_PIECES = 200
-"""Words and signs of a condition, for the same reason."""
+"""Greatest number of words and signs in a condition, so that functions on its tree may be recursive."""
 PUBLIC: Mapping[str, UserPredicate] = {
     "pred": UserPredicate("pred", ("i", "j"), "j == i - 1"),
     "pred4": UserPredicate("pred4", ("i", "j"), "j == i - 4"),
     "pos_even": UserPredicate("pos_even", ("i",), "i mod 2 == 0"),
 }
-"""What can be imported."""
+"""The predicates that `#import` can import."""
 
 _ELSEWHERE = {"and": "&&", "or": "||", "not": "!", "true": "true", "false": "false"}
 _PIECES = re.compile(r"\w+|[^\w\s]+")
@@ -60,7 +62,9 @@ _LINE = re.compile(r'(?P<name>\w+)\s*:?=(?!=)\s*(?P<body>(?:"[^"\s]+(?:[ ]+[^"\s
 
 
 class CountWhere(ast.IntegerNode):
-    """`#[predicate] arg`: the number of positions j <= i where the predicate of (i, j) and the Boolean are true."""
+    """`#[predicate] arg`: the number of positions j <= i where the predicate holds for (i, j) and `arg` is true at
+    j.
+    """
 
     predicate: str
     arg: ast.Node
@@ -75,9 +79,12 @@ class Extremum(ast.IntegerNode):
 
 
 def parse_crasp(text: str | bytes, name: str = "<text>", alphabet: Sequence[str] | str | None = None) -> FormulaFile:
-    """Parse a program: the formula is the last Boolean, `alphabet` all symbols (by default those of its `alphabet:`
-    line, else those that occur). Raises SourceError with the place of the first mistake, where `name` is cited, and
-    InputError for a bad alphabet."""
+    """Parse a C-RASP program. The result's formula is the last Boolean of the program. `alphabet` gives all
+    symbols; by
+    default they are those of the `alphabet:` line, else those that occur. Raises SourceError with the place of
+    the first
+    mistake (`name` is the file name in errors), and InputError for a bad alphabet.
+    """
     layout = CraspLayout(source_of(text, name, "lines NAME = EXPR", 'a small program: L = #"a" == #"b"'))
     tokens = [crasp_tokens(layout.source, line.body) for line in layout.lines]
     symbols = _symbols(layout, tokens, alphabet)
@@ -89,6 +96,7 @@ def parse_crasp(text: str | bytes, name: str = "<text>", alphabet: Sequence[str]
         count = scope.is_count(raw)
         lets.append(ast.Let(line.name, scope.term(raw) if count else scope.formula(raw), span=line.at))
         scope.lets[line.name] = Definition(count, 0, scope.constant_of(raw) if count else None)
+    # The definitions are dropped that the answer does not use; a mistake in one was reported above.
     answer = next((let.body for let in reversed(lets) if not scope.lets[let.name].is_term), None)
     if answer is None:
         raise layout.error(layout.end, "a program without a Boolean: the last one is the answer", "as in L = C > 0")
@@ -111,7 +119,7 @@ def parse_crasp(text: str | bytes, name: str = "<text>", alphabet: Sequence[str]
 def _symbols(
     layout: CraspLayout, tokens: Sequence[Sequence[Lexeme]], alphabet: Sequence[str] | str | None
 ) -> tuple[str, ...]:
-    """The alphabet: what the header says, or what is given, or the symbols that occur."""
+    """Return the alphabet: the symbols of the header, or the given ones, or those that occur in the program."""
     declared = declared_alphabet(layout, alphabet, None)
     if declared is not None:
         return tuple(declared)
@@ -125,7 +133,10 @@ def _symbols(
 
 
 def conditions(program: FormulaFile) -> dict[str, OwnPredicate]:
-    """The predicates of a program by name, to be asked of i and j; one of i alone is asked of the length besides."""
+    """Return the predicates of a program by name, as functions of i and j; a predicate of i alone takes the length
+    as its
+    second argument.
+    """
     return {
         one.name: compile_predicate(program.source, replace(one, params=(*one.params, _other(one.params[0]))[:2]))
         for one in program.predicates
@@ -175,22 +186,24 @@ class _Scanner(Scanner):
         return bool(symbol or count)
 
     def quoted_symbol(self, kind: str, start: int) -> None:
-        """Refuse single quotes."""
+        """Raise SourceError: symbols need double quotes here."""
         raise self.error(Span(start, start + 1), "unknown operator '", "an operand", 'a symbol is written "a"')
 
     def check_word(self, word: str, end: int) -> None:
-        """Whether it is known is asked later."""
+        """Accept any word: the parser checks names later."""
 
 
 def crasp_tokens(source: Source, region: Span) -> list[Lexeme]:
-    """The tokens of a right-hand side. Raises SourceError for a character that starts no token."""
+    """Return the tokens of a right-hand side. Raises SourceError for a character that starts no token."""
     return _Scanner(source, region, ()).run()
 
 
 @dataclass
 class CraspLayout(Layout):
-    """The parts of a program. Raises SourceError for a line that is none of them, unknown or repeated keys, malformed
-    names, a name that is defined twice, and an import of what is not known."""
+    """The parts of a C-RASP program. Raises SourceError for a line of any other form, unknown or repeated keys,
+    malformed
+    names, a name that is defined twice, and an import of an unknown predicate.
+    """
 
     keys = ("alphabet", "source", "accept", "reject")
     hints: ClassVar = {"at": "a C-RASP program is read at the last position", **REGEX_KEYS}
@@ -211,11 +224,11 @@ class CraspLayout(Layout):
             self._take(Span(start, line.end))
 
     def _hold_readable(self, line: Span, text: str) -> None:
-        if not re.match(r"#\s*import\b", text):  # what is wrong with one is told as of any line
+        if not re.match(r"#\s*import\b", text):  # `#` begins an import here, no comment
             super()._hold_readable(line, text)
 
     def _finish(self) -> None:
-        """Hold that what is imported is known."""
+        """Raise SourceError if an imported predicate is unknown."""
         for span in self.imports:
             name = self.written(span)
             if name not in self.predicates:
@@ -247,7 +260,7 @@ class CraspLayout(Layout):
         if before := self.places.get(name):
             raise self.error(at, f"{name} is defined twice", "a new name", f"see line {self.line_of(before)}")
         self.places[name], body = at, Span(*match.span("body"))
-        self.predicates.pop(name, None)  # what is defined here is not imported
+        self.predicates.pop(name, None)  # a definition replaces an import of the same name
         if match.re is _LINE:
             self.lines.append(FileLine(name, at, body))
             return
@@ -256,13 +269,15 @@ class CraspLayout(Layout):
             message = "a predicate has one argument, i, or two, i and j <= i"
             raise self.error(Span(*match.span("params")), message, "different names, as in pred NAME(i, j) = ...")
         self.predicates[name] = UserPredicate(name, params, match["body"], span=body)
-        compile_predicate(self.source, self.predicates[name])  # for its errors
+        compile_predicate(self.source, self.predicates[name])  # only to raise its errors
         if len(_PIECES.findall(match["body"])) > MAX_PIECES:
             raise self.error(body, f"a condition of more than {MAX_PIECES} words and signs", hint="write a shorter one")
 
 
 def _tree(scope: Scope, tokens: list[Lexeme], body: Span, notes: dict[str, None]) -> Raw:
-    """A right-hand side; `notes` gets what the public interpreter reads otherwise."""
+    """Return the tree of a right-hand side; add to `notes` a remark on each `!` that the public interpreter groups
+    differently.
+    """
     root = tree_of_tokens(
         "crasp.lark", scope, tokens, lambda index: misfit_error(scope, tokens, index, body, False), most=LINE_LEVELS
     )
@@ -278,10 +293,12 @@ def _tree(scope: Scope, tokens: list[Lexeme], body: Span, notes: dict[str, None]
 
 class _Scope(Scope):
     def symbol_of(self, word: str, span: Span) -> str | None:
-        """None: words are names."""
+        """Return None: a bare word is always a name, never a symbol."""
 
     def hint(self, word: str) -> str:
-        """How an unknown word is imported or quoted, or the name that it may have been meant to be."""
+        """Return a hint for an unknown word: how to import or quote it, or the name that it may be a misspelling
+        of.
+        """
         if word in PUBLIC:
             return f"import it: #import {word}"
         if word.lower() in _ELSEWHERE:
@@ -289,13 +306,13 @@ class _Scope(Scope):
         return name_hint(word, [*self.lets, *self.predicates]) or f'the symbol {word} is written "{word}"'
 
     def is_count(self, raw: Raw) -> bool:
-        """Whether a tree is a count, by its root."""
+        """Return True if a tree is a count, judging by its root."""
         if raw.kind == "word":
             return raw.text in self.lets and self.lets[raw.text].is_term
         return raw.kind in ("number", "sum", "sign", "product", "psum", "conditional", "extreme")
 
     def as_formula(self, raw: Raw) -> Walk[ast.Formula]:
-        """A Boolean."""
+        """Return the walk that turns a parsed tree into a Boolean expression."""
         if self.is_count(raw):
             raise self._needs_formula(raw)
         return super().as_formula(raw)
@@ -306,7 +323,7 @@ class _Scope(Scope):
         return super()._atom(raw)
 
     def as_term(self, raw: Raw, hint: str = "") -> Walk[ast.Term]:
-        """A count."""
+        """Return the walk that turns a parsed tree into a count."""
         name = raw.text
         match raw.kind:
             case "conditional":

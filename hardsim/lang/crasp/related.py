@@ -1,7 +1,10 @@
-"""A predicate of i and j by its parts, for what can be told of it at every distance from j to i.
+"""Analyse a predicate of two positions i and j by its parts, to find its value at each distance from j to i.
 
-Positions are from 0. An *atom* is a comparison of both arguments: of the distance `d = i - j` (`c*d + k` with 0, c and
-k integers), or of both modulo constants; or any condition of i alone or of j alone, so that `and` guards what it did.
+Positions count from 0. An *atom* is a comparison of both arguments: of the distance `d = i - j` (`c*d + k` with
+0, for
+integers c and k), or of both modulo constants; or any condition of i alone or of j alone, so that an `and`
+inside such
+a condition still guards its right side.
 """
 
 from __future__ import annotations
@@ -26,20 +29,20 @@ from hardsim.lang.arith import (
 from hardsim.lang.predicate import OwnPredicate
 
 HERE: Final = Variable("i")
-"""The position that asks, whatever a predicate calls it."""
+"""The position i at which a predicate is evaluated, whatever the predicate's own name for it."""
 THERE: Final = Variable("j")
-"""The position that is asked about."""
+"""The position j that a predicate relates to i, whatever the predicate's own name for it."""
 TRUE: Final = Operation("=", Constant(0), Constant(0))
 FALSE: Final = Operation("!=", Constant(0), Constant(0))
 
 
 def tree_of(predicate: OwnPredicate) -> Expression:
-    """The condition of a predicate, of HERE and THERE."""
+    """Return the condition of a predicate, with HERE and THERE as its variables."""
     return _replaced(predicate.condition, dict(zip(predicate.definition.params, (HERE, THERE), strict=True)))
 
 
 def _replaced(tree: Expression, by: dict[str, Variable] | dict[str, Constant]) -> Expression:
-    """The tree with something else in place of some names."""
+    """Return the tree with some variables replaced by other variables or constants."""
     if isinstance(tree, Variable):
         return by.get(tree.name, tree)
     return _changed(tree, lambda part: _replaced(part, by))
@@ -55,7 +58,7 @@ def _parts(tree: Expression) -> tuple[Expression, ...]:
 
 
 def _changed(tree: Expression, change: Callable[[Expression], Expression]) -> Expression:
-    """The tree with other parts."""
+    """Return the tree with each operand replaced by its image under `change`."""
     match tree:
         case Negation(arg) | Complement(arg):
             return type(tree)(change(arg))
@@ -69,7 +72,7 @@ def _atomic(tree: Expression) -> bool:
 
 
 def atoms(tree: Expression) -> Iterator[Expression]:
-    """The largest parts that are atoms."""
+    """Yield the atoms of a condition: its largest parts that are atoms."""
     if _atomic(tree):
         yield tree
     else:
@@ -78,7 +81,9 @@ def atoms(tree: Expression) -> Iterator[Expression]:
 
 
 def rebuilt(tree: Expression, change: Callable[[Expression], Expression]) -> Expression:
-    """The tree with other atoms; what TRUE or FALSE decides is left out."""
+    """Return the tree with each atom replaced by its image under `change`; parts that TRUE or FALSE decides are
+    simplified.
+    """
     if _atomic(tree):
         return change(tree)
     changed = _changed(tree, lambda part: rebuilt(part, change))
@@ -94,12 +99,12 @@ def rebuilt(tree: Expression, change: Callable[[Expression], Expression]) -> Exp
 
 
 def decided(tree: Expression, atom: Expression, value: bool) -> Expression:
-    """The tree where an atom has a value."""
+    """Return the tree with an atom replaced by its truth value."""
     return rebuilt(tree, lambda one: (TRUE if value else FALSE) if one == atom else one)
 
 
 def distance(atom: Expression) -> tuple[int, int] | None:
-    """The c and k with which an atom compares c*(i - j) + k with 0; None if it compares something else."""
+    """Return (c, k) if an atom compares c*(i - j) + k with 0; None for any other atom."""
     if not isinstance(atom, Operation) or atom.op not in COMPARISONS:
         return None
     form = linear_form(Operation("-", atom.left, atom.right), (HERE.name, THERE.name))
@@ -107,13 +112,13 @@ def distance(atom: Expression) -> tuple[int, int] | None:
 
 
 def settles(tree: Expression) -> int:
-    """A distance from which on every atom that compares distances is what it is for ever."""
+    """Return a distance from which on every atom that compares distances keeps its value."""
     forms = filter(None, map(distance, atoms(tree)))
     return max((abs(k) // abs(c) + 1 for c, k in forms), default=0)
 
 
 def at_distance(tree: Expression, d: int) -> Expression:
-    """What remains of it at j = i - d."""
+    """Return the condition that remains of a tree at j = i - d."""
 
     def change(atom: Expression) -> Expression:
         form = distance(atom)
@@ -125,7 +130,7 @@ def at_distance(tree: Expression, d: int) -> Expression:
 
 
 def period(tree: Expression) -> int | None:
-    """An m such that i mod m in place of i changes nothing; None if none is seen."""
+    """Return an m such that replacing i by i mod m does not change the condition; None if no such m is found."""
     if HERE.name not in names_in(tree):
         return 1
     match tree:
@@ -145,18 +150,18 @@ def _polynomial(tree: Expression) -> bool:
 
 
 def _constant(tree: Expression) -> int | None:
-    """Its value, if it is linear and reads nothing."""
+    """Return the value of an expression that is linear and has no variables; None for any other."""
     form = linear_form(tree, ())
     return form[0] if form else None
 
 
 def at_residue(tree: Expression, residue: int) -> Expression:
-    """The tree where i is a residue wherever it is not a matter of distance."""
+    """Return the tree with i replaced by a residue, except in atoms that compare distances."""
     return rebuilt(tree, lambda atom: atom if distance(atom) else _replaced(atom, {HERE.name: Constant(residue)}))
 
 
 def congruence(atom: Expression) -> tuple[int, int] | None:
-    """The m and r of an atom that says that the argument in it is r modulo m; None if it says something else."""
+    """Return (m, r) if an atom states that its one argument is r modulo m; None for any other atom."""
     match atom:
         case Operation("=", Operation("mod", term, divisor), right):
             wanted, modulus = _constant(right), _constant(divisor)
@@ -168,7 +173,7 @@ def congruence(atom: Expression) -> tuple[int, int] | None:
 
 
 def written(tree: Expression, argument: str) -> str:
-    """The text of a condition of one argument, which is written so."""
+    """Return the text of a condition of one argument, with the text `argument` for it."""
     match tree:
         case Constant(value):
             return str(value)

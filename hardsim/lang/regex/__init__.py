@@ -1,1 +1,1 @@
-"""Regular expressions (`.re` files): what they say, and the minimal automaton that answers for them."""
+"""Regular expressions (`.re` files): parsing, and the minimal automata that decide words."""

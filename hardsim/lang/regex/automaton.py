@@ -1,9 +1,12 @@
-"""Deterministic automata that are complete and minimal: the words that they accept, one by one, counted, listed in
-order, and compared.
+"""Complete, minimal deterministic automata: deciding, counting and listing the words of a language, and comparing
+two
+languages.
 
-Symbols that no expression tells apart are one letter, so that a large alphabet costs nothing. An automaton knows
-whether the empty word is in its language, which complements and sequences need; words of files are non-empty, and what
-counts, lists or compares speaks of lengths from 1 on.
+Symbols that no expression distinguishes share one letter, so that a large alphabet costs nothing. An automaton
+knows
+whether the empty word is in its language, which complements and sequences need. Words of files are non-empty,
+so the
+methods that count, list or compare words use lengths from 1 on.
 """
 
 from __future__ import annotations
@@ -22,13 +25,13 @@ from hardsim.lang.valuations import Alphabet, Numbering
 
 Word: TypeAlias = tuple[str, ...]
 Moves: TypeAlias = tuple[tuple[int, ...], ...]
-"""The next state by state and letter; the first state is where words begin."""
+"""The next state, by state and letter; words begin in state 0."""
 State = TypeVar("State", bound=Hashable)
 
 MAX_STATES = 10_000
-"""States of an automaton, also of one that is made on the way to another."""
+"""Greatest number of states of an automaton, including intermediate ones."""
 MAX_PAIRS = 1_000_000
-"""Pairs of states that a comparison looks at."""
+"""Greatest number of pairs of states that a comparison of two automata visits."""
 
 
 class TooManyStates(Exception):
@@ -37,35 +40,37 @@ class TooManyStates(Exception):
 
 @dataclass(frozen=True)
 class SymbolClasses:
-    """A letter for each of some symbols, and one for all others: letters are numbered in the order in which their first
-    symbols stand in the alphabet, of which nothing else is listed."""
+    """A partition of an alphabet into letters: one for each named symbol, and one for all others. Letters are
+    numbered in the
+    order in which their first symbols occur in the alphabet; the other symbols are never listed.
+    """
 
     alphabet: Alphabet
     named: tuple[int, ...]
-    """The numbers of the symbols that are a letter each, in order."""
+    """Alphabet numbers of the symbols that have a letter of their own, in order."""
 
     @classmethod
     def of(cls, alphabet: Alphabet, symbols: Iterable[str]) -> SymbolClasses:
-        """The letters that tell these symbols apart, each of which is in the alphabet."""
+        """Return the letters that distinguish the given symbols of an alphabet from each other and from all others."""
         numbers = Numbering(alphabet)
         return cls(alphabet, tuple(sorted({numbers[symbol] for symbol in symbols})))
 
     @cached_property
     def rest(self) -> int | None:
-        """The letter of all other symbols, if there are such."""
+        """The letter of all other symbols; None if every symbol is named."""
         if len(self.named) == len(self.alphabet):
             return None
         return next(letter for letter in count() if letter == len(self.named) or self.named[letter] != letter)
 
     @cached_property
     def firsts(self) -> tuple[int, ...]:
-        """The number of the first symbol of each letter."""
-        # Before the first of the others all symbols are named, so that its number is its letter.
+        """The alphabet number of the first symbol of each letter."""
+        # All symbols before the first other one are named, so the number of that one equals its letter.
         return self.named if self.rest is None else (*self.named[: self.rest], self.rest, *self.named[self.rest :])
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """How many symbols each letter stands for."""
+        """The number of symbols of each letter."""
         others = len(self.alphabet) - len(self.named)
         return tuple(others if letter == self.rest else 1 for letter in range(len(self.firsts)))
 
@@ -75,21 +80,21 @@ class SymbolClasses:
 
     @cached_property
     def _known(self) -> dict[int, int]:
-        """The letter of each named symbol, by number."""
+        """Maps the alphabet number of each named symbol to its letter."""
         return {number: letter for letter, number in enumerate(self.firsts) if letter != self.rest}
 
     def letter(self, number: int) -> int:
-        """The letter of the symbol of a number."""
+        """Return the letter of the symbol with an alphabet number."""
         found = self._known.get(number, self.rest)
-        assert found is not None  # if there are no others, every symbol is known
+        assert found is not None  # if there is no letter for the others, every symbol is named
         return found
 
     def __getitem__(self, symbol: str) -> int:
-        """The letter of a symbol, which is in the alphabet; a set may name its propositions in any order."""
+        """Return the letter of a symbol of the alphabet; a set may have its propositions in any order."""
         return self.letter(self._numbers[symbol])
 
     def symbols(self, letters: Collection[int]) -> Iterator[tuple[str, int]]:
-        """The symbols of some letters, in the order of the alphabet, each with its letter."""
+        """Yield the symbols of some letters, in the order of the alphabet, each with its letter."""
         if self.rest in letters:
             numbers: Iterable[int] = range(len(self.alphabet))
         else:
@@ -100,28 +105,33 @@ class SymbolClasses:
                 yield self.alphabet[number], letter
 
     def drawn(self, letter: int, rng: Random) -> str:
-        """A symbol of a letter, each with the same chance."""
+        """Draw a symbol of a letter, uniformly at random."""
         number = rng.randrange(self.sizes[letter])
         if letter != self.rest:
             return self.alphabet[self.firsts[letter]]
-        # The place among the others, and as many named symbols as stand before it.
+        # The place among the other symbols, plus the number of named symbols before it.
         before = bisect_left(range(len(self.named)), 1, key=lambda k: int(self.named[k] - k > number))
         return self.alphabet[number + before]
 
     def common(self, other: SymbolClasses) -> tuple[SymbolClasses, list[tuple[int, int]]]:
-        """Letters that tell apart what either does, over this alphabet, and what each is in the two; the alphabets have
-        the same symbols, in whatever order."""
+        """Return the coarsest letters over this alphabet that distinguish all symbols that either partition
+        distinguishes, and for
+        each the pair of its letters in the two. The alphabets must have the same symbols, in any order.
+        """
         theirs = (other.alphabet[number] for number in other.named)
         both = SymbolClasses(self.alphabet, tuple(sorted({*self.named, *(self._numbers[symbol] for symbol in theirs)})))
         return both, [(self.letter(number), other[self.alphabet[number]]) for number in both.firsts]
 
 
 class Automaton:
-    """The complete, minimal automaton of a language, with its states in the order in which they are reached; `letters`
-    says of each symbol which letter it is."""
+    """The complete, minimal automaton of a language, with states numbered in the order of discovery; `letters`
+    maps symbols to
+    letters.
+    """
 
     def __init__(self, letters: SymbolClasses, moves: Moves, accepting: frozenset[int]) -> None:
         self.letters, self.moves, self.accepting = letters, moves, accepting
+        # `_alive[n]`: the states from which a word of n symbols is accepted, extended on demand
         self._alive = [accepting]
         self._known: dict[tuple[int, int], list[int]] = {}
 
@@ -131,14 +141,14 @@ class Automaton:
     # ---- words ----
 
     def accepts(self, word: Iterable[str]) -> bool:
-        """Whether a word over the alphabet is in the language."""
+        """Return True if a word over the alphabet is in the language."""
         state, letters, moves = 0, self.letters, self.moves
         for symbol in word:
             state = moves[state][letters[symbol]]
         return state in self.accepting
 
     def counts(self) -> Iterator[int]:
-        """How many words of length 1, 2, 3, ... the language has; exact, and without end."""
+        """Yield the number of words of length 1, 2, 3, ... in the language, exactly and without end."""
         sizes = self.letters.sizes
         reached = {0: 1}
         while True:
@@ -150,11 +160,13 @@ class Automaton:
             yield sum(words for state, words in reached.items() if state in self.accepting)
 
     def count(self, n: int) -> int:
-        """How many words of length n >= 1 the language has."""
+        """Return the number of words of length n >= 1 in the language."""
         return next(islice(self.counts(), n - 1, None))
 
     def words(self, n: int) -> Iterator[Word]:
-        """The words of length n of the language, in the order of the alphabet, of which nothing is listed ahead."""
+        """Yield the words of length n in the language, in the order of the alphabet, without listing any in
+        advance.
+        """
         states, word, left = [0], list[str](), [self._following(0, n - 1)]
         while left:
             found = next(left[-1], None)
@@ -172,7 +184,7 @@ class Automaton:
                 left.append(self._following(states[-1], n - len(word) - 1))
 
     def _living(self, state: int, n: int) -> list[int]:
-        """The letters from a state after which n more symbols can be accepted."""
+        """Return the letters that a state can read such that n more symbols can still lead to acceptance."""
         if (found := self._known.get((state, n))) is None:
             alive = self._leading(n)
             found = [letter for letter, target in enumerate(self.moves[state]) if target in alive]
@@ -180,12 +192,15 @@ class Automaton:
         return found
 
     def _following(self, state: int, n: int) -> Iterator[tuple[str, int]]:
-        """The symbols of these letters."""
+        """Yield the symbols of the letters that `_living` returns, each with its letter."""
         return self.letters.symbols(frozenset(self._living(state, n)))
 
     def samples(self, n: int, count: int, rng: Random) -> list[Word]:
-        """Distinct words of length n of the language, at most `count`. Each letter that still leads to one has the same
-        chance, and so have the symbols of a letter: a rare branch of an expression gets its share."""
+        """Return distinct words of length n in the language, at most `count`. At each step every letter that can
+        lead to a word
+        has the same probability, and so has every symbol of a letter: a rare branch of an expression gets its
+        share.
+        """
         if 0 not in self._leading(n):
             return []
         found: dict[Word, None] = {}
@@ -201,9 +216,12 @@ class Automaton:
         return list(found)
 
     def nearest_word(self, word: Word, n: int, rng: Random, order: Sequence[int] = ()) -> Word:
-        """A word of length n of the language, of which there must be one, made of another: its symbols are kept as far
-        as they lead to one, else the first letter of an `order` that does is taken, or any. Symbols that do not fit are
-        passed over where a later one does."""
+        """Return a word of length n in the language (there must be one), similar to another word. Its symbols are
+        kept where they
+        can lead to such a word; symbols that do not fit are skipped if `word` is long enough. Elsewhere the
+        first possible
+        letter of `order` is used, or a random one.
+        """
         numbers = {symbol: self.letters[symbol] for symbol in dict.fromkeys(word)}
         state, found, place = 0, list[str](), 0
         for left in reversed(range(n)):
@@ -222,7 +240,7 @@ class Automaton:
         return tuple(found)
 
     def _leading(self, n: int) -> frozenset[int]:
-        """The states from which some word of exactly n symbols is accepted."""
+        """Return the states from which some word of exactly n symbols is accepted."""
         while len(self._alive) <= n:
             after = self._alive[-1]
             self._alive.append(frozenset(state for state, row in enumerate(self.moves) if not after.isdisjoint(row)))
@@ -230,18 +248,20 @@ class Automaton:
 
     @property
     def empty(self) -> bool:
-        """Whether it accepts no word of any length from 1 on."""
+        """True if the automaton accepts no word of length 1 or more."""
         return not any(target in self.accepting for row in self.moves for target in row)
 
     # ---- other automata ----
 
     def complement(self) -> Automaton:
-        """The automaton of the words over the alphabet that are not in the language."""
+        """Return the automaton of the words over the alphabet that are not in the language."""
         return Automaton(self.letters, self.moves, frozenset(range(len(self.moves))) - self.accepting)
 
     def over(self, alphabet: Alphabet) -> Automaton:
-        """The automaton of the same language over an alphabet with the same symbols, which may be in another order and,
-        if they are sets, written in another one."""
+        """Return the automaton of the same language over an alphabet with the same symbols, perhaps in another
+        order or, for sets,
+        in another spelling.
+        """
         numbers = Numbering(alphabet)
         named = sorted(numbers[self.letters.alphabet[number]] for number in self.letters.named)
         letters = SymbolClasses(alphabet, tuple(named))
@@ -251,10 +271,10 @@ class Automaton:
         )
 
     def intersection(self, other: Automaton) -> Automaton:
-        """The automaton of the words of both languages, which are over the same symbols.
+        """Return the automaton of the words in both of two languages over the same symbols.
 
         Raises:
-            TooManyStates: if it is too large before it is made minimal.
+            TooManyStates: the automaton is too large before minimisation.
         """
         letters, both = self.letters.common(other.letters)
         return explored(
@@ -265,11 +285,12 @@ class Automaton:
         )
 
     def difference(self, other: Automaton) -> Word | None:
-        """The shortest non-empty word that is in one of two languages over the same symbols alone, the first in the
-        order of the alphabet among the shortest; None if they are the same.
+        """Return the shortest non-empty word that is in exactly one of two languages over the same symbols, the
+        first such word in
+        the order of the alphabet; None if the languages are equal.
 
         Raises:
-            Undecided: if more than MAX_PAIRS pairs of states would have to be looked at.
+            Undecided: the comparison would visit more than MAX_PAIRS pairs of states.
         """
         letters, both = self.letters.common(other.letters)
         symbols = [letters.alphabet[number] for number in letters.firsts]
@@ -285,7 +306,7 @@ class Automaton:
                     before[after] = pair, symbol
                     waiting.append(after)
             if len(before) > MAX_PAIRS:
-                least = len(_path(before, waiting[0], ""))  # no longer word was compared
+                least = len(_path(before, waiting[0], ""))  # breadth-first: all shorter words were compared
                 told = (
                     f"they are the same up to length {least - 1}, after which more than {MAX_PAIRS:,} pairs of states"
                 )
@@ -296,7 +317,7 @@ class Automaton:
 def _path(
     before: Mapping[tuple[int, int], tuple[tuple[int, int], str] | None], pair: tuple[int, int], last: str
 ) -> Word:
-    """The symbols that lead to a pair of states, and one more."""
+    """Return the word that leads to a pair of states, followed by one more symbol."""
     word = [last]
     while (step := before[pair]) is not None:
         pair = step[0]
@@ -304,7 +325,7 @@ def _path(
     return tuple(reversed(word))
 
 
-# ---- making them ----
+# ---- construction ----
 
 
 def explored(
@@ -313,10 +334,12 @@ def explored(
     following: Callable[[State], Sequence[State]],
     accepted: Callable[[State], bool],
 ) -> Automaton:
-    """The minimal automaton of what is reached from a first state.
+    """Return the minimal automaton of the states reachable from a first state, given the successors of a state by
+    letter and
+    whether it accepts.
 
     Raises:
-        TooManyStates: if that is too much.
+        TooManyStates: more than MAX_STATES states are reachable.
     """
     numbers: dict[State, int] = {first: 0}
     moves: list[tuple[int, ...]] = []
@@ -336,8 +359,10 @@ def explored(
 
 
 def _refined(moves: Sequence[tuple[int, ...]], accepting: set[int], size: int) -> list[int]:
-    """The class of each state: those of one class accept the same words. Hopcroft, An n log n algorithm for minimizing
-    states in a finite automaton (1971)."""
+    """Return the equivalence class of each state; states of one class accept the same words. Hopcroft, An n log n
+    algorithm
+    for minimizing states in a finite automaton (1971).
+    """
     sources: list[list[list[int]]] = [[[] for _ in moves] for _ in range(size)]
     for state, row in enumerate(moves):
         for letter, target in enumerate(row):
@@ -362,7 +387,7 @@ def _refined(moves: Sequence[tuple[int, ...]], accepting: set[int], size: int) -
                 small, blocks[number] = sorted((part, blocks[number]), key=len)
                 for state in small:
                     of[state] = len(blocks)
-                # Whichever half was to split others still does, and otherwise the smaller one is enough.
+                # If the block was waiting, its larger half still is; otherwise the smaller half suffices.
                 waiting.add(len(blocks))
                 blocks.append(small)
     return of
@@ -371,7 +396,7 @@ def _refined(moves: Sequence[tuple[int, ...]], accepting: set[int], size: int) -
 def _quotient(
     letters: SymbolClasses, moves: Sequence[tuple[int, ...]], accepting: set[int], of: Sequence[int]
 ) -> Automaton:
-    """The automaton of the classes of states, in the order in which they are reached."""
+    """Return the automaton whose states are the classes of states, in the order of discovery."""
     one = {number: state for state, number in enumerate(of)}
     order: dict[int, int] = {of[0]: 0}
     rows: list[list[int]] = []

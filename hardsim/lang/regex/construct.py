@@ -1,8 +1,9 @@
-"""From an expression to its automaton: Thompson's construction, the sets of states that a word can lead to, Hopcroft's
+"""Build the automaton of a regular expression: Thompson's construction, the subset construction, Hopcroft's
 minimisation.
 
-What is under `!` or is an operand of `&` is made an automaton first, the innermost before what is around it; such an
-automaton is then a part like a symbol. Nothing is recursive, whatever the depth of brackets.
+Operands of `!` and `&` are made into automata first, from the innermost outwards; such an automaton then serves
+as a
+part, like a symbol. No function is recursive, so brackets may be nested to any depth.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from hardsim.lang.trees import Raw, levels
 from hardsim.lang.valuations import Alphabet
 
 MOST = 100_000
-"""Parts of an expression with each repetition written out."""
+"""Greatest number of parts of an expression with all repetitions written out."""
 MOST_HELD = 10_000_000
-"""Parts that the states of an automaton stand for, in all, before it is made minimal: it bounds memory and time where
-each of many states stands for many, as in (a?){9000}."""
+"""Greatest total size of the sets of parts that the states of an automaton stand for, before minimisation. It
+bounds memory
+and time for expressions such as (a?){9000}, where each of many states stands for many parts.
+"""
 
 
 class _TooManyParts(Exception):
@@ -30,14 +33,14 @@ class _TooManyParts(Exception):
 
 
 class _TooManyHeld(Exception):
-    """The states of an automaton stand for more than MOST_HELD parts."""
+    """The states of an automaton stand for more than MOST_HELD parts in total."""
 
 
 def automaton_of(text: Cited, expression: Raw, alphabet: Alphabet) -> Automaton:
-    """The minimal automaton of an expression, which is a tree of `re.lark` with symbols of the alphabet.
+    """Return the minimal automaton of an expression, which is a tree of `re.lark` with symbols of the alphabet.
 
     Raises:
-        SourceError: at the part of the expression for which it would be too large, with the limit.
+        SourceError: at the part of the expression whose automaton would be too large, with the limit.
     """
     named = {node.text for node, _ in levels(expression) if node.kind == "symbol"}
     return _made(text, expression, SymbolClasses.of(alphabet, named))
@@ -74,18 +77,20 @@ def _too_large(text: Cited, node: Raw, error: Exception) -> SourceError:
 
 @dataclass
 class _Parts:
-    """The states of Thompson's construction (On-line problem solving: Regular expression search algorithm, 1968), with
-    where each leads by a letter, or by nothing. `known` are parts that have an automaton."""
+    """The states of Thompson's construction (On-line problem solving: Regular expression search algorithm, 1968),
+    with the
+    transitions of each by a letter and without one. `known` maps the `id` of a part to its automaton if it has one.
+    """
 
     letters: SymbolClasses
     known: dict[int, Automaton]
     by_letter: list[list[tuple[frozenset[int], int]]] = field(default_factory=list)
     by_nothing: list[list[int]] = field(default_factory=list)
     held: int = 0
-    """Parts that states stand for, so far."""
+    """Total size so far of the sets of parts that states stand for."""
 
     def automaton(self, expression: Raw) -> Automaton:
-        """The minimal automaton of an expression."""
+        """Return the minimal automaton of an expression."""
         start, end = self._state(), self._state()
         left = [(expression, start, end)]
         while left:
@@ -111,7 +116,9 @@ class _Parts:
         return len(self.by_letter) - 1
 
     def _closed(self, states: Iterable[int], end: int) -> frozenset[int]:
-        """The states that are reached by nothing, as far as they read a letter or are the end."""
+        """Return the states reachable by transitions without a letter, restricted to those that read a letter and
+        to `end`.
+        """
         found, left = set(states), list(states)
         while left:
             for target in self.by_nothing[left.pop()]:
@@ -124,8 +131,10 @@ class _Parts:
         return frozenset(state for state in found if self.by_letter[state] or state == end)
 
     def _part(self, node: Raw, begin: int, finish: int) -> Iterator[tuple[Raw, int, int]]:
-        """Add a part between two states, and say which parts stand in it. No part leads back to where it begins, or on
-        from where it ends, so that several may share these two."""
+        """Add a part between two states, and return its subparts, each with its two states. No part has a
+        transition back to its
+        first state or out of its last one, so several parts may share these two.
+        """
         if id(node) in self.known:
             return self._automaton(self.known[id(node)], begin, finish)
         every = set(range(len(self.letters.firsts)))
@@ -155,8 +164,10 @@ class _Parts:
         return iter(())
 
     def _repeated(self, node: Raw, begin: int, finish: int) -> Iterator[tuple[Raw, int, int]]:
-        """So many copies in a row, of which the later ones may be left out; or, without a greatest number, a last one
-        that may be passed any number of times."""
+        """Yield copies of a repeated part in a row, of which the later ones may be skipped; without an upper
+        bound, a last copy
+        that may be passed any number of times.
+        """
         least, _, most = node.text.partition(",")
         (inner,) = node.args
         places = [begin, *(self._state() for _ in range(int(most or least)))]
@@ -171,7 +182,7 @@ class _Parts:
             yield inner, one, other
 
     def _automaton(self, made: Automaton, begin: int, finish: int) -> Iterator[tuple[Raw, int, int]]:
-        """An automaton as a part."""
+        """Add a finished automaton as a part between two states."""
         states = [self._state() for _ in made.moves]
         self.by_nothing[begin].append(states[0])
         for state, row in zip(states, made.moves, strict=True):

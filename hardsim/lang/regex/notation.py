@@ -1,9 +1,11 @@
-"""Resolve `+` and `.` between two operands of a regular expression, which other tools read in two ways.
+"""Resolve `+` and `.` between two operands of a regular expression, which tools read in two ways.
 
 In formal-language papers, JFLAP and FAdo `a+b` is a union; in programming it is one or more a, then b. `a.b` has a
-symbol in the middle in programming, and none in pyformlang and in papers. Either sign is refused between two operands
-until the header chooses, with `plus:` or `dot:`. Elsewhere both camps read the same: nobody writes a union or a
-concatenation without a second operand, and a `.` that is repeated or doubled is a symbol.
+symbol in the middle in programming, and none in pyformlang and in papers. Either sign is refused between two
+operands
+unless the header chooses, with `plus:` or `dot:`. Elsewhere both groups read the signs alike: no one writes a
+union or
+a concatenation without a second operand, and a `.` that is repeated or doubled is a symbol.
 """
 
 from __future__ import annotations
@@ -22,16 +24,16 @@ from hardsim.lang.words import has_long_symbols
 
 PLUS, DOT = "plus", "dot"
 CHOICES = {PLUS: ("union", "repeat"), DOT: ("any", "concatenation")}
-"""The header keys, and what each may say."""
+"""The header keys `plus` and `dot`, with their allowed values."""
 ENDS_OPERAND = frozenset({"SYMBOL", "ANY", "EMPTY", "RPAR", "RSQB"})
 STARTS_OPERAND = frozenset({"SYMBOL", "ANY", "EMPTY", "LPAR", "SET", "NOT"})
 _OPENS = {"RPAR": "LPAR", "RSQB": "SET"}
 _COMMENT = re.compile(r"(?<!\S)//[^\n]*")
 _LONGEST = 60
-"""The largest number of characters of an expression that a hint repeats."""
+"""Greatest number of characters of an expression that a hint repeats."""
 
 _Edit: TypeAlias = tuple[int, int, str]
-"""An edit: the start and the end of a piece of text, and its replacement."""
+"""A replacement in a text: start, end, and the new text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +59,9 @@ def resolved(text: Cited, tokens: Sequence[Lexeme], notation: Notation, symbols:
     concatenate.
 
     Raises:
-        SourceError: at a sign that camps read in two ways and the header does not choose, or that does not fit what
-            the header chose.
+        SourceError: at a sign that tools read in two ways if the header does not choose, or at a sign that does
+        not fit
+            the choice of the header.
     """
     signs = _Signs(text, list(tokens), notation, symbols)
     signs.resolve_pluses()
@@ -74,11 +77,11 @@ class _Signs:
     # ---- + ----
 
     def resolve_pluses(self) -> None:
-        """Make each PLUS a repetition or a union."""
+        """Turn each PLUS token into a repetition or a union."""
         for index, token in enumerate(self.tokens):
             if token.kind == "PLUS":
                 self.tokens[index] = replace(token, kind="REPEAT", value="1,")
-                if index not in self.inside_sets:  # where it is refused as any repetition is
+                if index not in self.inside_sets:  # inside a set any repetition is an error later
                     self._resolve_plus(index, token)
 
     def _resolve_plus(self, index: int, token: Lexeme) -> None:
@@ -98,7 +101,7 @@ class _Signs:
             raise self.text.error(token.span, "a blank before +", expected, symbol_hint("+", self.symbols) or hint)
 
     def _ambiguous_plus(self, index: int) -> SourceError:
-        """Return the error for a + between two operands, with the spelling of each reading."""
+        """Return the error for a + between two operands; its hint shows the spelling of each reading."""
         first, last = self._neighbours(index)
         places = [at for at in range(first, last + 1) if self._is_infix_plus(at)]
         union: list[_Edit] = [(*self._place(at), "|") for at in places]
@@ -139,11 +142,11 @@ class _Signs:
                 message = "a . that does not join two operands, although the header says dot: concatenation"
                 raise self.text.error(self.tokens[alone].span, message, "an operand on both sides", hint)
             self.tokens = [token for at, token in enumerate(self.tokens) if at not in between]
-        elif self.notation.dot is None and between and alone is None:  # elsewhere one dot that joins nothing tells
+        elif self.notation.dot is None and between and alone is None:  # a dot that joins nothing is a symbol
             raise self._ambiguous_dot(between[0])
 
     def _joins(self, index: int) -> bool:
-        """Return whether a dot stands between two operands, neither of which is a dot."""
+        """Return True if a dot is between two operands that are not dots."""
         apart = all(self.tokens[at].kind != "ANY" for at in (index - 1, index + 1) if 0 <= at < len(self.tokens))
         return apart and self._ends(index - 1) and self._starts(index + 1)
 
@@ -165,22 +168,24 @@ class _Signs:
             self._with_symbol(".", hint),
         )
 
-    # ---- what stands beside a sign ----
+    # ---- operands beside a sign ----
 
     def _ends(self, index: int) -> bool:
-        """Return whether an operand (perhaps repeated) ends with a token."""
+        """Return True if the token at an index ends an operand (perhaps a repeated one)."""
         return index >= 0 and self.tokens[index].kind in ENDS_OPERAND | {"REPEAT"}
 
     def _starts(self, index: int) -> bool:
-        """Return whether an operand starts with a token."""
+        """Return True if the token at an index starts an operand."""
         return index < len(self.tokens) and self.tokens[index].kind in STARTS_OPERAND
 
     def _place(self, index: int) -> tuple[int, int]:
         return self.tokens[index].span.start, self.tokens[index].span.end
 
     def _operand_start(self, index: int) -> tuple[int, bool]:
-        """Return the first token of the operand that ends at a token, and whether that operand is repeated or
-        complemented."""
+        """Return the index of the first token of the operand that ends at an index, and True if that operand is
+        repeated or
+        complemented.
+        """
         compound = False
         while self.tokens[index].kind == "REPEAT" and index > 0:
             index, compound = index - 1, True
@@ -193,8 +198,10 @@ class _Signs:
         return index, compound
 
     def _neighbours(self, index: int) -> tuple[int, int]:
-        """Return the first and the last token inside the innermost brackets around a sign; in a long text, only the
-        sign with its two operands."""
+        """Return the indices of the first and the last token inside the innermost brackets around a sign; in a
+        long text, those of
+        the sign's two operands only.
+        """
         first, last, depth = index, index, 0
         while first > 0 and (depth or self.tokens[first - 1].kind not in _OPENS.values()):
             first -= 1
@@ -212,7 +219,7 @@ class _Signs:
         return (kind in _OPENS) - (kind in _OPENS.values())
 
     def _operand_end(self, index: int) -> int:
-        """Return the last token of the operand that starts at a token."""
+        """Return the index of the last token of the operand that starts at an index."""
         depth = 0
         for at in range(index, len(self.tokens)):
             depth -= self._closes(at)
@@ -235,7 +242,7 @@ class _Signs:
 
 
 def _inside_sets(tokens: Sequence[Lexeme]) -> frozenset[int]:
-    """Return the indexes of the tokens inside a set such as [ab]."""
+    """Return the indices of the tokens inside a set such as [ab]."""
     found, inside = set[int](), False
     for index, token in enumerate(tokens):
         if inside:

@@ -1,11 +1,14 @@
-"""Reading `.re` files: header lines and one expression.
+"""Parsing `.re` files: header lines and one regular expression.
 
-Loosest first: `|`, `&`, symbols side by side, then what repeats or complements one symbol, set or bracket. Where tools
-disagree brackets are required: `!a*` and `!ab`, and two repetitions in a row (which elsewhere may be a lazy one). What
-`+` and `.` are between two operands is decided in `notation.py`.
+Operators, loosest first: `|`, `&`, symbols side by side, then repetition or complement of one symbol, set or
+bracket.
+Brackets are required where tools disagree: `!a*` and `!ab`, and two repetitions in a row (which in other tools
+may be a
+lazy one). `notation.py` decides the meaning of `+` and `.` between two operands.
 
-Where symbols are sets of propositions, `{p}` is exactly that set, and braces are a repetition only if they stand after
-an operand and have numbers in them.
+If the symbols are sets of propositions, `{p}` is exactly that set, and braces are a repetition only if they
+follow an
+operand and contain numbers.
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ _SIGNS = "|&!.*+?()[]{}'"
 _RUN = re.compile(r"[^\s|&!.*+?()\[\]{}']+")
 _BRACES = re.compile(r"\{[^{}]*\}")
 _MENTIONS = re.compile(r"'[^'\s]+'|(?<!\S)//[^\n]*|\{(?P<set>[^{}]*)\}")
-"""What is quoted, a comment, or braces."""
+"""A quoted symbol, a comment, or braces with their content."""
 _COUNTED = re.compile(r"[\s0-9,]*")
 _EMPTY = re.compile(r"\(\s*\)")
 _SET = re.compile(r"\[\s*(\^?)")
@@ -50,7 +53,7 @@ _NOTHING = {
     **dict.fromkeys((*"εϵɛλΛ", "eps", "epsilon", "lambda"), _EMPTY_WORD),
     **dict.fromkeys(("∅", "empty"), _EMPTY_LANGUAGE),
 }
-"""Symbols that are not symbols elsewhere."""
+"""Hints for symbols that denote the empty word or the empty language in other notations."""
 _OPENING, _CLOSING = frozenset({"LPAR", "SET"}), frozenset({"RPAR", "RSQB"})
 _BRACKETS = _OPENING | _CLOSING | {"EMPTY"}
 _LOOK_ALIKES = {
@@ -78,9 +81,10 @@ _LOOK_ALIKES = {
 
 @dataclass(frozen=True)
 class RegexFile:
-    """A parsed `.re` file: alphabet, expression, its automaton, and the examples that go with it, which it answers
-    right. `origin` is the value of `source:`, `title` the first line if it is a comment; `notes` are remarks for the
-    user."""
+    """A parsed `.re` file: alphabet, expression, its automaton, and the examples of the file, which the automaton
+    has been
+    checked against. `notes` are remarks for the user.
+    """
 
     alphabet: Alphabet
     expression: Raw
@@ -91,24 +95,26 @@ class RegexFile:
 
     @property
     def title(self) -> str:
-        """The first line, if it is a comment."""
+        """The first line of the file if it is a comment, else ""."""
         return self.layout.title
 
     @property
     def origin(self) -> str:
-        """The value of `source:`."""
+        """The value of the `source:` line, or ""."""
         return self.layout.value("source")
 
     def error(self, message: str, hint: str) -> Unsupported:
-        """An error that cites the expression, of which something is asked that there is not."""
+        """Return an error that cites the expression, for a request that has no construction."""
         assert self.layout.expression is not None
         return Unsupported(self.layout.source, self.layout.expression, message, "", hint)
 
 
 @dataclass
 class RegexLayout(Layout):
-    """The parts of a `.re` file; `expression` is None if missing. Raises SourceError for lines out of order and unknown
-    or repeated keys."""
+    """The parts of a `.re` file; `expression` is None if missing. Raises SourceError for lines out of order and
+    for unknown
+    or repeated keys.
+    """
 
     keys = ("alphabet", "props", "one-of", "at-most-one", "accept", "reject", "source", *CHOICES)
     hints: ClassVar = {
@@ -135,13 +141,14 @@ class RegexLayout(Layout):
             self.expression = line
 
     def _take(self, span: Span) -> None:
-        """Nothing is continued here but the expression."""
+        """Do nothing: only the expression can be continued, and `_line` extends it."""
 
 
 @dataclass(frozen=True)
 class RegexText:
-    """What the text of a `.re` file says, before anything is made of it: parts, alphabet, examples, and the tokens and
-    the tree of its expression."""
+    """The parsed text of a `.re` file, before its automaton is built: parts, alphabet, examples, and the tokens and
+    the tree of its expression.
+    """
 
     layout: RegexLayout
     alphabet: Alphabet
@@ -156,9 +163,12 @@ def read_regex(
     props: Sequence[str] | str | None = None,
     alphabet: Sequence[str] | str | None = None,
 ) -> RegexText:
-    """Read a whole `.re` file; `name` is what errors cite. `alphabet`, or `props` (MENTIONED: those in the sets of the
-    expression), is used if the file declares neither symbols nor propositions. Raises SourceError with the place of the
-    first mistake, and InputError for a bad `alphabet` or `props`."""
+    """Parse a whole `.re` file without building an automaton; `name` is the file name in errors. `alphabet`, or
+    `props`
+    (MENTIONED: those in the sets of the expression), is used if the file declares neither symbols nor
+    propositions. Raises
+    SourceError with the place of the first mistake, and InputError for a bad `alphabet` or `props`.
+    """
     source = source_of(text, name, "an alphabet: line and an expression", "a small file: alphabet: a b, then (ab)*")
     layout = RegexLayout(source)
     known = declared_alphabet(layout, alphabet, props)
@@ -180,8 +190,9 @@ def read_regex(
 def _require_one_expression(layout: RegexLayout, tokens: Sequence[Lexeme], region: Span) -> None:
     """Raise SourceError if a line that is not indented begins with an operand after an operand.
 
-    A file with an expression on each line would otherwise be read as one long sequence. An operator, an open bracket
-    or an indentation shows that the line goes on with the expression.
+    Otherwise a file with an expression on each line would be read as one long sequence. An operator, an open
+    bracket
+    or an indentation shows that the line continues the expression.
     """
     depth = 0
     for before, token in pairwise(tokens):
@@ -200,11 +211,12 @@ def parse_regex(
     props: Sequence[str] | str | None = None,
     alphabet: Sequence[str] | str | None = None,
 ) -> RegexFile:
-    """Parse a whole `.re` file and make its automaton, as `read_regex` reads it.
+    """Parse a whole `.re` file as `read_regex` does, build its automaton, and check its examples.
 
     Raises:
-        SourceError: with the place of the first mistake of the text, of an example that the expression contradicts, or
-            of what makes the automaton too large.
+        SourceError: at the first mistake of the text, an example that the expression contradicts, or the part
+        that makes
+            the automaton too large.
     """
     read = read_regex(text, name, props, alphabet)
     layout, symbols = read.layout, read.alphabet
@@ -220,8 +232,10 @@ def parse_regex(
 
 
 def _mentioned(source: Source, region: Span) -> Valuations:
-    """The alphabet of the propositions in the sets of an expression. Raises SourceError if there is none, or there are
-    too many."""
+    """Return the alphabet of the propositions in the sets of an expression. Raises SourceError if there is none,
+    or there are
+    too many.
+    """
     inside = [found["set"] for found in _MENTIONS.finditer(source.text, region.start, region.end) if found["set"]]
     found = dict.fromkeys(name.strip() for one in inside if not _COUNTED.fullmatch(one) for name in one.split(","))
     names = tuple(filter(None, found))
@@ -235,8 +249,9 @@ def _mentioned(source: Source, region: Span) -> Valuations:
 
 
 def mistakable(text: Cited, tokens: Sequence[Lexeme], alphabet: Alphabet) -> list[str]:
-    """Return notes on text that looks like a symbol of the alphabet, or like another notation, but has a different
-    meaning."""
+    """Return notes on signs that look like a symbol of the alphabet, or like another notation, but have a
+    different meaning.
+    """
     signs = [token for token in tokens if token.kind in ("ANY", "OR", "AND", "NOT", "REPEAT")]
     used = {text.written(token.span): token.kind for token in signs}
     kinds = {"REPEAT": "a repetition after what it repeats"} if is_sets(alphabet) else {}
@@ -257,7 +272,7 @@ def mistakable(text: Cited, tokens: Sequence[Lexeme], alphabet: Alphabet) -> lis
 
 
 def _as_set(braces: str) -> list[str]:
-    """Return the numbers in braces that may be meant as a set of symbols, as in {0,1}; none for {2,}."""
+    """Return the numbers in braces that the user may intend as a set of symbols, as in {0,1}; none for {2,}."""
     return re.findall("[0-9]+", braces) if re.fullmatch(r"\{\s*[0-9]+\s*(,\s*[0-9]+\s*)?\}", braces) else []
 
 
@@ -265,8 +280,10 @@ def _as_set(braces: str) -> list[str]:
 
 
 class _RegexScanner(Scanner):
-    """The tokens of an expression. A symbol of one character stands alone; if the alphabet has longer ones, what stands
-    between blanks and signs is one symbol, and if it is one of sets, what stands between braces."""
+    """Splits an expression into tokens. A symbol is one character; if the alphabet has longer symbols, the text
+    between blanks
+    and signs is one symbol, and if the symbols are sets, the text between braces.
+    """
 
     spellings: ClassVar = {
         **spelled("OR", "|"),
@@ -305,7 +322,7 @@ class _RegexScanner(Scanner):
         return True
 
     def check_word(self, word: str, end: int) -> None:
-        """Words are symbols here, and taken before."""
+        """Accept any word; `special` has read all symbols before."""
 
     def quoted_symbol(self, kind: str, start: int) -> None:
         super().quoted_symbol("SYMBOL", start)
@@ -317,14 +334,14 @@ class _RegexScanner(Scanner):
             raise self.error(token.span, *self._foreign(token.value))
 
     def _repeats(self) -> bool:
-        """Whether braces here are a repetition, where symbols are sets."""
+        """Return True if the braces at the current offset are a repetition, for an alphabet of sets."""
         before = self.tokens[-1].kind if self.tokens else ""
         after = before in ENDS_OPERAND | {"REPEAT"} or (before == "PLUS" and self.notation.plus == "repeat")
         bounds = self.match(_BOUNDS)
         return after and bounds is not None and bool(bounds[1] or bounds[3]) and not in_set(self.tokens)
 
     def _set(self) -> None:
-        """A set of propositions."""
+        """Read a set of propositions as a symbol."""
         found = self.match(_BRACES)
         if found is None:
             raise self.wrong(self.at + 1, "this brace is never closed", "} further on")
@@ -333,7 +350,7 @@ class _RegexScanner(Scanner):
 
     def _symbol(self) -> None:
         run = self.match(_RUN)
-        assert run is not None  # a character that is no sign and no blank
+        assert run is not None  # callers have checked that the character is neither a sign nor a blank
         found = run[0] if has_long_symbols(self.symbols) else run[0][0]
         if found == "-" and self.tokens[-1:] and self.tokens[-1].kind == "SYMBOL" and in_set(self.tokens):
             hint = f"list all of its symbols{'; the symbol - is quoted' * (found in self.symbols)}"
@@ -344,7 +361,7 @@ class _RegexScanner(Scanner):
         raise self.wrong(self.at + len(found), *self._foreign(found))
 
     def _foreign(self, found: str) -> tuple[str, str, str]:
-        """Message, expectation and hint for what is no symbol."""
+        """Return message, expected text and hint for text that is no symbol."""
         parts = segmented(found, self.symbols) if len(found) > 1 and not self.sets else []
         hint = f"separate symbols by blanks: {' '.join(parts)}" if parts else _LOOK_ALIKES.get(found[0], "")
         if named := self.match(_NAMED):
@@ -394,7 +411,9 @@ def regex_tokens(text: Cited, region: Span, symbols: Alphabet, notation: Notatio
 
 
 def read_expression(text: Cited, tokens: Sequence[Lexeme], region: Span) -> Raw:
-    """The tree of an expression. Raises SourceError for what does not fit, and where brackets are required."""
+    """Return the tree of an expression. Raises SourceError for tokens that do not fit, and where brackets are
+    required.
+    """
     tree = tree_of_tokens("re.lark", text, tokens, lambda index: _misfit(text, tokens, index, region))
     for node, _ in levels(tree):
         if both := mixed(node, "|", "&"):
@@ -409,7 +428,10 @@ def read_expression(text: Cited, tokens: Sequence[Lexeme], region: Span) -> Raw:
 
 
 def _misfit(text: Cited, tokens: Sequence[Lexeme], index: int, region: Span) -> SourceError:
-    """Why the token of an index (at the end: that there is none) does not fit after the ones before it."""
+    """Return the error for a token, given by index, that does not fit after the tokens before it; the number of
+    tokens stands
+    for the end.
+    """
     before = tokens[index - 1] if index else None
     if index == len(tokens):
         end = before.span.end if before else region.start
@@ -436,12 +458,14 @@ def _misfit(text: Cited, tokens: Sequence[Lexeme], index: int, region: Span) -> 
 
 
 def in_set(tokens: Sequence[Lexeme]) -> bool:
-    """Whether a set is not closed at the end."""
+    """Return True if the tokens end inside a set such as [ab]."""
     return next((token.kind == "SET" for token in reversed(tokens) if token.kind != "SYMBOL"), False)
 
 
 def _misplaced_repeat(text: Cited, tokens: Sequence[Lexeme], index: int) -> SourceError:
-    """The error for a repetition that repeats nothing, a repetition, or a complement without brackets."""
+    """Return the error for a repetition after nothing, after another repetition, or after a complement without
+    brackets.
+    """
     before, token = tokens[index - 1] if index else None, tokens[index]
     written, place = text.written(token.span), token.span
     if before is None:

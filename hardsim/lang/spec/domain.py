@@ -1,4 +1,4 @@
-"""The words of which a specification says anything, where they are a regular language."""
+"""The words for which a specification expects any output, if they form a regular language."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from hardsim.lang.regex.automaton import Automaton, explored
 
 _DONE = -1
-"""In place of a state: whatever follows does not matter."""
+"""A state after which everything is accepted."""
 
 
 def leading(automaton: Automaton) -> frozenset[int]:
-    """The states from which a word is accepted, which may be empty."""
+    """Return the states from which some word, perhaps the empty one, is accepted."""
     sources: list[set[int]] = [set() for _ in automaton.moves]
     for state, row in enumerate(automaton.moves):
         for target in row:
@@ -25,17 +25,17 @@ def leading(automaton: Automaton) -> frozenset[int]:
 
 
 def prefixes_of(automaton: Automaton) -> Automaton:
-    """The prefixes of the words of a language."""
+    """Return the automaton of the prefixes of the words in a language."""
     return explored(automaton.letters, 0, automaton.moves.__getitem__, leading(automaton).__contains__)
 
 
 def extensions_of(automaton: Automaton) -> Automaton:
-    """The words with a prefix in a language that is not empty."""
+    """Return the automaton of the words that have a non-empty prefix in a language."""
     return explored(automaton.letters, 0, _stopping(automaton), _DONE.__eq__)
 
 
 def first_in(automaton: Automaton) -> Automaton:
-    """The words whose first symbol alone is a word of a language."""
+    """Return the automaton of the words whose first symbol alone is a word of a language."""
     follow = _stopping(automaton)
     dead = _DONE - 1
 
@@ -47,7 +47,9 @@ def first_in(automaton: Automaton) -> Automaton:
 
 
 def _stopping(automaton: Automaton) -> Callable[[int], Sequence[int]]:
-    """The states that follow, where those that accept are all one, that does so for ever."""
+    """Return the successor function of an automaton in which all accepting states are merged into one that is
+    never left.
+    """
     done = [_DONE] * len(automaton.letters.firsts)
 
     def following(state: int) -> Sequence[int]:

@@ -1,6 +1,6 @@
-"""Reading `.spec` files: header lines, and the lines that say what an output of a network should be.
+"""Parsing `.spec` files into lines: header lines, and the lines that state what an output of a network should be.
 
-What is said between the lines, about formulas over an alphabet that only the network may know, is in `meaning`.
+Formulas inside the lines are parsed in `meaning`, because their alphabet may be known only from the network.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from hardsim.lang.regex.notation import CHOICES, notation_of
 from hardsim.lang.vocabulary import brief
 
 OUTPUT, VALUE = "output", "value"
-"""The keys of lines that are about an output of a name."""
+"""The keys of lines about a named output."""
 FORM = {OUTPUT: "output NAME: FORMULA", VALUE: "value NAME: TERM"}
 _NAMED = re.compile(r"(?P<key>output|value)[^\S\n]+(?P<name>\S+):(?=\s|$)(?P<value>[^\n]*)")
-"""A name may have colons in it: what ends it is the last one with white space after it."""
+"""A line about a named output. Names may contain colons: the name ends at the last colon with white space after it."""
 _UNNAMED = re.compile(r"(?P<key>output|value)(?=[\s:=]|$)")
 _EQUALS = re.compile(r"(?P<key>output|value)[^\S\n]+(?P<name>\S+?)[^\S\n]*(?P<equals>=)(?![=>])")
 _COMMENT = re.compile(r"(?<=\s)//")
 _LISTS = frozenset({"alphabet", "tokens", "input", "source"})
-"""Keys whose value may have `//` in it, as a token or as text."""
+"""Keys whose value may contain `//`, as a token or as text."""
 _ELSEWHERE = {
     "props": "the tokens of a network are symbols: alphabet: a b",
     **dict.fromkeys(("accept", "reject", "map", "pad", "dialect", "one-of", "at-most-one"), "specifications have none"),
@@ -37,8 +37,10 @@ _ELSEWHERE = {
 
 @dataclass
 class SpecLayout(Layout):
-    """The parts of a `.spec` file: `outputs` and `values` are the lines about outputs by name, each with the place of
-    the name. Raises SourceError for a line that is none of them, and for unknown or repeated keys."""
+    """The parts of a `.spec` file: `outputs` and `values` are the lines about named outputs, each with the place
+    of the name.
+    Raises SourceError for a line of any other form, and for unknown or repeated keys.
+    """
 
     keys = (
         "network", "alphabet", "tokens", "input", "at", "decide", "assume", "output NAME", "value NAME", "program",
@@ -66,10 +68,10 @@ class SpecLayout(Layout):
             raise self._colon(line, text) or self._stray(line, text)
 
     def _take(self, span: Span) -> None:
-        """Nothing is continued here."""
+        """Do nothing: no line of a specification can be continued."""
 
     def _add_named(self, start: int, match: re.Match[str]) -> None:
-        """Take a line about an output. Raises SourceError for one of which there is a line already."""
+        """Add a line about a named output. Raises SourceError if the output has such a line already."""
         lines = self.outputs if match["key"] == OUTPUT else self.values
         at, text = Span(start + match.start("name"), start + match.end("name")), match["value"].strip()
         before = next((line for line in lines if line.name == match["name"]), None)
@@ -84,13 +86,13 @@ class SpecLayout(Layout):
         lines.append(FileLine(match["name"], at, body, text))
 
     def _hold_alone(self, body: Span) -> None:
-        """Refuse a comment after a value."""
+        """Raise SourceError if a comment follows a value on the same line."""
         if comment := _COMMENT.search(self.source.text, body.start + 1, body.end):
             hint = "a comment stands on a line of its own, which begins with //"
             raise self.error(Span(*comment.span()), "no comment follows a value here", "the end of the line", hint)
 
     def _unnamed(self, start: int, text: str) -> SourceError:
-        """The error for a line about an output without its name, or without the colon after it."""
+        """Return the error for a line about an output without a name, or without the colon after it."""
         if equals := _EQUALS.match(text):
             hint = f"write {equals['key']} {equals['name']}: {text[equals.end() :].strip()}".rstrip()
             place = Span(start + equals.start("equals"), start + equals.end("equals"))
@@ -100,7 +102,7 @@ class SpecLayout(Layout):
         return self.error(Span(start, start + len(text)), f"{key} without a name and a colon", FORM[key], hint)
 
     def _stray(self, line: Span, text: str) -> SourceError:
-        """The error for a line that is nothing a specification has."""
+        """Return the error for a line of a form that no specification has."""
         word = text.split(None, 1)[0].rstrip(":")
         known = [*FORM, *(key for key in self.keys if key.partition(" ")[0] not in FORM)]
         hint = did_you_mean(word, known, lambda key: FORM.get(key, f"{key}:"))
@@ -109,11 +111,10 @@ class SpecLayout(Layout):
 
 
 def read_spec(text: str | bytes, name: str) -> SpecLayout:
-    """The lines of a `.spec` file; `name` is what errors cite.
+    """Return the lines of a `.spec` file; `name` is the file name in errors.
 
     Raises:
-        SourceError: with the place of the first mistake: in a line, of lines that exclude each other, or because
-            nothing says what is wanted.
+        SourceError: at the first mistake: in a line, lines that exclude each other, or no line about the outputs.
     """
     hint = "a small file: network: net, then output NAME: F a"
     layout = SpecLayout(source_of(text, name, "a line that says what is wanted", hint))

@@ -1,4 +1,9 @@
-"""What a specification demands of a network, once it is known what words are made of and what is decided how."""
+"""The meaning of a specification for a given network: which outputs are expected on which words.
+
+The alphabet of words, the positions at which the network is judged (its outputs are compared with the expected
+ones) and
+the kind of decision must be known before the formulas of a specification can be parsed.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +24,16 @@ from hardsim.lang.spec.oracle import Column, Decide, Holds, JudgedAt, Lines, Mat
 from hardsim.lang.valuations import Alphabet, is_sets, listed, same_symbols
 
 END = "<eos>"
-"""The token that may come next where a word of the language ends."""
+"""The output that stands for the end of a word: it is allowed next where a word of the language is complete."""
 NOTHING = "nothing would be judged"
 
 
 @dataclass(frozen=True)
 class Demands:
-    """What is wanted of words, and of which: `domain` are the words of which anything is, if that is known and they are
-    a regular language; `shortest` is 0 where the empty word is judged, too."""
+    """The expected outputs of a specification (`oracle`), and the words that have any. `domain` is the language of
+    those words
+    if it is known and regular, else None; `shortest` is 0 if the empty word has an expected output too, else 1.
+    """
 
     oracle: Lines | NextSymbols
     domain: Automaton | None
@@ -35,9 +42,14 @@ class Demands:
 
 @dataclass(frozen=True)
 class Question:
-    """A specification with what has to be known to understand it: what words are made of, where the network is judged,
-    what is decided, how its outputs are called, whether it reads something `before` words, and whether it is `causal`:
-    what it says at a place depends on nothing after it."""
+    """A specification together with the facts needed to understand it. `alphabet`: the symbols of words; `at`: the
+    positions at
+    which the network is judged; `decide`: how an output is read from the network; `outputs`: the names of its
+    outputs;
+    `before`: True if the network reads a token before words; `causal`: True if the output at a position depends
+    on nothing
+    after it.
+    """
 
     layout: SpecLayout
     program: SraspProgram | None
@@ -49,10 +61,10 @@ class Question:
     causal: bool = False
 
     def demands(self) -> Demands:
-        """All that it says.
+        """Return all that the specification demands.
 
         Raises:
-            SourceError: with the place of the first mistake, or of what does not go together.
+            SourceError: at the first mistake or contradiction.
         """
         line = self.layout.header("next")
         return self._lines() if line is None else self._next(line)
@@ -105,7 +117,10 @@ class Question:
         return Demands(Lines(self.at, self.decide, assume, lines, self.layout.source.name), domain, 1)
 
     def _assume(self, scope: Scope) -> tuple[Column | None, Automaton | None]:
-        """What is judged at all, and the words of which something is."""
+        """Return the condition for a position to have an expected output, and the language of the words with such
+        a position; None
+        for a condition that always holds and for an unknown language.
+        """
         line, own = self.layout.header("assume"), self.program
         if line is None and own is not None and own.assume and not (self.layout.outputs or self.layout.values):
             return Vector(own, own.assume), None
@@ -123,7 +138,7 @@ class Question:
         return Matches(automaton), domain
 
     def _hold_decided(self) -> None:
-        """Hold that lines are about what is decided: truths, or numbers."""
+        """Raise SourceError if a line is about truth values and the decision about numbers, or the reverse."""
         layout, numbers = self.layout, self.decide == "value"
         wrong = layout.outputs if numbers else layout.values
         if wrong:
@@ -134,7 +149,7 @@ class Question:
             raise layout.error(wrong[0].at, f"a line {kind}, where {told} judged (decide: {self.decide})", other)
 
     def _column(self, scope: Scope, line: FileLine) -> Column:
-        """What a line says of its output: a vector of the program, or a formula or a term."""
+        """Return what a line expects of its output: a vector of the program, or a formula or a term."""
         program, numbers = self.program, self.decide == "value"
         if program is not None and line.text in program.vectors:
             return self._vector(scope, line, program, (Sort.INT, Sort.RATIONAL) if numbers else (Sort.BOOL,))
@@ -143,7 +158,7 @@ class Question:
         return Holds(self._file(scope, formula_in(scope, line.body)))
 
     def _vector(self, scope: Scope, line: FileLine, program: SraspProgram, sorts: Sequence[Sort]) -> Vector:
-        """The vector of the program that a line names."""
+        """Return the vector of the program that a line names."""
         if line.text in scope.symbols:
             told = f"{line.text} is a vector of the program, and a symbol of the alphabet"
             raise self.layout.error(line.body, told, "", f"the symbol is written '{line.text}'; rename the vector")
@@ -151,7 +166,7 @@ class Question:
         return Vector(program, line.text)
 
     def _own(self, line: FileLine, program: SraspProgram) -> Column:
-        """The output of a program, where no line says of which outputs its vectors are."""
+        """Return the output vector of the program, for a specification in which no line assigns vectors to outputs."""
         if self.decide != "argmax" and len(self.outputs) != 1:
             told = f"the network has {len(self.outputs)} outputs, and the program's output is one"
             key = VALUE if self.decide == "value" else OUTPUT
@@ -167,8 +182,10 @@ class Question:
         return Vector(program, name)
 
     def _mean(self, line: FileLine, program: SraspProgram) -> str | None:
-        """The mean from which the output of a program is computed, which is the number that is wanted; None if it needs
-        no mean."""
+        """Return the name of the mean from which the output of a program is computed: that mean is the expected
+        number. None if the
+        output needs no mean.
+        """
         needed = program.needed(program.output)
         means = [one.name for one in program.statements if one.sort is Sort.RATIONAL and one.name in needed]
         if len(means) > 1:
@@ -189,7 +206,7 @@ class Question:
 
 
 def remarks(layout: SpecLayout, program: SraspProgram | None, alphabet: Alphabet) -> tuple[str, ...]:
-    """Add notes on lines of a specification that may have been meant otherwise.
+    """Return notes on lines of a specification that have a second reading.
 
     Raises:
         SourceError: with the place of a mistake.
@@ -226,11 +243,7 @@ def _scope(layout: SpecLayout, alphabet: Alphabet) -> Scope:
 
 
 def hold_program(layout: SpecLayout, program: SraspProgram, alphabet: Alphabet) -> None:
-    """Hold that a program is about the words of the network.
-
-    Raises:
-        SourceError: at its line, with both alphabets.
-    """
+    """Raise SourceError, with both alphabets, unless a program has the same symbols as the words of the network."""
     line = layout.header("program")
     assert line is not None  # it names the program
     if is_sets(alphabet) or not same_symbols(alphabet, program.alphabet):

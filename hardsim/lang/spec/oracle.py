@@ -1,8 +1,10 @@
-"""What a specification wants of words, many of one length at once.
+"""The expected outputs of a specification, computed for many words of one length at once.
 
-What is wanted at a place is one of: a truth or a number (of the only output), `Said` (of outputs by name), the name of
-the output that should win, the set of the names of those that may come next; None where nothing is judged. A word has
-one of these where it is judged once, and a list of them by position where it is judged at each symbol.
+The expected output at a position has one of these forms: a truth value or a number (of the only output), `Said` (of
+outputs by name), the name of the output that should be greatest, or the set of the names of those that may come
+next. It
+is None at a position that is not judged, that is, where no output is compared with an expected one. A word has one
+expected output if it is judged at one position, and a list of them by position if it is judged at each symbol.
 """
 
 from __future__ import annotations
@@ -25,12 +27,12 @@ from hardsim.lang.words import written_word
 JudgedAt: TypeAlias = Literal["last", "first", "each"]
 Decide: TypeAlias = Literal["above", "argmax", "value"]
 Rows: TypeAlias = list[list[Any]]
-"""By word, what is at the places where it is judged."""
+"""For each word, the values at the positions where it is judged."""
 
 
 @dataclass(frozen=True)
 class Said(Mapping[str, Any]):
-    """Truths or numbers by the name of an output; what is equal is wanted alike, so that it can be remembered."""
+    """Expected truth values or numbers by the name of an output; hashable, so that results can be cached."""
 
     pairs: tuple[tuple[str, Any], ...]
 
@@ -45,25 +47,28 @@ class Said(Mapping[str, Any]):
 
 
 def judged(row: Sequence[Any], at: JudgedAt, n: int) -> list[Any]:
-    """Of what is at the positions of a word of n symbols (of a padded one more), that at those that are judged."""
+    """Return the values at the judged positions of a word of n symbols, given its values at all positions (of a
+    padded word:
+    more than n).
+    """
     if at == "each":
         return list(row[:n])
     return [row[0] if at == "first" else row[-1]]
 
 
 class _Sent:
-    """Something that travels to other processes as its fields, without what was made of them."""
+    """A mixin for objects that are pickled as their fields, without cached results."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(getattr(self, one.name) for one in fields(self))  # type: ignore[arg-type]  # a mixin
 
 
-# ---- what holds at positions ----
+# ---- values at positions ----
 
 
 @dataclass(frozen=True)
 class Holds(_Sent):
-    """Whether a formula holds at positions."""
+    """The truth values of a formula at positions."""
 
     file: ast.FormulaFile
 
@@ -72,14 +77,14 @@ class Holds(_Sent):
         return ParallelOracle(self.file)
 
     def rows(self, words: Sequence[Word], at: JudgedAt) -> Rows:
-        """Of words of one length, at the places where they are judged."""
+        """Return the values at the judged positions of words of one length."""
         truth = self._oracle.truth(self._oracle.symbols(words)).tolist()
         return [judged(row, at, len(words[0])) for row in truth]
 
 
 @dataclass(frozen=True)
 class Matches(_Sent):
-    """Whether the prefixes that end at positions are in the language of an automaton."""
+    """The truth value, at each position, of "the prefix that ends here is in the language of an automaton"."""
 
     automaton: Automaton
 
@@ -88,14 +93,16 @@ class Matches(_Sent):
         return ParallelAutomaton(self.automaton)
 
     def rows(self, words: Sequence[Word], at: JudgedAt) -> Rows:
-        """As `Holds.rows`."""
+        """Return the values at the judged positions of words of one length."""
         states, accepting = self._parallel.states(words)[:, 1:].tolist(), self.automaton.accepting
         return [[state in accepting for state in judged(row, at, len(words[0]))] for row in states]
 
 
 @dataclass(frozen=True)
 class Vector(_Sent):
-    """The values of a vector of a program; at the last position of a padded word where the word is judged at last."""
+    """The values of a vector of a program. If a padded word is judged at `last`, the value is that of its last
+    padded position.
+    """
 
     program: ast.SraspProgram
     name: str
@@ -105,19 +112,19 @@ class Vector(_Sent):
         return ParallelProgram(self.program)
 
     def rows(self, words: Sequence[Word], at: JudgedAt) -> Rows:
-        """As `Holds.rows`."""
+        """Return the values at the judged positions of words of one length."""
         return [judged(row, at, len(words[0])) for row in self._parallel.values(words, self.name)]
 
 
 @dataclass(frozen=True)
 class Value(_Sent):
-    """The values of a rational term, exactly. `file` has the alphabet and the text; its formula is the term."""
+    """The exact values of a rational term. `file` has the alphabet and the text; its formula is the term."""
 
     file: ast.FormulaFile
 
     @cached_property
     def _parts(self) -> tuple[ast.Node, ...]:
-        """The largest parts without a division, whose values are integers."""
+        """The largest parts of the term without a division, whose values are integers."""
         return tuple(_whole_parts(self.file.formula))
 
     @cached_property
@@ -127,11 +134,11 @@ class Value(_Sent):
 
     @cached_property
     def _known(self) -> dict[tuple[int, ...], Fraction | None]:
-        """Values by those of the parts: most positions of most words have the same."""
+        """A cache from the values of the parts to the value of the term: most positions of most words agree."""
         return {}
 
     def rows(self, words: Sequence[Word], at: JudgedAt) -> Rows:
-        """As `Holds.rows`; None for what is divided by 0."""
+        """Return the values at the judged positions of words of one length; None where the term divides by 0."""
         n = len(words[0])
         parts = [oracle.numbers(oracle.symbols(words)).tolist() for oracle in self._oracles]
         return [
@@ -149,13 +156,13 @@ class Value(_Sent):
 
 
 def _fraction(node: ast.Node, numbers: Iterator[int]) -> Fraction:
-    """The value of a part of a term; `numbers` are those of its parts without a division, in order."""
+    """Return the value of a term; `numbers` yields the values of its parts without a division, in order."""
     if not _divides(node):
         return Fraction(next(numbers))
     if isinstance(node, ast.Signed):
         value = _fraction(node.arg, numbers)
         return -value if node.op == "-" else value
-    assert isinstance(node, ast.Sum | ast.Product | ast.Quotient)  # nothing else has a division in it
+    assert isinstance(node, ast.Sum | ast.Product | ast.Quotient)  # other nodes contain no division
     left, right = _fraction(node.left, numbers), _fraction(node.right, numbers)
     if isinstance(node, ast.Sum):
         return left + right if node.op == "+" else left - right
@@ -163,7 +170,7 @@ def _fraction(node: ast.Node, numbers: Iterator[int]) -> Fraction:
 
 
 def _divides(node: ast.Node) -> bool:
-    """Whether there is a division in a term; what is inside counts has none."""
+    """Return True if a term has a division; formulas inside counts have none."""
     match node:
         case ast.Quotient():
             return True
@@ -185,13 +192,17 @@ def _whole_parts(node: ast.Node) -> Iterator[ast.Node]:
 Column: TypeAlias = Holds | Matches | Vector | Value
 
 
-# ---- what is wanted ----
+# ---- expected outputs ----
 
 
 @dataclass(frozen=True)
 class Lines(_Sent):
-    """What lines say of outputs, each of its own: a name, or None for the only output (under argmax: the name of the
-    winner is what is said); where `assume` does not hold nothing is judged. `place` is the file that errors name."""
+    """The expected outputs given by lines, each about one output: its name, or None for the only output (under
+    argmax the
+    value itself is the name of the greatest output). Positions where `assume` does not hold are not judged.
+    `place` is the
+    file name in errors.
+    """
 
     at: JudgedAt
     decide: Decide
@@ -201,7 +212,9 @@ class Lines(_Sent):
 
     @property
     def mean(self) -> str | None:
-        """The mean of a program that is wanted of the only output; None if it is something else."""
+        """Name of the program's mean that is the expected value of the only output; None for any other expected
+        value.
+        """
         name, column = self.lines[0]
         if name is not None or not isinstance(column, Vector):
             return None
@@ -211,7 +224,7 @@ class Lines(_Sent):
         return self.many([word])[0]
 
     def many(self, words: Sequence[Word]) -> list[Any]:
-        """Of words of one length."""
+        """Return the expected output of each of some words of one length."""
         rows, known = self._rows(words), dict[tuple[Any, ...], Any]()
         found = [
             [self._raw(said, word, place, known) for place, said in enumerate(row)]
@@ -220,8 +233,9 @@ class Lines(_Sent):
         return found if self.at == "each" else [row[0] for row in found]
 
     def _rows(self, words: Sequence[Word]) -> list[list[tuple[Any, ...] | None]]:
-        """By word and place, what each line says; None where nothing is judged."""
+        """Return, by word and position, the value of each line as a tuple; None where nothing is judged."""
         held = None if self.assume is None else self.assume.rows(words, self.at)
+        # the lines are evaluated only on words with a judged position
         chosen = words if held is None else [word for word, row in zip(words, held, strict=True) if any(row)]
         columns = [column.rows(chosen, self.at) for _, column in self.lines] if chosen else []
         said = iter([list(zip(*places, strict=True)) for places in zip(*columns, strict=True)])
@@ -236,7 +250,7 @@ class Lines(_Sent):
     def _raw(self, said: tuple[Any, ...] | None, word: Word, place: int, known: dict[tuple[Any, ...], Any]) -> Any:
         if said is None:
             return None
-        if self.decide == "value":  # to remember it takes longer than to make it
+        if self.decide == "value":  # a look-up in the cache would take longer
             return self._wanted(said, word, place)
         if said not in known:
             known[said] = self._wanted(said, word, place)
@@ -270,9 +284,14 @@ class Lines(_Sent):
 
 @dataclass(frozen=True)
 class NextSymbols(_Sent):
-    """Which symbols may come next, after the prefixes of words of a language, and `end` after its words; None after
-    anything else. With `empty` the empty prefix is judged as well, before the first symbol. Of a word that is no prefix
-    nothing is wanted at any position, unless that is `causal`, about what ends there alone."""
+    """The symbols that may come next after prefixes of words of a language, and `end` after its words; None after
+    other
+    prefixes. If `empty`, the empty prefix, before the first symbol, is judged as well. If a word is not a
+    prefix of the
+    language, none of its positions is judged, unless the network is `causal`: then each position is judged by
+    the prefix
+    that ends there.
+    """
 
     automaton: Automaton
     at: JudgedAt
@@ -289,7 +308,9 @@ class NextSymbols(_Sent):
 
     @cached_property
     def _allowed(self) -> list[frozenset[str] | None]:
-        """By state."""
+        """By state of the automaton, the names of the outputs that may come next; None for a state that no prefix
+        reaches.
+        """
         automaton, live = self.automaton, leading(self.automaton)
         found: list[frozenset[str] | None] = []
         for state, row in enumerate(automaton.moves):
@@ -301,11 +322,13 @@ class NextSymbols(_Sent):
 
     @property
     def tokens(self) -> frozenset[str]:
-        """All that may come next after some prefix."""
+        """The names of all outputs that may come next after some prefix."""
         return frozenset[str]().union(*filter(None, self._allowed))
 
     def many(self, words: Sequence[Word]) -> list[Any]:
-        """Of words of one length, which may be 0 where the empty prefix is judged."""
+        """Return the expected output of each of some words of one length, which may be 0 if the empty prefix is
+        judged.
+        """
         allowed: Callable[[int], Any] = self._allowed.__getitem__
         states = self._parallel.states(words)
         first = 1 if self.at == "first" or not self.empty else 0

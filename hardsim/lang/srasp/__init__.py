@@ -1,1 +1,1 @@
-"""The language of `.srasp` programs (B-RASP, B-RASP[pos] and S-RASP): nodes, reading, and the oracle."""
+"""The language of `.srasp` programs (B-RASP, B-RASP[pos] and S-RASP): parsing, padding, and two oracles."""

@@ -1,7 +1,9 @@
-"""The oracle of programs: every vector at every position, from the definitions alone.
+"""The oracle of programs: the value of every vector at every position, computed from the definitions alone.
 
-It shares no code with anything that it judges: it simulates no attention scores, and its integers have no bounds.
-Positions are 1..n, where n is the length after padding.
+The oracle decides which answers are right, so it shares no code with the networks and proofs that are compared with
+it: it simulates no attention scores, and its integers are unbounded. Positions are 1..n, where n is the length
+after
+padding.
 
     P(i) := expr                             the value of expr at i
     P(i) := side[mask, S(i,j)] V(i,j) : D(i) V(i, j) for the leftmost (rightmost) j of 1..n that the mask allows and
@@ -31,12 +33,12 @@ from hardsim.lang.srasp.padding import padded_word
 from hardsim.lang.words import written_output, written_word
 
 Value: TypeAlias = bool | int | str | Fraction
-"""A Boolean, an integer, a symbol or a rational number, as the sort of the vector says."""
+"""A Boolean, an integer, a symbol or a rational number, depending on the sort of the vector."""
 
 _Place: TypeAlias = tuple[int, int]
-"""The positions i and j; j is ignored by what reads i only."""
+"""The positions (i, j); expressions that read i only ignore j."""
 _Function: TypeAlias = Callable[["_State", _Place], Any]
-"""The value of an expression at a place."""
+"""Computes the value of an expression at a pair of positions."""
 
 _INDEX: Final[Mapping[ast.Index, int]] = {"i": 0, "j": 1}
 _MASK: Final[Mapping[ast.Mask, Callable[[int, int], bool]]] = {
@@ -61,7 +63,7 @@ _NARY: Final[Mapping[ast.NaryOp, Callable[[Iterable[bool]], bool]]] = {
 
 
 class _State(NamedTuple):
-    """A padded word, its length, and the vectors that are known so far; the value at position i has index i - 1."""
+    """A padded word, its length, and the vectors computed so far; the value at position i has index i - 1."""
 
     word: tuple[str, ...]
     n: int
@@ -69,9 +71,12 @@ class _State(NamedTuple):
 
 
 class ProgramOracle:
-    """Runs a (checked) program by its definition. Make one and ask it about many words. Statements are turned into
-    functions once; evaluating a word is one loop over the statements, and for attention a search over j at each i, so
-    time is O(statements * n^2)."""
+    """Runs a (checked) program by its definition. Construct one oracle and use it for many words. Statements are
+    turned into
+    functions once; evaluating a word is one loop over the statements, and for attention a search over j at each
+    i, so
+    time is O(statements * n^2).
+    """
 
     def __init__(self, program: ast.SraspProgram) -> None:
         self.program = program
@@ -79,12 +84,14 @@ class ProgramOracle:
         self._steps = [(statement.name, self._function(statement.right)) for statement in program.statements]
 
     def __reduce__(self) -> tuple[type[ProgramOracle], tuple[ast.SraspProgram]]:
-        # Functions cannot be sent to other processes: the program is, and they are made again there.
+        # Functions cannot be pickled, so the program is pickled and they are rebuilt from it.
         return ProgramOracle, (self.program,)
 
     def run(self, word: Sequence[str]) -> dict[str, list[Value]]:
-        """The values of every vector at positions 1..n of the padded word; lists of length n, in program order. Raises
-        InputError for the empty word, foreign symbols, and padded lengths that are none (`padded_word`)."""
+        """Return the values of every vector at positions 1..n of the padded word: lists of length n, in program
+        order. Raises
+        InputError for the empty word, symbols outside the alphabet, and bad padded lengths (see `padded_word`).
+        """
         padded = padded_word(self.program, word)
         state = _State(padded, len(padded), {})
         for name, step in self._steps:
@@ -92,16 +99,20 @@ class ProgramOracle:
         return state.vectors
 
     def accepts(self, word: Sequence[str]) -> bool:
-        """The value of the Boolean output at position n. Raises InputError as `run`, and if the program is a
-        transduction."""
+        """Return the value of the Boolean output at position n. Raises InputError as `run` does, and if the
+        program is a
+        transduction.
+        """
         if not self.program.is_acceptor:
             what = "an integer" if self._integers else "a symbol"
             raise InputError(f"the output {self.program.output} is {what} vector: the program accepts no words")
         return bool(self.run(word)[self.program.output][-1])
 
     def output(self, word: Sequence[str]) -> tuple[str | int, ...]:
-        """The integers of the output vector at positions 1..n, or its symbols, without the blanks of a program that
-        pads. Raises InputError as `run`, and if the program is an acceptor."""
+        """Return the integers of the output vector at positions 1..n, or its symbols, without the blanks if the
+        program has
+        padding. Raises InputError as `run` does, and if the program is an acceptor.
+        """
         if self.program.is_acceptor:
             raise InputError(f"the output {self.program.output} is Boolean: the program maps no words")
         values = self.run(word)[self.program.output]
@@ -115,7 +126,9 @@ class ProgramOracle:
         return self.program.vectors[self.program.output].sort is ast.Sort.INT
 
     def _function(self, node: ast.Expression) -> _Function:
-        """An expression as a function; one level of recursion per level of the tree, here and when it is called."""
+        """Turn an expression into a function, with one level of recursion for each level of the tree, now and in
+        each call.
+        """
         match node:
             case (
                 ast.Truth(constant)
@@ -168,7 +181,7 @@ class ProgramOracle:
                 raise TypeError(f"not an expression: {type(node).__name__}")
 
     def _whole(self, node: ast.RightHandSide) -> _Function:
-        """A whole right-hand side."""
+        """Turn a whole right-hand side into a function."""
         match node:
             case ast.PositionWise(expr):
                 return self._function(expr)
@@ -214,8 +227,10 @@ class ProgramOracle:
 
 
 def check_program_examples(program: ast.SraspProgram) -> None:
-    """Holds the `accept:`, `reject:` and `map:` examples of a program against its meaning. Raises SourceError at the
-    first example (in the order of the text) that the program contradicts, or whose word it cannot pad."""
+    """Check the `accept:`, `reject:` and `map:` examples of a program against its definition. Raises SourceError
+    at the
+    first example, in the order of the text, that the program contradicts, or whose word it cannot pad.
+    """
     oracle = ProgramOracle(program)
     for example in program.examples:
         shown = written_word(example.word, program.alphabet)

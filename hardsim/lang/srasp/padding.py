@@ -1,4 +1,4 @@
-"""What a program is read on: a word and the blanks after it."""
+"""Padding: the input of a program is a word, followed by blanks if the program has a `pad:` line."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from hardsim.lang import ast
 from hardsim.lang.words import written_word
 
 LONGEST_PADDED: Final = 100_000
-"""Positions of the longest padded word."""
+"""Greatest length of a padded word, in positions."""
 
 
 def padded_word(program: ast.SraspProgram, word: Sequence[str]) -> tuple[str, ...]:
-    """The word that the vectors of a program are about, of n symbols: `word` and then blanks. Raises InputError for the
-    empty word, a symbol that is not in the alphabet, and a padded length that is no integer, less than the word's or
-    more than LONGEST_PADDED; SourceError where the `pad:` line has no value, as for a division by zero."""
+    """Return the padded word on which the vectors of a program are defined: `word`, then blanks. Raises InputError
+    for the
+    empty word, a symbol that is not in the alphabet, and a padded length that is no integer, less than the
+    word's or
+    more than LONGEST_PADDED; SourceError where the `pad:` line has no value, for instance a division by zero.
+    """
     if not word:
         raise InputError("the empty word has no position to read a program at", "Words have one symbol or more.")
     if not set(program.alphabet).issuperset(word):

@@ -1,8 +1,9 @@
 """The oracle of programs for many words at once, by arrays over all pairs of positions.
 
-The same definitions as `interpreter`, evaluated by other means: the value of an expression at all words, positions i
-and positions j is one array, symbols are numbers. It shares no code with the oracle of single words, so that one checks
-the other, and none with anything they judge.
+The definitions are those of `interpreter`, evaluated by other means: the values of an expression at all words,
+positions i and positions j are one array, and symbols are numbers. This oracle shares no code with the oracle
+of single
+words, so that each checks the other, and none with the networks and proofs that are compared with it.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from hardsim.lang.parallel import COMPARE, difference, kind_for, product, total
 from hardsim.lang.srasp.padding import padded_word
 
 Table: TypeAlias = NDArray[Any]
-"""Values at (word, i, j); an axis of which they do not depend has length 1."""
+"""Values at (word, i, j); an axis on which they do not depend has length 1."""
 Function: TypeAlias = Callable[["_Batch"], Table]
 
 PAIRS = 2**22
-"""Pairs of positions of the words that are run at once."""
+"""Greatest number of pairs of positions, over all words of a batch."""
 _NARY: Final[Mapping[ast.NaryOp, Callable[[Table, Table], Table]]] = {
     "&": np.logical_and,
     "|": np.logical_or,
@@ -34,7 +35,9 @@ _NARY: Final[Mapping[ast.NaryOp, Callable[[Table, Table], Table]]] = {
 
 
 class _Batch:
-    """Padded words of one length as rows of numbers, and the vectors that are known so far, (words or 1, n or 1)."""
+    """Padded words of one length as rows of symbol numbers, and the vectors computed so far, shape (words or 1, n
+    or 1).
+    """
 
     def __init__(self, word: Table) -> None:
         self.word = word
@@ -49,7 +52,7 @@ def _positions(n: int) -> Table:
 
 @lru_cache(64)
 def _allowed(mask: ast.Mask, n: int) -> Table:
-    """Which j a mask allows to which i, (1, n, n)."""
+    """Return the truth values of "the mask allows j at i", shape (1, n, n)."""
     i, j = _at(_positions(n), "i"), _at(_positions(n), "j")
     allowed = {"1": j > 0, "j<i": j < i, "j<=i": j <= i, "j>i": j > i, "j>=i": j >= i}[mask]
     return np.broadcast_to(allowed, (1, n, n))
@@ -61,7 +64,8 @@ def _at(vector: Table, index: ast.Index) -> Table:
 
 class ParallelProgram:
     """Runs a (checked) program on batches of words. Statements are turned into functions once; time and memory are
-    O(n^2) for each word and expression."""
+    O(n^2) for each word and expression.
+    """
 
     def __init__(self, program: ast.SraspProgram) -> None:
         self.program = program
@@ -73,28 +77,35 @@ class ParallelProgram:
         self._names = list(self._codes)
 
     def accepts(self, words: Sequence[Sequence[str]]) -> list[bool]:
-        """The value of the Boolean output at position n of every word of one length, of a program that is an acceptor.
-        Raises InputError for the empty word, foreign symbols, and padded lengths that are none (`padded_word`)."""
+        """Return the value of the Boolean output at position n, for each word of one length; the program must be
+        an acceptor.
+        Raises InputError for the empty word, symbols outside the alphabet, and bad padded lengths (see
+        `padded_word`).
+        """
         return list(chain.from_iterable(output[:, -1].tolist() for output in self._vectors(words, self.program.output)))
 
     def outputs(self, words: Sequence[Sequence[str]]) -> list[tuple[str | int, ...]]:
-        """The integers of the output vector of every word of one length, or its symbols, without the blanks of a
-        program that pads, of a program that is no acceptor. Raises InputError as `accepts`."""
+        """Return the integers of the output vector, or its symbols without the blanks if the program has padding,
+        for each word of
+        one length; the program must not be an acceptor. Raises InputError as `accepts` does.
+        """
         rows = self.values(words, self.program.output)
         if self.program.pad is None:
             return rows
         return [tuple(value for value in row if value != ast.BLANK) for row in rows]
 
     def values(self, words: Sequence[Sequence[str]], name: str) -> list[tuple[Any, ...]]:
-        """A vector of every word of one length at the positions of the padded word: Booleans, integers, symbols or
-        Fractions. Raises InputError as `accepts`."""
+        """Return a vector at the positions of the padded word, for each word of one length, as Booleans, integers,
+        symbols or
+        Fractions. Raises InputError as `accepts` does.
+        """
         rows = chain.from_iterable(found.tolist() for found in self._vectors(words, name))
         if self.program.vectors[name].sort is ast.Sort.SYMBOL:
             return [tuple(self._names[symbol] for symbol in row) for row in rows]
         return list(map(tuple, rows))
 
     def _vectors(self, words: Sequence[Sequence[str]], name: str) -> list[Table]:
-        """A vector of the words, some words at a time."""
+        """Return a vector for all words, in batches."""
         codes = np.array([[self._codes[symbol] for symbol in padded_word(self.program, word)] for word in words])
         size, found = max(1, PAIRS // codes.shape[1] ** 2), list[Table]()
         for start in range(0, len(codes), size):
@@ -217,17 +228,19 @@ class ParallelProgram:
 
 
 def _vector(table: Table) -> Table:
-    """What an expression of i alone is at every position."""
+    """Return the values of an expression of i alone at every position, shape (words or 1, n or 1)."""
     found: Table = table[:, :, 0]
     return found
 
 
 def _chosen(table: Table, chosen: Table) -> Table:
-    """The values at (word, i) and the j that is chosen for them, (words or 1, n)."""
+    """Return the values at (word, i, chosen j), shape (words or 1, n or 1); `chosen` has the index of j at (word,
+    i).
+    """
     if table.shape[1:] == (1, 1):
         found: Table = table[:, 0]
         return found
-    if len(table) == table.shape[1] == 1:  # the same for every word, and a function of j
+    if len(table) == table.shape[1] == 1:  # equal for all words and i: only j matters
         picked: Table = table[0, 0][chosen]
         return picked
     words, n = max(len(table), len(chosen)), chosen.shape[1]
@@ -238,7 +251,7 @@ def _chosen(table: Table, chosen: Table) -> Table:
 
 
 def _prefix_sums(table: Table, n: int) -> Table:
-    """The sum over j <= i of an expression at every i."""
+    """Return, at every i, the sum over j <= i of an expression's values."""
     if table.dtype == np.bool_:
         table = table.astype(np.int64)
     table = np.broadcast_to(table, (len(table), table.shape[1], n))
@@ -248,7 +261,8 @@ def _prefix_sums(table: Table, n: int) -> Table:
 
 
 def _means(table: Table, selected: Table, default: Table) -> Table:
-    """The mean over the selected j of an expression of j, at every i, as rational numbers; the default where no j is
+    """Return, at every i, the mean of an expression of j over the selected j, as a rational number; the default
+    where no j is
     selected.
     """
     n = selected.shape[2]
@@ -264,6 +278,6 @@ def _means(table: Table, selected: Table, default: Table) -> Table:
 
 
 def _related(tables: Sequence[Table], rows: Sequence[Sequence[int]]) -> Table:
-    """Where some numbers are one of the rows."""
+    """Return the truth values of "the numbers in `tables` are one of the rows"."""
     none = np.zeros((1, 1, 1), dtype=np.bool_)
     return reduce(np.logical_or, (reduce(np.logical_and, map(np.equal, tables, row)) for row in rows), none)

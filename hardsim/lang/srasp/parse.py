@@ -1,4 +1,4 @@
-"""Reading `.srasp` programs: the entrance to the language, then what one right-hand side says."""
+"""Parsing `.srasp` programs: the file, then single right-hand sides, with all names and sorts checked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ _PIECE = re.compile(r"\S+")
 _MAP_FORM = "WORD -> WORD, with blanks around the arrow"
 _CALLED = re.compile(r"\s*\(\s*i\s*\)$")
 _Found: TypeAlias = "Sort | None"
-"""The sort of a tree; None for the literals 0 and 1 (and conditionals between them), which become what is needed."""
+"""The sort of a tree; None for the literals 0 and 1 (and conditionals between them), which take the sort that is
+needed.
+"""
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _WITH_ARTICLE = {
     Sort.BOOL: "a Boolean",
@@ -49,8 +51,10 @@ _FORM = {
 
 
 def parse_program(text: str | bytes, name: str = "<text>") -> ast.SraspProgram:
-    """Parse a whole `.srasp` file; `name` is what errors cite. Raises SourceError with the place of the first mistake.
-    Spans are offsets in the text with a byte order mark removed and `\\n` line ends, which is the result's `source`."""
+    r"""Parse a whole `.srasp` file; `name` is the file name in errors. Raises SourceError with the place of the
+    first mistake.
+    Spans are offsets in the result's `source`: the text without a byte order mark and with `\\n` line ends.
+    """
     hint = "a small program: Y(i) := Q_a(i) | Q_b(i)"
     layout = ProgramLayout(source_of(text, name, "an alphabet: line and statements", hint))
     if not layout.statements:
@@ -79,7 +83,9 @@ def parse_program(text: str | bytes, name: str = "<text>") -> ast.SraspProgram:
 
 
 def _statements(layout: ProgramLayout) -> tuple[ProgramScope, tuple[ast.Statement, ...]]:
-    """Read relations and statements in the order of the text; the scope has all of them at the end."""
+    """Read relations and statements in the order of the text; return a scope that contains all of them, and the
+    statements.
+    """
     source, line = layout.source, layout.header("alphabet")
     given = None if line is None else read_alphabet(source, line.body)
     tokens = [program_tokens(source, line.body, given or ()) for line in layout.statements]
@@ -100,7 +106,7 @@ def _statements(layout: ProgramLayout) -> tuple[ProgramScope, tuple[ast.Statemen
 
 
 def _declared(layout: ProgramLayout, span: Span, symbols: tuple[str, ...]) -> Lexeme:
-    """The symbol of a bare line `Q_a(i)`."""
+    """Return the token of the symbol that a declaration `Q_a(i)` declares."""
     first, *rest = program_tokens(layout.source, span, symbols)
     argument = [token.value for token in rest]
     if argument and argument != ["(", "i", ")"]:
@@ -113,9 +119,12 @@ def _declared(layout: ProgramLayout, span: Span, symbols: tuple[str, ...]) -> Le
 def _alphabet(
     layout: ProgramLayout, given: tuple[str, ...] | None, declared: Sequence[Lexeme], mentioned: Sequence[Lexeme]
 ) -> tuple[str, ...]:
-    """The alphabet: that of the header, else the declared `Q_` symbols, else the mentioned ones, in order. Raises
-    SourceError if there is none of the three, for symbols that cannot be printed, for declarations of foreign symbols
-    or twice, and for the blank in a program that pads."""
+    """Return the alphabet: that of the header, else the declared `Q_` symbols, else the mentioned ones, in order.
+    Raises
+    SourceError if there are none, for symbols that cannot be printed, for declarations that repeat a symbol or
+    are not in
+    the header's alphabet, and for the blank in a program with padding.
+    """
     padded = layout.header("pad") is not None
     seen: dict[str, Span] = {}
     for token in declared:
@@ -150,7 +159,7 @@ def _alphabet(
 
 
 def _pad(layout: ProgramLayout) -> Arith | None:
-    """The padded length as an expression in `len`, None without a `pad:` line."""
+    """Return the padded length as an expression in `len`; None without a `pad:` line."""
     line = layout.header("pad")
     if line is None:
         return None
@@ -160,10 +169,10 @@ def _pad(layout: ProgramLayout) -> Arith | None:
 
 
 def _named(layout: ProgramLayout, line: FileLine, statements: Sequence[ast.Statement]) -> ast.Statement:
-    """The vector that a header line names.
+    """Return the statement of the vector that a header line names.
 
     Raises:
-        SourceError: if there is no such vector.
+        SourceError: there is no such vector.
     """
     vectors = {statement.name: statement for statement in statements}
     name = _CALLED.sub("", line.text)
@@ -175,10 +184,10 @@ def _named(layout: ProgramLayout, line: FileLine, statements: Sequence[ast.State
 
 
 def _assume(layout: ProgramLayout, statements: Sequence[ast.Statement]) -> str:
-    """The vector that says where the output is specified; empty if the header names none.
+    """Return the name of the vector that is true where the output is specified; "" without an `assume:` line.
 
     Raises:
-        SourceError: if there is no such vector, or it is not Boolean.
+        SourceError: there is no such vector, or it is not Boolean.
     """
     line = layout.header("assume")
     if line is None:
@@ -192,7 +201,10 @@ def _assume(layout: ProgramLayout, statements: Sequence[ast.Statement]) -> str:
 
 
 def _output(layout: ProgramLayout, statements: Sequence[ast.Statement]) -> ast.Statement:
-    """The output vector: that of the header, else the last. Raises SourceError for an unknown vector and a mean."""
+    """Return the statement of the output: the vector that the header names, else the last one. Raises SourceError
+    for an
+    unknown vector and for a mean.
+    """
     line = layout.header("output")
     output, place = statements[-1], statements[-1].span
     if line is not None:
@@ -206,8 +218,10 @@ def _output(layout: ProgramLayout, statements: Sequence[ast.Statement]) -> ast.S
 
 
 def _examples(layout: ProgramLayout, alphabet: tuple[str, ...], output: ast.Statement) -> Iterator[ast.ProgramExample]:
-    """The examples, in the order of the text. Raises SourceError for words over other symbols, lines without a word or
-    arrow, and examples of the wrong kind."""
+    """Yield the examples, in the order of the text. Raises SourceError for words with symbols outside the
+    alphabet, lines
+    without a word or arrow, and examples of the wrong kind.
+    """
     acceptor = output.sort is Sort.BOOL
     for line in layout.headers:
         if line.name not in ("accept", "reject", "map"):
@@ -226,8 +240,10 @@ def _examples(layout: ProgramLayout, alphabet: tuple[str, ...], output: ast.Stat
 def _map_examples(
     layout: ProgramLayout, line: FileLine, alphabet: tuple[str, ...], integers: bool
 ) -> Iterator[ast.MapExample]:
-    """The pairs of a `map:` line: one if a symbol is longer than one character or the output has integers, otherwise
-    one for each arrow."""
+    """Yield the pairs of a `map:` line: one pair if a symbol is longer than one character or the output has
+    integers, otherwise
+    one for each arrow.
+    """
     piece = PIECE if has_long_symbols(alphabet) else _PIECE
     matches = list(piece.finditer(layout.source.text, line.body.start, line.body.end))
     pieces = [Span(*match.span()) for match in matches]
@@ -274,13 +290,17 @@ def _listed_integer(layout: ProgramLayout, piece: Span) -> int:
 
 
 def _relation(scope: ProgramScope, line: FileLine) -> ast.Relation:
-    """The relation of a `rel` line. Raises SourceError for its syntax, foreign symbols and tuples that do not fit."""
+    """Return the relation of a `rel` line. Raises SourceError for its syntax, for symbols outside the alphabet and
+    for tuples
+    of different lengths.
+    """
     tokens = program_tokens(scope.source, line.body, scope.symbols)
     end = tokens[-1].span.end if tokens else line.body.start
     tokens.append(Lexeme("END", "", Span(end, end + 1)))
     if tokens[0].kind != "LBRACE":
         raise scope.error(tokens[0].span, f"{line.name} has no set of tuples", "{ 'a' 'b', 'c' 'd' }")
     groups: list[list[Lexeme]] = [[]]
+    # the closing brace ends the loop by `break`; `else` runs if there is none
     rest = iter(tokens[1:-1])
     for token in rest:
         if token.kind == "QUOTED":
@@ -319,8 +339,11 @@ def _relation(scope: ProgramScope, line: FileLine) -> ast.Relation:
 
 @dataclass
 class ProgramScope(Cited):
-    """The names that are known at some point of a program. `later` has the place of the name of every vector of the
-    file, `current` is the vector whose statement is being read. `padded` says that the blank is a symbol too."""
+    """The names that are known at some point of a program. `later` maps the name of every vector of the file to
+    its place;
+    `current` is the vector whose statement is being read. `padded`: the program has padding, so the blank is a
+    symbol too.
+    """
 
     alphabet: tuple[str, ...]
     padded: bool = False
@@ -329,17 +352,19 @@ class ProgramScope(Cited):
     later: Mapping[str, Span] = field(default_factory=dict)
     current: str = ""
     indices: frozenset[str] = frozenset({"i"})
-    """The positions that vectors may be read at."""
+    """The position variables at which vectors may be read."""
     elsewhere: str = "j is known in attention, psum, count_j and mean_j only"
-    """Why they may not be read at others."""
+    """Reason, for messages, why vectors may not be read at the other position variable."""
     sorts: dict[Raw, _Found] = field(default_factory=dict)
-    """Those that are known of trees: to find one may take a walk over the operands."""
+    """Known sorts of trees: finding one may take a walk over the operands."""
 
     def __post_init__(self) -> None:
         self.symbols = frozenset(self.alphabet) | ({ast.BLANK} if self.padded else frozenset())
 
     def symbol(self, symbol: str, span: Span) -> str:
-        """The symbol itself. Raises SourceError if it is neither of the alphabet nor the blank of a padded program."""
+        """Return the symbol itself. Raises SourceError unless it is in the alphabet or is the blank of a program
+        with padding.
+        """
         if symbol in self.symbols:
             return symbol
         expected = f"a symbol of the alphabet ({listed(self.alphabet)})"
@@ -349,7 +374,7 @@ class ProgramScope(Cited):
         raise self.error(span, f"{brief(symbol)} is not a symbol of the alphabet", expected, hint)
 
     def unknown(self, word: str, span: Span, called: bool) -> SourceError:
-        """The error for a word that is no vector here (and no relation, if it is called)."""
+        """Return the error for a word that is no vector here (and, if it has arguments, no relation)."""
         if word == self.current:
             hint = "a vector is computed from the word and from earlier vectors"
             return self.error(span, f"{word} is defined by itself", "an earlier vector", hint)
@@ -376,7 +401,7 @@ class ProgramScope(Cited):
         return self.excerpt(raw.whole)
 
     def sort(self, raw: Raw) -> _Found:
-        """The sort of a tree, None if it is as yet open. Raises SourceError for vectors that do not exist."""
+        """Return the sort of a tree, or None if it is still open. Raises SourceError for vectors that do not exist."""
         if raw not in self.sorts:
             self.sorts[raw] = self._sort(raw)
         return self.sorts[raw]
@@ -399,7 +424,10 @@ class ProgramScope(Cited):
                 return Sort.BOOL
 
     def joined(self, left: Raw, right: Raw, at: Span, what: str) -> Sort:
-        """The one sort of two trees; Boolean if both are open. Raises SourceError at `at` if they have two sorts."""
+        """Return the common sort of two trees; Boolean if both are open. Raises SourceError at `at` if they have
+        different sorts;
+        `what` names the two in the message.
+        """
         first, second = self.sort(left), self.sort(right)
         if first is None or second is None or first is second:
             return first or second or Sort.BOOL
@@ -412,7 +440,7 @@ class ProgramScope(Cited):
         raise self.error(at, f"{what} have one sort: {shown}", "two expressions of one sort", hint)
 
     def of(self, raw: Raw, wanted: Sort) -> ast.Expression:
-        """The expression of a tree that must have a sort. Raises SourceError if it has another."""
+        """Return the expression for a tree that must have a given sort. Raises SourceError if it has another one."""
         found = self.sort(raw)
         if found is not None and (found is not wanted or found is Sort.RATIONAL):
             raise self._wrong(raw, found, wanted)
@@ -483,7 +511,7 @@ class ProgramScope(Cited):
         return ast.Compare(op, self.of(left, sort), self.of(right, sort), span=raw.at)
 
     def _rational(self, raw: Raw) -> ast.Expression:
-        """One side of a comparison of means: a mean, or a constant."""
+        """Return one side of a comparison of means: a mean, or a constant."""
         if raw.kind == "word" and self.sort(raw) is Sort.RATIONAL:
             return self._word(raw)
         constant = self.rational_constant(raw)
@@ -491,13 +519,15 @@ class ProgramScope(Cited):
             message = f"a mean is compared with a constant or a mean, not with {self._text(raw)}"
             hint = ""
             if self.sort(raw) is Sort.INT:
-                self.of(raw, Sort.INT)  # for the error of a mean inside of it
+                self.of(raw, Sort.INT)  # raises a better error if there is a mean inside
                 hint = "an integer v(i) is the mean mean_j[1, pos(j) = pos(i)] v(j) : 0, in a statement of its own"
             raise self.error(raw.whole, message, "an integer, a fraction such as 1/2, or a mean", hint)
         return constant
 
     def rational_constant(self, raw: Raw) -> ast.RationalConstant | None:
-        """The integer or fraction, perhaps with signs, that a tree is; None if it is another expression."""
+        """Return the constant for a tree that is an integer or fraction, perhaps with signs; None for any other
+        tree.
+        """
         sign, number = 1, raw
         while number.kind == "sign":
             sign, number = -sign if number.text == "-" else sign, number.args[0]
@@ -524,7 +554,7 @@ class ProgramScope(Cited):
         return ast.Member(self.of(element, Sort.SYMBOL), tuple(symbols), span=raw.at)
 
     def number(self, raw: Raw) -> ast.Expression:
-        """An operand of arithmetic or psum, where a Boolean counts 0 or 1."""
+        """Return the integer expression for an operand of arithmetic or psum, where a Boolean counts as 0 or 1."""
         if self.sort(raw) is Sort.BOOL:
             return ast.AsInteger(self.of(raw, Sort.BOOL), span=raw.at)
         return self.of(raw, Sort.INT)
@@ -577,7 +607,7 @@ class ProgramScope(Cited):
         return ast.Related(relation.name, args, span=raw.at)
 
     def _index(self, raw: Raw) -> ast.Index:
-        """The position that a vector is read at."""
+        """Return the position variable at which a vector is read."""
         name = f"Q_{raw.text}" if raw.kind == "symbol" else raw.text
         index = raw.args[0].text if raw.called and raw.args[0].kind == "word" and not raw.args[0].called else ""
         if raw.called and len(raw.args) != 1:
@@ -597,7 +627,7 @@ class ProgramScope(Cited):
 
 
 def read_right_hand_side(scope: ProgramScope, tokens: Sequence[Lexeme], region: Span) -> ast.RightHandSide:
-    """The right-hand side that the tokens of a region of the text make. Raises SourceError."""
+    """Return the right-hand side that the tokens of a region form. Raises SourceError for any mistake in it."""
     raw = tree_of_tokens(
         "srasp.lark",
         scope,
@@ -677,7 +707,10 @@ def _mask(scope: ProgramScope, raw: Raw) -> ast.Mask:
 
 
 def _mistake(scope: ProgramScope, tokens: Sequence[Lexeme], index: int, region: Span) -> SourceError:
-    """Why the token of an index (at the end: that there is none) does not fit after the ones before it."""
+    """Return the error for a token, given by index, that does not fit after the tokens before it; the number of
+    tokens stands
+    for the end.
+    """
     before = tokens[index - 1] if index > 0 else None
     last = scope.written(before.span) if before else ""
     ends = before is not None and before.kind in _ENDS_OPERAND
@@ -714,12 +747,14 @@ def _mistake(scope: ProgramScope, tokens: Sequence[Lexeme], index: int, region: 
 
 
 def _missing_at_end(tokens: Sequence[Lexeme], last: str, form: str) -> tuple[str, ...]:
-    """What the mistake is called if the tokens end too early, what is expected, and a hint; `last` is the last token,
-    `form` how the attention or psum of the statement is written."""
+    """Return message, expected text and hint for tokens that end too early; `last` is the text of the last token,
+    `form` the
+    full form of the statement's attention or psum.
+    """
     if not tokens:
         return "nothing stands after :=", f"attention, psum, count_j, mean_j or {_OPERAND}"
     kinds = [token.kind for token in tokens]
-    lacking = kinds.count("CONDITIONAL") - kinds.count("COLON")  # negative: the `:` of the default is there
+    lacking = kinds.count("CONDITIONAL") - kinds.count("COLON")  # negative: the `:` of a default is there too
     if kinds[-1] in _FORM:
         return f"missing [ after {last}", form
     if kinds[-1] not in _ENDS_OPERAND:
@@ -775,7 +810,10 @@ def _after_operand(
 
 
 def _unscored(scope: ProgramScope, tokens: Sequence[Lexeme], form: str) -> tuple[str, ...]:
-    """What is wrong with a default of a mean whose brackets have no comma: they lack the mask, or the score."""
+    """Return message, expected text and hint for a default of a mean whose brackets have no comma: the mask is
+    missing, or the
+    score.
+    """
     inner = tokens[2 : next(place for place, token in enumerate(tokens) if token.kind == "RSQB")]
     words = sorted(token.value for token in inner if token.kind == "WORD")
     if [token.value for token in inner] == ["1"] or (len(inner) == 3 and words == ["i", "j"]):
@@ -785,7 +823,7 @@ def _unscored(scope: ProgramScope, tokens: Sequence[Lexeme], form: str) -> tuple
 
 
 def _bracketed(name: str) -> str:
-    """A hint for brackets after a name that is no attention."""
+    """Return a hint for a square bracket after a name that is no attention."""
     plain = name.lower().removesuffix("_i").removesuffix("_j")
     known = {"mean": "mean_j", "average": "mean_j", "avg": "mean_j", "count": "count_j", "sum": "psum_j"}
     if plain in known:
