@@ -36,7 +36,7 @@ from hardsim.proof.result import NotProved
 from hardsim.proof.sites import Classes
 from hardsim.records import Embedded, Record, one_of, written
 from hardsim.verify import checker_of, digests, rejection
-from hardsim.verify.arithmetic import Rejected, hold
+from hardsim.verify.arithmetic import Rejected, require
 from hardsim.verify.sections import CLAIM, EVERY_LENGTH, FORMAT, SCHEMA_VERSION, SIDES
 from hardsim.version import __version__
 from hardsim.visible import visible_json
@@ -254,11 +254,13 @@ def network_json(model: Transformer, users: Mapping[str, UserPredicate], listed:
     symbols as in `formula_json`."""
     names, layers = model.coordinates, []
     encoded = [names[k] for k, _ in model.encodings]
-    hold(len(set(encoded)) == len(encoded), "a coordinate has several position encodings, and a certificate states one")
+    require(
+        len(set(encoded)) == len(encoded), "a coordinate has several position encodings, and a certificate states one"
+    )
     for layer in model.layers:
         clips: dict[str, list[Any]] = {names[k]: [str(bias), []] for k, bias in layer.ffn.biases}
         for unit in layer.ffn.units:
-            hold(unit.clip, "a hidden unit is not a clip")
+            require(unit.clip, "a hidden unit is not a clip")
             for out, weight in unit.outs:
                 row = {names[k]: str(value) for k, value in unit.form}
                 clips.setdefault(names[out], ["0", []])[1].append([str(weight), str(unit.bias), row])
@@ -290,7 +292,7 @@ def _head_json(head: AttentionHead, names: tuple[str, ...]) -> dict[str, Any]:
         return [{names[k]: str(value) for k, value in row.items()} for row in matrix.rows()]
 
     values = {names[k]: row for k, row in enumerate(rows(head.w_v)) if row}
-    hold(len(values) == 1, f"head {head.name} writes {len(values)} coordinates")
+    require(len(values) == 1, f"head {head.name} writes {len(values)} coordinates")
     ((out, value),) = values.items()
     own = {"name": head.name, "mask": head.mask.value, "query": rows(head.w_q), "key": rows(head.w_k)}
     return {**own, "value": value, "out": out}
@@ -300,7 +302,7 @@ def function_text(function: PositionFunction, users: Mapping[str, UserPredicate]
     """Return a position encoding as an expression in i and n with Python's operators."""
     if not isinstance(function, PredicateColumn):
         irrational = isinstance(function, Arith) and function.irrational
-        hold(not irrational, f"{function}: an encoding with log, sqrt or exp is not an exact number")
+        require(not irrational, f"{function}: an encoding with log, sqrt or exp is not an exact number")
         return in_python(str(function))
     return column_text(function, users)
 
@@ -389,7 +391,7 @@ class _Claims:
 
     def _reader(self, head: Head) -> str:
         """Return the coordinate written by the first clip that reads a head."""
-        hold(head.out in self.readers, f"no hidden unit reads what head {head.name} writes")
+        require(head.out in self.readers, f"no hidden unit reads what head {head.name} writes")
         return self.readers[head.out]
 
 
@@ -408,7 +410,7 @@ def check_labels(document: Mapping[str, Any]) -> None:
     """
     labels = document["labels"]
     text = labels["source"]["text"]
-    hold(len(text) <= LONGEST_TEXT, f"too large: labels.source.text has {len(text)} characters")
+    require(len(text) <= LONGEST_TEXT, f"too large: labels.source.text has {len(text)} characters")
     try:
         file = parse.parse_text(text, "labels.source.text")
         check_formula(document, file, "labels.source.text")
@@ -417,8 +419,8 @@ def check_labels(document: Mapping[str, Any]) -> None:
         same = LINE not in labels["formula"] and parse.parse_text(own, "labels.formula").formula == file.formula
     except HardsimError:
         raise Rejected("labels.source.text: not a readable formula") from None
-    hold(labels["at"] == file.at, "labels.at: differs from labels.source.text")
-    hold(same, "labels.formula: differs from labels.source.text")
+    require(labels["at"] == file.at, "labels.at: differs from labels.source.text")
+    require(same, "labels.formula: differs from labels.source.text")
 
 
 def check_formula(document: Mapping[str, Any], file: FormulaFile, name: str) -> None:
@@ -434,7 +436,9 @@ def check_formula(document: Mapping[str, Any], file: FormulaFile, name: str) -> 
     wanted = formula_json(core, {item.name: item for item in file.predicates}, "alphabet" in found)
     for key in ("alphabet", "props"):
         same = set(found.get(key, [])) == set(wanted.get(key, []))
-        hold(same, f"formula.{key}: differs from that of {name}, {' '.join(wanted.get(key, [])) or 'which has none'}")
+        require(
+            same, f"formula.{key}: differs from that of {name}, {' '.join(wanted.get(key, [])) or 'which has none'}"
+        )
     table: dict[Any, int] = {}
     own, other = _shapes(found["nodes"], table), _shapes(wanted["nodes"], table)
     (k, negated), (j, otherwise) = found["root"], wanted["root"]
@@ -448,7 +452,7 @@ def check_formula(document: Mapping[str, Any], file: FormulaFile, name: str) -> 
             there = json.dumps(wanted["nodes"][j], ensure_ascii=False)
             raise Rejected(f"formula.nodes[{k}]: differs from the formula of {name}, whose node {j} is {there}")
         ((k, _), (j, _)), *_ = pairs
-    hold(negated == otherwise, f"formula.root: negated in only one of the certificate and {name}")
+    require(negated == otherwise, f"formula.root: negated in only one of the certificate and {name}")
 
 
 def _rest(op: str, rest: list[Any]) -> Any:
@@ -480,7 +484,7 @@ def check_model(document: Mapping[str, Any], subject: Subject, name: str) -> Non
     users, listed = {item.name: item for item in formula.predicates}, "alphabet" in document["model"]
     network = network_json(subject.stored, users, listed)
     found = difference(document["model"], network, "model")
-    hold(found is None, f"{found}: it is not what {name} has")
+    require(found is None, f"{found}: it is not what {name} has")
 
 
 def difference(found: Any, wanted: Any, place: str) -> str | None:

@@ -32,7 +32,7 @@ from hardsim.proof.rows import Difference, Row, distances
 from hardsim.proof.shares import shown_apart, shown_away
 from hardsim.proof.types import RULE
 from hardsim.verify import digests, rejection
-from hardsim.verify.arithmetic import Rejected, hold
+from hardsim.verify.arithmetic import Rejected, require
 from hardsim.verify.program_sections import PROGRAM_CLAIM, PROGRAM_VERSION
 from hardsim.verify.programs import ProgramChecker
 from hardsim.verify.sections import FORMAT
@@ -61,7 +61,7 @@ def program_certificate(result: ProofResult) -> dict[str, Any]:
         elif subject.schedule is None:
             temperature = [str(tau) for tau in lengths.values()]
         else:
-            hold(isinstance(subject.schedule, Arith), f"the temperature {subject.schedule} is no expression")
+            require(isinstance(subject.schedule, Arith), f"the temperature {subject.schedule} is no expression")
             temperature = in_python(str(subject.schedule))
         any_tau = constant(Fraction(1)) if argument is None else parse_arith(argument.temperature or "1")
         model = program_json(assemble(subject.program, any_tau), subject.program, predicates_of(subject))
@@ -97,19 +97,19 @@ def check_network(document: Mapping[str, Any], subject: Subject, name: str) -> N
     own, and about its hard attention; Rejected with the first difference."""
     model = assemble(subject.program, constant(Fraction(1)))
     found = difference(document["model"], program_json(model, subject.program, predicates_of(subject)), "model")
-    hold(found is None, f"{found}: it is not what {name} has")
+    require(found is None, f"{found}: it is not what {name} has")
     heads = [head for layer in subject.program.layers for head in layer.heads]
     sides = {head.name: head.weighting.value for head in heads if head.weighting is not Weighting.AVERAGE}
     # The claim is about means over tied keys: of another weighting only if all of them carry one value.
     for parting in sorted(ProgramChecker(dict(document)).parting & sides.keys()) if sides else ():
-        hold(
+        require(
             False,
             f"head {parting} is {sides[parting]} in {name}, and the certificate is about the mean over tied keys, "
             "which are not seen to carry one value",
         )
     if subject.schedule is not None:
         own = in_python(str(subject.schedule)) if isinstance(subject.schedule, Arith) else None
-        hold(document["temperature"] == own, f"temperature: it is not what {name} has")
+        require(document["temperature"] == own, f"temperature: it is not what {name} has")
 
 
 def _lengths(subject: Subject, proofs: Sequence[LengthProof], start: int | None) -> dict[int, Fraction | None]:
@@ -137,7 +137,7 @@ def program_json(model: Transformer, program: Program, users: Mapping[str, UserP
     not know."""
     names = model.coordinates
     large = isinstance(model.alphabet, Valuations) and len(model.alphabet) > MOST_LISTED
-    hold(not large, "too large: there are too many sets of propositions to be listed")
+    require(not large, "too large: there are too many sets of propositions to be listed")
     encodings: dict[str, list[str]] = {}
     for k, function in model.encodings:
         encodings.setdefault(names[k], []).append(_encoding(function, users))
@@ -198,12 +198,14 @@ def _embedded(model: Transformer, k: int) -> list[str]:
     values = model.by_symbol(k)
     if isinstance(model.alphabet, Valuations) and model.bos:
         values = [*values, model.embedding.rows()[-1].get(k, 0)]
-    hold(len(values) == len(model.alphabet) + model.bos, f"the embedding has no row of {BOS}")
+    require(len(values) == len(model.alphabet) + model.bos, f"the embedding has no row of {BOS}")
     return [str(value) for value in values]
 
 
 def _encoding(function: PositionFunction, users: Mapping[str, UserPredicate]) -> str:
-    hold(isinstance(function, Arith | PredicateColumn), f"nothing is known of the encoding {function} at every length")
+    require(
+        isinstance(function, Arith | PredicateColumn), f"nothing is known of the encoding {function} at every length"
+    )
     return function_text(function, users)
 
 
@@ -298,7 +300,7 @@ class _Facts:
     def _layer(self, layer: ProgramLayer, law: LayerLaw, network: Mapping[str, Any]) -> dict[str, Any]:
         forms = [{"clip": unit.clip, "outs": {out: str(weight) for out, weight in unit.outs}} for unit in layer.units]
         told = [{key: unit[key] for key in ("clip", "outs")} for unit in network["units"]]
-        hold(forms == told, "the network has other hidden units than the program")
+        require(forms == told, "the network has other hidden units than the program")
         heads = {}
         # A value or a bias of zero has no entry in the network's matrices: it is not written there.
         values = {head["name"]: head["values"] for head in network["heads"]}

@@ -32,7 +32,7 @@ from hardsim.report.check import print_headline
 from hardsim.report.screen import Screen
 from hardsim.verify import rejection
 from hardsim.verify import verify as verify_document
-from hardsim.verify.arithmetic import hold
+from hardsim.verify.arithmetic import require
 from hardsim.verify.program_sections import PROGRAM_VERSIONS
 from hardsim.verify.sections import FORMAT, VERSIONS, printable
 
@@ -175,7 +175,7 @@ def check(path: str, meant: Meant) -> VerifyResult:
 
     def compare() -> None:
         if of_program:
-            hold(meant.formula is None, "it is about a program or a model, and not about a formula")
+            require(meant.formula is None, "it is about a program or a model, and not about a formula")
             if meant.model is not None:
                 check_network(document, *meant.model)
             return

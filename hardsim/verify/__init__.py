@@ -12,7 +12,7 @@ from collections.abc import Callable
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from hardsim.verify.arithmetic import Rejected, hold
+from hardsim.verify.arithmetic import Rejected, require
 from hardsim.verify.program_sections import (
     PROGRAM_CERTIFICATE,
     PROGRAM_CLAIM,
@@ -23,7 +23,7 @@ from hardsim.verify.program_sections import (
 from hardsim.verify.sections import CERTIFICATE, CLAIM, EVERY_LENGTH, SCHEMA_VERSION, SECTIONS, VERSIONS, printable
 
 if TYPE_CHECKING:
-    from hardsim.verify.formulas import CertificateChecker
+    from hardsim.verify.formulas import FormulaChecker
 
 
 def digests(document: dict[str, Any]) -> dict[str, str]:
@@ -57,28 +57,28 @@ def _verify(document: dict[str, Any]) -> None:
     (PROGRAM_CERTIFICATE if of_program else CERTIFICATE)(now, "")
     version = document["schema_version"]
     for key, digest in digests(document).items():
-        hold(document["digests"][key] == digest, f"{key} was altered: its SHA-256 digest is another")
+        require(document["digests"][key] == digest, f"{key} was altered: its SHA-256 digest is another")
     if of_program:
         first, last = PROGRAM_VERSIONS
-        hold(
+        require(
             version in PROGRAM_VERSIONS, f"schema_version: programs have certificates since version {first}, to {last}"
         )
-        hold(document["claim"] == PROGRAM_CLAIM, "claim: it is not the one that is checked")
+        require(document["claim"] == PROGRAM_CLAIM, "claim: it is not the one that is checked")
         from hardsim.verify.programs import ProgramChecker
 
         ProgramChecker(now)
         return
-    hold(version in VERSIONS, f"schema_version: it is none of {VERSIONS}")
+    require(version in VERSIONS, f"schema_version: it is none of {VERSIONS}")
     old, every = document["schema_version"] < SCHEMA_VERSION, document["max_n"] is None
-    hold(not old or "alphabet" in document["formula"], "formula: certificates of version 2 have no propositions")
-    hold(not old or not every, "max_n: certificates of version 2 are not of every length")
-    hold(document["claim"] == (EVERY_LENGTH if every else CLAIM), "claim: it is not the one that is checked")
+    require(not old or "alphabet" in document["formula"], "formula: certificates of version 2 have no propositions")
+    require(not old or not every, "max_n: certificates of version 2 are not of every length")
+    require(document["claim"] == (EVERY_LENGTH if every else CLAIM), "claim: it is not the one that is checked")
     checker_of(document)(document, document["bounds"])
 
 
-def checker_of(document: dict[str, Any]) -> type[CertificateChecker]:
+def checker_of(document: dict[str, Any]) -> type[FormulaChecker]:
     """What checks a document."""
     from hardsim.verify.every_length import EveryLengthChecker
-    from hardsim.verify.formulas import CertificateChecker
+    from hardsim.verify.formulas import FormulaChecker
 
-    return EveryLengthChecker if document.get("max_n", 0) is None else CertificateChecker
+    return EveryLengthChecker if document.get("max_n", 0) is None else FormulaChecker

@@ -30,7 +30,7 @@ ZERO, ONE = Decimal(0), Decimal(1)
 RATIONAL = re.compile(r"-?\d{1,2000}(/0*[1-9]\d{0,1999})?", re.ASCII)
 
 Rational = int | Fraction
-Value = dict[Any, Any]
+Combination = dict[Any, Any]
 """A linear combination of None (the constant 1), nodes (their truth here), counts (side, literal), and names of heads
 (the Boolean that was attended to; of a number looked up, how far it is off); "" is the T of `verify`'s `along`."""
 
@@ -39,7 +39,7 @@ class Rejected(Exception):
     """The certificate does not prove its claim: why."""
 
 
-def hold(condition: object, reason: str) -> None:
+def require(condition: object, reason: str) -> None:
     """Reject unless a condition holds."""
     if not condition:
         raise Rejected(reason)
@@ -75,7 +75,7 @@ class Costs:
     def keep(self, values: int) -> None:
         """Note values that are kept, and reject what takes too much memory."""
         self.kept += values
-        hold(self.kept <= ROOM, f"too large: it needs more than {ROOM} values at once")
+        require(self.kept <= ROOM, f"too large: it needs more than {ROOM} values at once")
 
     def release(self) -> bool:
         """Note that what was kept is in caches alone now; whether these should be dropped."""
@@ -113,7 +113,7 @@ def _exp(x: Fraction) -> tuple[Decimal, Decimal]:
 def exp_between(x: Fraction, contexts: tuple[Context, Context], terms: int) -> tuple[Decimal, Decimal]:
     """Numbers that enclose e^x, in contexts that round down and up. With r = |x| / 2^k < 1/32 the series to r^m/m!, m
     terms, is a lower bound of e^r, and what is left out is less than its last term; then it is squared k times."""
-    hold(not too_large((x,), 1), "too large: a logit")
+    require(not too_large((x,), 1), "too large: a logit")
     k = max(0, x.numerator.bit_length() - x.denominator.bit_length() + 6)
     low, high = (_series(abs(x) / 2**k, k, context, terms) for context in contexts)
     return (contexts[0].divide(ONE, high), contexts[1].divide(ONE, low)) if x < 0 else (low, high)
@@ -193,7 +193,7 @@ def worst(weights: list[Any], goal: int, colder: bool = False) -> int | None:
         if wins := [low for selected, what, low, _ in weights[at] if selected and what == goal]:
             wrong, right = UP.add(sums[0][at], sums[2][last - at]), DOWN.add(sums[1][at], sums[3][last - at])
             found.append(share(wrong, DOWN.add(wrong, DOWN.add(right, min(wins)))))
-    hold(not colder or max(found, default=0) < GRID // 2, "too large: a logit")
+    require(not colder or max(found, default=0) < GRID // 2, "too large: a logit")
     return max(found, default=None)
 
 
@@ -227,9 +227,9 @@ def most(found: Iterable[int | None]) -> int | None:
     return max((bound for bound in found if bound is not None), default=None)
 
 
-def combine(*parts: tuple[Any, Value]) -> Value:
+def combine(*parts: tuple[Any, Combination]) -> Combination:
     """A linear combination, without zeros."""
-    found: Value = {}
+    found: Combination = {}
     for a, value in parts:
         for key, b in value.items():
             found[key] = total = found.get(key, 0) + a * b
@@ -250,7 +250,7 @@ def common(numbers: Iterable[Rational]) -> int:
     found = 1
     for number in numbers:
         found = lcm(found, number.denominator)
-        hold(found < _HUGE, f"too large: a common denominator of more than {BITS} bits")
+        require(found < _HUGE, f"too large: a common denominator of more than {BITS} bits")
     return found
 
 

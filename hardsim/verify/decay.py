@@ -39,11 +39,11 @@ from functools import lru_cache
 from math import ceil, floor, lcm
 
 from hardsim.verify import ratios
-from hardsim.verify.arithmetic import DOWN, ONE, UP, Rational, common, effort, exp, hold
+from hardsim.verify.arithmetic import DOWN, ONE, UP, Rational, common, effort, exp, require
 from hardsim.verify.monotone import value_of
-from hardsim.verify.ratios import Number, RationalFunction, of
-from hardsim.verify.rows import RowFacts, ScoreHead
-from hardsim.verify.spans import LENGTH, LOGARITHM, Domain, Row, Signs, SiteKind, has, lengths_from
+from hardsim.verify.ratios import Ratio, Value, of
+from hardsim.verify.rows import Head, Row
+from hardsim.verify.spans import LENGTH, LOGARITHM, Domain, Form, Place, Signs, has, lengths_from
 
 NONE, TWO, FOUR, HALF = Decimal(0), Decimal(2), Decimal(4), Fraction(1, 2)
 EULER = Fraction(87, 32)
@@ -58,51 +58,51 @@ SMALL = Decimal("0.001")
 
 Between = tuple[Fraction, Fraction]
 """Numbers on both sides of one over a temperature."""
-Ends = tuple[Mapping[int, Number], Mapping[int, Number]]
+Ends = tuple[Mapping[int, Value], Mapping[int, Value]]
 """The least and the largest value of a form, by order of the place."""
 
 
 @dataclass(frozen=True)
-class UnitShape:
+class UnitLaw:
     """A hidden unit: a clip or relu of a form and a bias, what it adds to which coordinates, and by order of the place
     its margin and the largest input."""
 
     clip: bool
-    form: Row
-    outs: Row
-    margins: Mapping[int, Number]
-    tops: Mapping[int, Number]
+    form: Form
+    outs: Form
+    margins: Mapping[int, Value]
+    tops: Mapping[int, Value]
 
 
 @dataclass(frozen=True)
-class HeadShape:
+class HeadLaw:
     """A head: its rows by order of the place (none of a uniform one), the ends of query and key forms, and those of
     values by coordinate."""
 
-    head: ScoreHead
-    rows: Mapping[int, RowFacts]
+    head: Head
+    rows: Mapping[int, Row]
     sizes: tuple[tuple[Ends, Ends], ...]
     values: Mapping[str, Ends]
 
 
 @dataclass(frozen=True)
-class LayerShape:
+class LayerLaw:
     """A layer."""
 
-    heads: tuple[HeadShape, ...]
-    units: tuple[UnitShape, ...]
+    heads: tuple[HeadLaw, ...]
+    units: tuple[UnitLaw, ...]
 
 
 @dataclass
-class ProgramFacts:
+class Law:
     """What is known of hard attention on every word: of the layers, and how far each output is from where it would mean
     something else, by order of the place (none: it must be the very same)."""
 
-    places: Sequence[SiteKind]
+    places: Sequence[Place]
     coordinates: tuple[str, ...]
-    layers: tuple[LayerShape, ...]
+    layers: tuple[LayerLaw, ...]
     answers: tuple[str, ...]
-    distances: tuple[tuple[int, Number], ...]
+    distances: tuple[tuple[int, Value], ...]
     exact: bool
 
 
@@ -123,7 +123,7 @@ def down(x: Rational) -> Decimal:
 
 def exp_above(x: Decimal) -> Decimal:
     """At least e^x, of x up to 100,000."""
-    hold(x <= COLD, "too large: a temperature is too small for its errors")
+    require(x <= COLD, "too large: a temperature is too small for its errors")
     return exp(Fraction(max(x, COLD.copy_negate())))[1]
 
 
@@ -134,32 +134,32 @@ def uneven(x: Decimal) -> Decimal:
     return min(x, UP.subtract(TWO, DOWN.divide(FOUR, UP.add(ONE, exp_above(x)))))
 
 
-class AtLength:
+class Recursion:
     """The errors at one length, on words of n positions, with 1/tau between two numbers at each."""
 
-    def __init__(self, signs: Signs, facts: ProgramFacts, n: int, inverse: Callable[[int], Between]) -> None:
+    def __init__(self, signs: Signs, facts: Law, n: int, inverse: Callable[[int], Between]) -> None:
         self.signs, self.facts, self.n, self.inverse = signs, facts, n, inverse
         self.at = {place.order: self._positions(place) for place in facts.places}
-        self._ends: dict[tuple[int, Number], tuple[Fraction, Fraction]] = {}
-        self._steps: dict[RationalFunction, int] = {}
+        self._ends: dict[tuple[int, Value], tuple[Fraction, Fraction]] = {}
+        self._steps: dict[Ratio, int] = {}
 
-    def _positions(self, place: SiteKind) -> range:
+    def _positions(self, place: Place) -> range:
         n = self.n
         return {0: range(1), 1: range(1, 2), 2: range(2, n), 3: range(n, n + 1)}[place.order]
 
-    def number(self, value: Number, i: int) -> Fraction:
+    def number(self, value: Value, i: int) -> Fraction:
         """A function at a position."""
-        if not isinstance(value, RationalFunction):
+        if not isinstance(value, Ratio):
             return Fraction(value)
         parts = in_integers(value)
         if value not in self._steps:
             self._steps[value] = steps_of(parts, self.n)
         self.signs.charge(self._steps[value])
         top, bottom = (evaluated(part, i, self.n) for part in parts)
-        hold(bottom != 0, "a division by zero")
+        require(bottom != 0, "a division by zero")
         return Fraction(top, bottom)
 
-    def ends(self, values: Mapping[int, Number]) -> tuple[Fraction, Fraction] | None:
+    def ends(self, values: Mapping[int, Value]) -> tuple[Fraction, Fraction] | None:
         """The least and largest of functions, over all positions."""
         found: list[Fraction] = []
         for order, value in values.items():
@@ -193,16 +193,18 @@ class AtLength:
             found = self.ends({order: distance})
             if off and found is not None:
                 fine = not self.facts.exact and off < down(found[0])
-                hold(fine, f"at length {self.n} the outputs may be off by more than their distance from the threshold")
+                require(
+                    fine, f"at length {self.n} the outputs may be off by more than their distance from the threshold"
+                )
 
-    def span(self, low: Mapping[int, Number], high: Mapping[int, Number]) -> tuple[Fraction, Fraction]:
+    def span(self, low: Mapping[int, Value], high: Mapping[int, Value]) -> tuple[Fraction, Fraction]:
         """The least and largest value of a form, over all positions."""
         least, most = self.ends(low), self.ends(high)
         assert least is not None
         assert most is not None
         return least[0], most[1]
 
-    def _unit(self, unit: UnitShape, moved: Decimal) -> Decimal:
+    def _unit(self, unit: UnitLaw, moved: Decimal) -> Decimal:
         if not moved:
             return moved
         if unit.clip:
@@ -213,7 +215,7 @@ class AtLength:
         assert found is not None
         return NONE if UP.add(up(found[1]), moved) <= 0 else moved
 
-    def _distance(self, head: HeadShape, errors: Mapping[str, Decimal]) -> Decimal:
+    def _distance(self, head: HeadLaw, errors: Mapping[str, Decimal]) -> Decimal:
         """Of the weights of a head, in any row."""
         eta = NONE
         for (query, key), (q_size, k_size) in zip(head.head.pairs, head.sizes, strict=True):
@@ -223,7 +225,7 @@ class AtLength:
                 eta = UP.add(eta, UP.multiply(one, other))
         return max((self._row(*row, eta) for row in self._worst(head)), default=NONE)
 
-    def _worst(self, head: HeadShape) -> Iterable[tuple[int, int | None, Between, Fraction | None]]:
+    def _worst(self, head: HeadLaw) -> Iterable[tuple[int, int | None, Between, Fraction | None]]:
         """The rows that can be the worst: number of visible keys, number of largest keys if known, 1/tau, and gap. A
         row is left out if another one that is otherwise alike has at least as many keys and at most the same gap.
         """
@@ -232,7 +234,7 @@ class AtLength:
             for i in self.at[order]:
                 keys = int(self.number(facts.visible, i))
                 if keys > 1:
-                    hold(facts.gaps or facts.equal, f"head {head.head.name} has rows of which no gap is known")
+                    require(facts.gaps or facts.equal, f"head {head.head.name} has rows of which no gap is known")
                     gap = min((self.number(gap, i) for gap in facts.gaps), default=Fraction(0))
                     some = rows.setdefault((facts.maxima, self.inverse(i), facts.equal), {})
                     some[keys] = min(gap, some.get(keys, gap))
@@ -266,10 +268,12 @@ Terms = tuple[tuple[int, int, int], ...]
 
 
 @lru_cache(maxsize=1 << 14)
-def in_integers(value: RationalFunction) -> tuple[Terms, Terms]:
+def in_integers(value: Ratio) -> tuple[Terms, Terms]:
     """Numerator and divisor of a function of i and n, both times one number that makes all coefficients integers."""
     parts = [value.top.terms, value.bottom.terms]
-    hold(not any(c or d for part in parts for _, _, c, d in part), "a function depends on a position that is not known")
+    require(
+        not any(c or d for part in parts for _, _, c, d in part), "a function depends on a position that is not known"
+    )
     scales = [common(part.values()) for part in parts]
     scale = lcm(*scales)
     top, bottom = (tuple((int(scale * factor), a, b) for (a, b, _, _), factor in part.items()) for part in parts)
@@ -289,7 +293,7 @@ def evaluated(terms: Terms, i: int, n: int) -> int:
     return sum(factor * i**a * n**b for factor, a, b in terms)
 
 
-def reach(form: Row, errors: Mapping[str, Decimal]) -> Decimal:
+def reach(form: Form, errors: Mapping[str, Decimal]) -> Decimal:
     """By how much a linear form is off."""
     total = NONE
     for name, factor in form.items():
@@ -302,31 +306,31 @@ def reach(form: Row, errors: Mapping[str, Decimal]) -> Decimal:
 
 
 @dataclass
-class Falling:
+class Decay:
     """Errors A_c n^power e^(-rate n) by coordinate; without a rate all are 0."""
 
     factors: dict[str, Fraction]
     power: int = 0
     rate: Fraction | None = None
 
-    def of(self, form: Row) -> Fraction:
+    def of(self, form: Form) -> Fraction:
         """By how much a linear form is off."""
         return sum((abs(Fraction(factor)) * self.factors[name] for name, factor in form.items()), Fraction(0))
 
 
 @dataclass
-class FromOn:
+class Induction:
     """The errors of every length n >= `start`. `sharp` and `steep` are functions of n below and above 1/tau; `slow` is
     a lower bound in n and log(n + 1).
     """
 
     signs: Signs
-    facts: ProgramFacts
+    facts: Law
     start: int
-    sharp: Number
-    steep: Number
-    slow: Number | None = None
-    _bounds: dict[Number, tuple[Fraction, int]] = field(default_factory=dict)
+    sharp: Value
+    steep: Value
+    slow: Value | None = None
+    _bounds: dict[Value, tuple[Fraction, int]] = field(default_factory=dict)
 
     @property
     def domain(self) -> Domain:
@@ -335,19 +339,19 @@ class FromOn:
 
     def run(self) -> None:
         """Reject unless the answers are those of hard attention."""
-        hold(self.start >= 2, "start: lengths from 2 on are proved together")
+        require(self.start >= 2, "start: lengths from 2 on are proved together")
         ends = [end for end in (self.sharp, self.steep, self.slow) if end is not None]
         fine = all(self.signs.positive(end, [self.domain]) for end in ends)
-        hold(fine, "the temperature is not seen to be positive")
-        errors = Falling(dict.fromkeys(self.facts.coordinates, Fraction(0)))
+        require(fine, "the temperature is not seen to be positive")
+        errors = Decay(dict.fromkeys(self.facts.coordinates, Fraction(0)))
         for layer in self.facts.layers:
             errors = self._layer(layer, errors)
         off = max(errors.factors[name] for name in self.facts.answers)
         for order, distance in self.facts.distances:
             if off:
-                hold(not self.facts.exact, "an output is off by an error that nothing rounds")
+                require(not self.facts.exact, "an output is off by an error that nothing rounds")
                 limit, power = self._below({order: distance}, "the distance of an output from the threshold")
-                self._hold("the error of an output", off, errors.power + power, errors.rate, limit * HALF)
+                self._require("the error of an output", off, errors.power + power, errors.rate, limit * HALF)
 
     def falls(self, factor: Fraction, power: int, rate: Fraction | None, limit: Fraction) -> bool:
         """Whether `factor n^power e^(-rate n)` is at most a limit from the start on."""
@@ -363,41 +367,41 @@ class FromOn:
         """An upper bound of n^power e^(-rate n) at n = start."""
         return UP.multiply(up(Fraction(self.start) ** power), exp(-rate * self.start)[1])
 
-    def _hold(self, what: str, factor: Fraction, power: int, rate: Fraction | None, limit: Fraction) -> None:
-        hold(self.falls(factor, power, rate, limit), f"{what} is not seen to be small from n = {self.start} on")
+    def _require(self, what: str, factor: Fraction, power: int, rate: Fraction | None, limit: Fraction) -> None:
+        require(self.falls(factor, power, rate, limit), f"{what} is not seen to be small from n = {self.start} on")
 
-    def _least(self, values: Mapping[int, Number]) -> list[Number]:
+    def _least(self, values: Mapping[int, Value]) -> list[Value]:
         """Functions of n that are at most those of each place."""
         return [self.signs.least_of(values[place.order], place) for place in self.facts.places if place.order in values]
 
-    def _above(self, values: Mapping[int, Number]) -> tuple[Fraction, int]:
+    def _above(self, values: Mapping[int, Value]) -> tuple[Fraction, int]:
         """B >= 0 and b such that no function exceeds B n^b."""
         found = [self._one_above(-1 * value) for value in self._least({k: -1 * v for k, v in values.items()})]
         return max((factor for factor, _ in found), default=Fraction(0)), max((b for _, b in found), default=0)
 
-    def _one_above(self, value: Number) -> tuple[Fraction, int]:
+    def _one_above(self, value: Value) -> tuple[Fraction, int]:
         if value not in self._bounds:
             self._bounds[value] = self._search(value, -1)
         return self._bounds[value]
 
-    def _search(self, value: Number, way: int) -> tuple[Fraction, int]:
+    def _search(self, value: Value, way: int) -> tuple[Fraction, int]:
         for power in range(MOST_DEGREE):
             self.signs.spend(40)
             scale = ratios.product([ratios.NAMES[1]] * power)
-            scaled = of(value) / RationalFunction(scale, ()) if way < 0 else of(value) * RationalFunction(scale, ())
+            scaled = of(value) / Ratio(scale, ()) if way < 0 else of(value) * Ratio(scale, ())
             found = (ratios.upper if way < 0 else ratios.lower)(scaled, self.domain)
             if found is not None and (way < 0 or found > 0):
                 return max(found, Fraction(0)), power
-        hold(False, "no power of n is seen to bound a function")
+        require(False, "no power of n is seen to bound a function")
         raise AssertionError
 
-    def _below(self, values: Mapping[int, Number], what: str) -> tuple[Fraction, int]:
+    def _below(self, values: Mapping[int, Value], what: str) -> tuple[Fraction, int]:
         """M > 0 and m such that every function is at least M n^-m."""
         found = [self._search(value, 1) for value in self._least(values)]
-        hold(found, f"{what} is not known")
+        require(found, f"{what} is not known")
         return min(factor for factor, _ in found), max(power for _, power in found)
 
-    def _layer(self, layer: LayerShape, errors: Falling) -> Falling:
+    def _layer(self, layer: LayerLaw, errors: Decay) -> Decay:
         own, terms = dict(errors.factors), list[tuple[str, Fraction, int, Fraction]]()
         for head in layer.heads:
             off = self._weights(head, errors) if head.rows else []
@@ -414,7 +418,7 @@ class FromOn:
             own = {name: factor * share for name, factor in own.items()}
         for out, factor, more, rate in terms:
             own[out] += factor * self._share(more - power, rate - (least or 0))
-        attended = Falling(own, power, least)
+        attended = Decay(own, power, least)
         final = dict(own)
         for unit in layer.units:
             moved = attended.of(unit.form)
@@ -423,7 +427,7 @@ class FromOn:
             for out, weight in unit.outs.items():
                 final[out] += abs(Fraction(weight)) * moved
         final = {name: rounded(factor) for name, factor in final.items()}
-        return Falling(final, power, attended.rate if any(final.values()) else None)
+        return Decay(final, power, attended.rate if any(final.values()) else None)
 
     def _share(self, power: int, rate: Fraction) -> Fraction:
         """An upper bound of n^power e^(-rate n) for all n >= start.
@@ -433,10 +437,10 @@ class FromOn:
         """
         if power <= 0:
             return Fraction(1)
-        hold(rate * self.start >= power, f"errors are not seen to fall as others do from n = {self.start} on")
+        require(rate * self.start >= power, f"errors are not seen to fall as others do from n = {self.start} on")
         return Fraction(self._starts(power, rate))
 
-    def _forgotten(self, unit: UnitShape, moved: Fraction, errors: Falling) -> bool:
+    def _forgotten(self, unit: UnitLaw, moved: Fraction, errors: Decay) -> bool:
         """Whether a clip gives the number that it gives in hard attention."""
         found = self._least(unit.margins)
         if not all(self.signs.positive(value, [self.domain]) for value in found):
@@ -444,7 +448,7 @@ class FromOn:
         limit, power = self._below(unit.margins, "a margin")
         return self.falls(moved, errors.power + power, errors.rate, limit)
 
-    def _weights(self, head: HeadShape, errors: Falling) -> list[tuple[Fraction, int, Fraction]]:
+    def _weights(self, head: HeadLaw, errors: Decay) -> list[tuple[Fraction, int, Fraction]]:
         """How far the weights of a head may be off: a sum of terms `factor n^power e^(-rate n)`."""
         factor, power, name = Fraction(0), 0, head.head.name
         for (query, key), (q_size, k_size) in zip(head.head.pairs, head.sizes, strict=True):
@@ -453,24 +457,26 @@ class FromOn:
             factor += large * k + wide * q + q * k
             power = max([power, *([a] if k else []), *([b] if q else [])])
             if q and k:  # a product of errors is at most one of them
-                self._hold(f"the error of head {name}", Fraction(1), errors.power, errors.rate, Fraction(1))
+                self._require(f"the error of head {name}", Fraction(1), errors.power, errors.rate, Fraction(1))
         factor = rounded(factor)
         steep, grows = self._one_above(self.steep)
         over, climb = factor * steep, errors.power + power + grows
         if factor:
-            self._hold(f"eta/tau of head {name}", over, climb, errors.rate, HALF)
+            self._require(f"eta/tau of head {name}", over, climb, errors.rate, HALF)
         result = list[tuple[Fraction, int, Fraction]]()
         leak = 2 * EULER if factor else Fraction(2)
         fast, slow = list[Fraction](), list[Fraction]()
         for place in self.facts.places:
             facts = head.rows[place.order]
-            single = not isinstance(facts.visible, RationalFunction) and facts.visible == 1
-            hold(facts.gaps or facts.equal or single, f"head {name} has rows of which no gap is known")
+            single = not isinstance(facts.visible, Ratio) and facts.visible == 1
+            require(facts.gaps or facts.equal or single, f"head {name} has rows of which no gap is known")
             for gap in facts.gaps:
                 least = self.signs.least_of(gap, place)
                 quick = max(self._grows(sharp, least, LENGTH) for sharp in (self.sharp, self.slow))
                 found = quick or self._grows(self.slow, least, LOGARITHM)
-                hold(found, f"the gap of head {name} over the temperature is not seen to grow as n or log(n + 1) does")
+                require(
+                    found, f"the gap of head {name} over the temperature is not seen to grow as n or log(n + 1) does"
+                )
                 (fast if quick else slow).append(found)
         if fast:
             result.append((leak, 1, min(fast)))
@@ -484,19 +490,19 @@ class FromOn:
             result.append((over, climb, errors.rate))
         return result
 
-    def _grows(self, sharp: Number | None, gap: Number, unit: Number) -> Fraction:
+    def _grows(self, sharp: Value | None, gap: Value, unit: Value) -> Fraction:
         """A lower bound of gap/(tau unit) for n >= start, where `unit` is n or log(n + 1); 0 if no positive one is
         seen.
         """
         found = None if sharp is None else ratios.lower(of(of(sharp) * gap) / unit, self.domain)
         return max(Fraction(0), found or Fraction(0))
 
-    def _size(self, low: Mapping[int, Number], high: Mapping[int, Number]) -> tuple[Fraction, int]:
+    def _size(self, low: Mapping[int, Value], high: Mapping[int, Value]) -> tuple[Fraction, int]:
         """S and s such that values are at most S n^s in size."""
         (below, a), (beyond, b) = self._above({k: -1 * value for k, value in low.items()}), self._above(high)
         return max(below, beyond), max(a, b)
 
-    def _reach(self, low: Mapping[int, Number], high: Mapping[int, Number]) -> tuple[Fraction, int]:
+    def _reach(self, low: Mapping[int, Value], high: Mapping[int, Value]) -> tuple[Fraction, int]:
         """The same, or from the middle of their range, which may be moved: half of it, where it is bounded."""
         size, power = self._size(low, high)
         found = [ratios.lower(part, self.domain) for ends, sign in ((low, 1), (high, -1))

@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
 
-from hardsim.verify.arithmetic import ZERO, Rational, Rejected, bits, exp_between, hold
+from hardsim.verify.arithmetic import ZERO, Rational, Rejected, bits, exp_between, require
 
 PRECISIONS = (50, 500)
 """Digits that are tried, the fewer first."""
@@ -40,9 +40,9 @@ def contexts(digits: int) -> tuple[Context, Context]:
 
 def short(x: Rational, context: Context) -> Fraction:
     """A number rounded in a context."""
-    hold(bits(x) <= 4 * LARGE, f"too large: an expression with a number of more than {LARGE} bits")
+    require(bits(x) <= 4 * LARGE, f"too large: an expression with a number of more than {LARGE} bits")
     found = Fraction(context.divide(Decimal(x.numerator), Decimal(x.denominator)))
-    hold(bits(found) <= LARGE, f"too large: an expression with a number of more than {LARGE} bits")
+    require(bits(found) <= LARGE, f"too large: an expression with a number of more than {LARGE} bits")
     return found
 
 
@@ -149,7 +149,7 @@ def _inverse(x: RealValue, digits: int) -> RealValue:
 def exp(x: RealValue, digits: int) -> RealValue:
     """e^x."""
     low, high = ends(x)
-    hold(max(-low, high) <= LARGEST_EXPONENT, f"too large: e^x of an x beyond {LARGEST_EXPONENT}")
+    require(max(-low, high) <= LARGEST_EXPONENT, f"too large: e^x of an x beyond {LARGEST_EXPONENT}")
     if low == high == 0:
         return 1
     both, terms = contexts(digits), digits // 2
@@ -173,7 +173,7 @@ def log(x: RealValue, digits: int) -> RealValue:
 
 def _domain(surely: bool, maybe: bool, told: str) -> None:
     """Reject what has no value; it may have one if more digits could tell."""
-    hold(maybe, told)
+    require(maybe, told)
     if not surely:
         raise Blurred(told)
 

@@ -38,12 +38,25 @@ from math import ceil, gcd
 from typing import Any
 
 from hardsim.verify import ratios
-from hardsim.verify.arithmetic import DOWN, MINUTE, ONE, UP, ZERO, Costs, Rejected, Value, combine, exp, hold, share
+from hardsim.verify.arithmetic import (
+    DOWN,
+    MINUTE,
+    ONE,
+    UP,
+    ZERO,
+    Combination,
+    Costs,
+    Rejected,
+    combine,
+    exp,
+    require,
+    share,
+)
 from hardsim.verify.enclosures import FUNCTIONS
 from hardsim.verify.expressions import PREDICATES, Tree
-from hardsim.verify.formulas import CertificateChecker
+from hardsim.verify.formulas import FormulaChecker
 from hardsim.verify.monotone import MonotoneBounds, has_function
-from hardsim.verify.ratios import NAMES, VARIABLE, Number, Polynomial, RationalFunction, fit, line, positive
+from hardsim.verify.ratios import NAMES, VARIABLE, Polynomial, Ratio, Value, fit, line, positive
 
 QUERY, LENGTH, OTHER, WINNER = VARIABLE
 FIRST = ratios.ONE
@@ -58,7 +71,7 @@ STEP = 50
 
 
 @dataclass(frozen=True, slots=True)
-class PositionClass:
+class SiteClass:
     """Positions i of words of length n; `places` are the polynomials in numbers >= 0 that i and n are."""
 
     first: bool
@@ -71,7 +84,7 @@ class PositionClass:
         shown = ("i = 1" if self.first else "1 < i", "i = n" if self.last else "i < n")
         return f"where {shown[0]}, {shown[1]}, i {PARITY[self.even_i]}, n {PARITY[self.even_n]}"
 
-    def known(self, number: Number) -> Number:
+    def known(self, number: Value) -> Value:
         """A number with 1 for i, and n for i, where they are."""
         return ratios.at(number, (FIRST if self.first else NAMES[1] if self.last else NAMES[0],
                                        FIRST if self.first and self.last else NAMES[1], *NAMES[2:]))  # fmt: skip
@@ -86,15 +99,15 @@ def beyond(start: Polynomial, gap: int, slack: int | None = None) -> Polynomial:
     return moved if slack is None else moved.plus(NAMES[slack])
 
 
-def _classes() -> Iterator[PositionClass]:
-    yield PositionClass(True, True, False, False, (FIRST, FIRST, FIRST, FIRST))
+def _classes() -> Iterator[SiteClass]:
+    yield SiteClass(True, True, False, False, (FIRST, FIRST, FIRST, FIRST))
     for even in (True, False):
         end = beyond(FIRST, 1 if even else 2, 0)
-        yield PositionClass(True, False, False, even, (FIRST, end, FIRST, FIRST))
-        yield PositionClass(False, True, even, even, (end, end, FIRST, FIRST))
+        yield SiteClass(True, False, False, even, (FIRST, end, FIRST, FIRST))
+        yield SiteClass(False, True, even, even, (end, end, FIRST, FIRST))
         for even_i in (True, False):
             here = beyond(FIRST, 1 if even_i else 2, 0)
-            yield PositionClass(
+            yield SiteClass(
                 False, False, even_i, even, (here, beyond(here, 2 if even_i == even else 1, 1), FIRST, FIRST)
             )
 
@@ -102,7 +115,7 @@ def _classes() -> Iterator[PositionClass]:
 CLASSES = tuple(_classes())
 
 
-class EveryLengthChecker(CertificateChecker):
+class EveryLengthChecker(FormulaChecker):
     """Proves a document's claim for every length, or raises Rejected. `bounds` of a head are its rate, the series, and
     the errors where it should find 0, and 1; nothing of heads that average."""
 
@@ -126,7 +139,7 @@ class EveryLengthChecker(CertificateChecker):
         self._sharpen()
         self._walk()
         for i, one in enumerate(CLASSES, start=1):
-            hold(not one.last or self._right(i), f"the output '{self.output}' is not the root of the formula {one}")
+            require(not one.last or self._right(i), f"the output '{self.output}' is not the root of the formula {one}")
 
     # ---- facts ----
 
@@ -148,7 +161,7 @@ class EveryLengthChecker(CertificateChecker):
         """The fact that a node is in a class, or itself."""
         return self.same[i - 1].get(k, k)
 
-    def _decided(self, k: int, op: str, total: Number, i: int) -> int | None:
+    def _decided(self, k: int, op: str, total: Value, i: int) -> int | None:
         one = CLASSES[i - 1]
         if op == "at least":
             low, high = self.lower(total, i), self.upper(total, i)
@@ -157,7 +170,7 @@ class EveryLengthChecker(CertificateChecker):
             if high is not None and high < 0:
                 return 0
             found = line(one.known(total))
-            hold(found is not None, f"formula.nodes[{k}]: it compares what is no line in i and n")
+            require(found is not None, f"formula.nodes[{k}]: it compares what is no line in i and n")
             assert found is not None
             key: Any = ("line", *found)
             if all(part.denominator == 1 for part in found[:2]):  # an integer is at least a number
@@ -170,19 +183,19 @@ class EveryLengthChecker(CertificateChecker):
         self.same[i - 1][k] = self.fact(key)
         return None
 
-    def _condition(self, node: int, x: Number, i: int) -> Value:
+    def _condition(self, node: int, x: Value, i: int) -> Combination:
         """The truth of a predicate of a number."""
         one = CLASSES[i - 1]
         return self._told(self.conditions[node][1].tree, {"x": one.known(x), "n": one.known(LENGTH)}, one)
 
-    def _told(self, tree: Tree, names: Mapping[str, Number], one: PositionClass) -> Value:
+    def _told(self, tree: Tree, names: Mapping[str, Value], one: SiteClass) -> Combination:
         """A truth, as a number or as a fact."""
         found = self._truth(tree, names, one)
         return combine((int(found), {None: 1})) if isinstance(found, bool) else {self.fact(found): 1}
 
     # ---- expressions ----
 
-    def _encoded(self, k: str, i: int) -> Value:
+    def _encoded(self, k: str, i: int) -> Combination:
         what, one = self.texts[k][1], CLASSES[i - 1]
         if what.truth:
             return self._told(what.tree, {"i": one.known(QUERY), "n": one.known(LENGTH)}, one)
@@ -198,28 +211,28 @@ class EveryLengthChecker(CertificateChecker):
             found = self._one_sided(one)
             tau = found.of(tree, 1)
             fine = found.positive(tree) and positive(tau, one.places)
-            hold(fine, f"model.temperature is not seen to be positive {one}")
+            require(fine, f"model.temperature is not seen to be positive {one}")
             self.inverse.append(1 / ratios.of(tau))
         if has_function(tree):  # the one key of a word of one position has all weight, at any temperature
             self.inverse[0] = self.inverse[1]
 
-    def _one_sided(self, one: PositionClass) -> MonotoneBounds:
+    def _one_sided(self, one: SiteClass) -> MonotoneBounds:
         return MonotoneBounds(lambda part: self._number_of(part, {"i": QUERY, "n": LENGTH}, one), one.places)
 
-    def _number_of(self, tree: Tree, names: Mapping[str, Number], one: PositionClass) -> Number:
-        found: Number | tuple[Any, ...] = self._term(tree, names, one)
+    def _number_of(self, tree: Tree, names: Mapping[str, Value], one: SiteClass) -> Value:
+        found: Value | tuple[Any, ...] = self._term(tree, names, one)
         if isinstance(found, tuple):
             raise Rejected(f"an expression is no rational function of i and n {one}")
         return found
 
-    def _term(self, tree: Tree, names: Mapping[str, Number], one: PositionClass) -> Any:
+    def _term(self, tree: Tree, names: Mapping[str, Value], one: SiteClass) -> Any:
         """A number, or an operator and what it is about, where that is no rational function."""
         self.spend(STEP)
         if isinstance(tree, int | str):
             return tree if isinstance(tree, int) else names[tree]
         op, *parts = tree
-        hold(op not in FUNCTIONS, f"nothing is known of {op!a} {one}")
-        hold(op != "[", f"a condition is read as a number {one}, of which nothing is known")
+        require(op not in FUNCTIONS, f"nothing is known of {op!a} {one}")
+        require(op != "[", f"a condition is read as a number {one}, of which nothing is known")
         if op == "-":
             return self._joined("*", -1, self._term(parts[0], names, one), one)
         if op == "**":
@@ -230,13 +243,13 @@ class EveryLengthChecker(CertificateChecker):
             total = self._joined(name, total, self._term(part, names, one), one)
         return total
 
-    def _joined(self, op: str, left: Any, right: Any, one: PositionClass) -> Any:
+    def _joined(self, op: str, left: Any, right: Any, one: SiteClass) -> Any:
         """Two terms with an arithmetic operator between them."""
         if op in ("/", "//", "%"):
             signs = () if isinstance(right, tuple) else (right, -1 * right)
-            hold(any(positive(part, one.places) for part in signs), f"what an expression divides by may be 0 {one}")
+            require(any(positive(part, one.places) for part in signs), f"what an expression divides by may be 0 {one}")
         if op in ("//", "%"):
-            if not any(isinstance(part, RationalFunction | tuple) for part in (left, right)):
+            if not any(isinstance(part, Ratio | tuple) for part in (left, right)):
                 return Fraction(left) // right if op == "//" else Fraction(left) % right
             form = None if op == "//" or right != 2 or isinstance(left, tuple) else line(left)
             if form is None or any(part.denominator != 1 for part in form):
@@ -247,21 +260,25 @@ class EveryLengthChecker(CertificateChecker):
         return fit((Fraction(left) if isinstance(left, int) and op == "/" else left) / right if op == "/" else {
             "+": operator.add, "-": operator.sub, "*": operator.mul}[op](left, right))  # fmt: skip
 
-    def _power(self, base: Number, exponent: Number, one: PositionClass) -> Number:
+    def _power(self, base: Value, exponent: Value, one: SiteClass) -> Value:
         if base == -1:
             found = line(exponent)
-            hold(found is not None and all(part.denominator == 1 for part in found), "an exponent of -1 is no integer")
+            require(
+                found is not None and all(part.denominator == 1 for part in found), "an exponent of -1 is no integer"
+            )
             assert found is not None
             return -1 if (found[0] * (not one.even_i) + found[1] * (not one.even_n) + found[2]) % 2 else 1
-        hold(isinstance(exponent, int) and 0 <= exponent <= MOST_POWER, f"an exponent is none from 0 to {MOST_POWER}")
+        require(
+            isinstance(exponent, int) and 0 <= exponent <= MOST_POWER, f"an exponent is none from 0 to {MOST_POWER}"
+        )
         assert isinstance(exponent, int)
         self.spend(STEP * exponent)
-        total: Number = 1
+        total: Value = 1
         for _ in range(exponent):
             total = fit(total * base)
         return total
 
-    def _truth(self, tree: Tree, names: Mapping[str, Number], one: PositionClass) -> Any:
+    def _truth(self, tree: Tree, names: Mapping[str, Value], one: SiteClass) -> Any:
         """True, False, or what says of which numbers it is the truth: equal ones are one fact."""
         self.spend(STEP)
         assert isinstance(tree, tuple)
@@ -272,18 +289,18 @@ class EveryLengthChecker(CertificateChecker):
         if op in PREDICATES:
             asked = self._number_of(parts[0], names, one)
             form = line(asked)
-            hold(form is not None and all(part.denominator == 1 for part in form), f"{op} is asked of no integer")
-            return (op, asked) if isinstance(asked, RationalFunction) else PREDICATES[op](int(asked))
+            require(form is not None and all(part.denominator == 1 for part in form), f"{op} is asked of no integer")
+            return (op, asked) if isinstance(asked, Ratio) else PREDICATES[op](int(asked))
         first, *others = parts
         if others[0][0] in ("and", "or"):
             return self._logical(others[0][0], [first, *(part for _, part in others)], names, one)
         terms = [self._term(part, names, one) for part in (first, *(part for _, part in others))]
-        if any(isinstance(term, RationalFunction | tuple) for term in terms):
+        if any(isinstance(term, Ratio | tuple) for term in terms):
             return ("compared", terms[0], *((name, term) for (name, _), term in zip(others, terms[1:], strict=True)))
         steps = zip(others, terms, terms[1:], strict=False)
         return all(COMPARED[name](left, right) for (name, _), left, right in steps)
 
-    def _logical(self, op: str, parts: list[Tree], names: Mapping[str, Number], one: PositionClass) -> Any:
+    def _logical(self, op: str, parts: list[Tree], names: Mapping[str, Value], one: SiteClass) -> Any:
         """`and` or `or` of several: what decides ends it, and what follows need not have a value then."""
         left = list[Any]()
         for part in parts:
@@ -296,17 +313,17 @@ class EveryLengthChecker(CertificateChecker):
 
     # ---- numbers in classes ----
 
-    def lower(self, number: Number, i: int) -> Fraction | None:
+    def lower(self, number: Value, i: int) -> Fraction | None:
         """A lower bound in a class."""
         self.spend(STEP)
         return ratios.lower(number, CLASSES[i - 1].places)
 
-    def upper(self, number: Number, i: int) -> Fraction | None:
+    def upper(self, number: Value, i: int) -> Fraction | None:
         """An upper bound in a class."""
         self.spend(STEP)
         return ratios.upper(number, CLASSES[i - 1].places)
 
-    def extent(self, side: str, i: int) -> Number:
+    def extent(self, side: str, i: int) -> Value:
         """How many positions a side has."""
         return {"L": QUERY, "R": LENGTH - QUERY + 1, "": LENGTH}[side]
 
@@ -317,8 +334,8 @@ class EveryLengthChecker(CertificateChecker):
 
     def _total(self, column: list[Any], side: str, i: int) -> Any:
         one = CLASSES[i - 1]
-        hold(
-            not any(isinstance(value, RationalFunction) for value in column),
+        require(
+            not any(isinstance(value, Ratio) for value in column),
             f"a sum of what changes with the position {one}",
         )
         self.spend(STEP)
@@ -331,7 +348,7 @@ class EveryLengthChecker(CertificateChecker):
             return whole
         return whole - self._prefix(column, one.even_n, QUERY - 1, not one.even_i, False)
 
-    def _prefix(self, column: list[Any], even_n: bool, end: Number, even: bool, last: bool) -> Number:
+    def _prefix(self, column: list[Any], even_n: bool, end: Value, even: bool, last: bool) -> Value:
         """The sum of numbers over 1 to `end`, which is even or not, and the last position or not, in words of more than
         one position. Of the positions 2 to m there are m/2 even and m/2 - 1 odd ones if m is even, else (m - 1)/2 of
         each."""
@@ -340,26 +357,28 @@ class EveryLengthChecker(CertificateChecker):
         inner, even = (end - 1, not even) if last else (end, even)
         evens = inner * Fraction(1, 2) if even else (inner - 1) * Fraction(1, 2)
         odds = evens - 1 if even else evens
-        total: Number = value[True, False, False]
+        total: Value = value[True, False, False]
         total = total + evens * value[False, False, True] + odds * value[False, False, False]
         return total + value[False, True, even_n] if last else total
 
-    def _write(self, columns: dict[str, list[Value]]) -> None:
+    def _write(self, columns: dict[str, list[Combination]]) -> None:
         self.x |= columns
         self.keep(4 * len(columns) * len(CLASSES))
 
     # ---- heads ----
 
-    def _errors(self, name: str, head: Any, reads: tuple[list[Value], list[Any]], used: set[Any]) -> list[list[Any]]:
+    def _errors(
+        self, name: str, head: Any, reads: tuple[list[Combination], list[Any]], used: set[Any]
+    ) -> list[list[Any]]:
         (side, claim, pairs), (values, keys) = head, reads
         kind = claim["kind"]
         queries = [[combine((self.inverse[i - 1], self.apply(query, i))) for query, _ in pairs] for i in self.places]
         if kind == "nearest":
-            hold((side, claim["backwards"]) in SIDES, f"head {name} looks the other way than its mask")
+            require((side, claim["backwards"]) in SIDES, f"head {name} looks the other way than its mask")
             return self._nearest_everywhere(name, side, claim, queries, (values, keys))
         fixed = all(isinstance(k, int) and k >= self.own for k in used)
         fixed = fixed and all({*key} <= {None} for row in keys for key in row)
-        hold(fixed and kind in ("number", "table", "sign"), f"head {name} does not do what is claimed")
+        require(fixed and kind in ("number", "table", "sign"), f"head {name} does not do what is claimed")
         work = self._sign if kind == "sign" else self._look_up
         return work(name, side, claim, queries, (values, keys))
 
@@ -370,18 +389,18 @@ class EveryLengthChecker(CertificateChecker):
         return wrong
 
     def _nearest_everywhere(
-        self, name: str, side: str, claim: dict[str, Any], queries: list[list[Value]], reads: Any
+        self, name: str, side: str, claim: dict[str, Any], queries: list[list[Combination]], reads: Any
     ) -> list[list[Any]]:
         """The rates at which positions before and beyond the winner fall behind it, and the better series."""
         values, keys = reads
-        hold(
+        require(
             all({*query} <= {None} for row in queries for query in row), f"the query of head {name} depends on the word"
         )
         asked = dict.fromkeys(tuple(query.get(None, 0) for query in row) for row in queries)
         types = dict.fromkeys(kind for j in self.places
                               for kind in self._types(name, claim, values[j - 1], keys[j - 1], j))  # fmt: skip
-        hold(len(types) ** 2 * len(asked) <= MOST_QUERIES, f"too large: head {name} reads too much at once")
-        before, after = dict[Number, None](), dict[Number, None]()
+        require(len(types) ** 2 * len(asked) <= MOST_QUERIES, f"too large: head {name} reads too much at once")
+        before, after = dict[Value, None](), dict[Value, None]()
         for query, (won, value, *key), (lost, wrong, *other) in product(asked, types, types):
             if value != wrong and (won or not lost):
                 self.spend(STEP * (1 + len(key)))
@@ -396,17 +415,17 @@ class EveryLengthChecker(CertificateChecker):
         backwards = claim["backwards"]
         near, far = (OTHER - WINNER, LENGTH - OTHER) if backwards else (WINNER - OTHER, OTHER - 1)
         first = self._rate(before, near, side, backwards, False)
-        hold(first != 0, f"head {name}: positions that lose the tie are not seen to fall behind the winner")
+        require(first != 0, f"head {name}: positions that lose the tie are not seen to fall behind the winner")
         found = [(share(of_x(min(first, rate), series), ONE), series, min(first, rate))
                  for series, unit in (("x", far), ("2x/(1 + x)", -1 * near))
                  if (rate := self._rate(after, unit, side, backwards, True)) > 0]  # fmt: skip
-        hold(found, f"head {name}: positions beyond the winner are not seen to fall behind it")
+        require(found, f"head {name}: positions beyond the winner are not seen to fall behind it")
         error, series, rate = min(found)
         if not before:  # it reads the same everywhere
             error, series = 0, "0"
         return self._found(name, rate, series, [[error if bit in taken else None for bit in (0, 1)]] * len(CLASSES))
 
-    def _rate(self, differences: Iterable[Number], unit: Number, side: str, backwards: bool, after: bool) -> Fraction:
+    def _rate(self, differences: Iterable[Value], unit: Value, side: str, backwards: bool, after: bool) -> Fraction:
         """The largest g that is found for which each difference is at least g times a unit; 0 if there is none."""
         rate = MOST_RATE
         for difference in differences:
@@ -419,23 +438,23 @@ class EveryLengthChecker(CertificateChecker):
         return rate
 
     def _look_up(
-        self, name: str, side: str, claim: dict[str, Any], queries: list[list[Value]], reads: Any
+        self, name: str, side: str, claim: dict[str, Any], queries: list[list[Combination]], reads: Any
     ) -> list[list[Any]]:
         """Logits -k (j - c)^2, up to what does not depend on j: k >= g."""
         (values, keys), (args, terms), rates = reads, claim["count"], list[Fraction]()
-        hold(side != "R" and terms[0][0] == 1, f"head {name} does not look up one count of the first positions")
+        require(side != "R" and terms[0][0] == 1, f"head {name} does not look up one count of the first positions")
         number = claim["kind"] == "number"
         for one, value in zip(CLASSES, values, strict=True):
             fine = value == {None: QUERY} if number else value in ({}, {None: 1}) or [*value.values()] == [1]
-            hold(fine, f"head {name} looks up {'no number' if number else 'no truths'} {one}")
+            require(fine, f"head {name} looks up {'no number' if number else 'no truths'} {one}")
         rows = [quadratic([key.get(None, 0) for key in column], name) for column in zip(*keys, strict=True)]
         for i, row in enumerate(queries, start=1):
             known = self.linear(args, terms, 0, i)
             symbol = next((key for key in known if key is not None), None)
             fine = all({*query} <= {None, symbol} for query in row)
-            hold(fine, f"head {name} depends on what is not claimed")
+            require(fine, f"head {name} depends on what is not claimed")
             room = self.upper(self.extent(terms[0][1], i) - self.extent(side, i), i)
-            hold(room is not None and room <= 0, f"head {name} does not see all positions that are looked up")
+            require(room is not None and room <= 0, f"head {name} does not see all positions that are looked up")
             if self.alone(side, i):
                 continue
             of_count, rest = ([query.get(key, 0) if key is not None or which else 0 for query in row]
@@ -444,40 +463,40 @@ class EveryLengthChecker(CertificateChecker):
             k = -1 * dot(rest, square)
             counted = [2 * k * known.get(None, 0), 0, 0] if symbol is None else [0, 2 * k, 0]
             shape = [dot(rest, straight), dot(of_count, straight), dot(of_count, square)]
-            hold(shape == counted, f"the scores of head {name} are not those of a look-up")
+            require(shape == counted, f"the scores of head {name} are not those of a look-up")
             rates.append(self.lower(k, i) or Fraction(0))
         rate = min(rates)
-        hold(rate > 0, f"head {name}: what is not looked up is not seen to fall behind")
+        require(rate > 0, f"head {name}: what is not looked up is not seen to fall behind")
         turns = [[{None: 1} if one.even_i is even else {} for one in CLASSES] for even in (True, False)]
         series = NUMBER if number else ALTERNATING if values in turns else TABLE
         error = share(of_x(rate, series), ONE)
         return self._found(name, rate, series, [[error, None] if number else [error, error]] * len(CLASSES))
 
     def _sign(
-        self, name: str, side: str, claim: dict[str, Any], queries: list[list[Value]], reads: Any
+        self, name: str, side: str, claim: dict[str, Any], queries: list[list[Combination]], reads: Any
     ) -> list[list[Any]]:
         """The number that is tested, and keys of one size at all positions, or that times j^2."""
         (values, keys), rates = reads, list[Fraction]()
         op, args, *rest = self.nodes[claim["what"][0]]
-        hold(op == "at least" and len(queries[0]) == 1, f"head {name} does not test a sign as is claimed")
+        require(op == "at least" and len(queries[0]) == 1, f"head {name} does not test a sign as is claimed")
         sizes = [key[0].get(None, 0) * (1 if one.even_i else -1) for one, key in zip(CLASSES, keys, strict=True)]
         read = all(value == ({None: 1} if one.even_i else {}) for one, value in zip(CLASSES, values, strict=True))
-        hold(read and len({*sizes}) == 1, f"head {name} does not read the parity by keys of one size")
+        require(read and len({*sizes}) == 1, f"head {name} does not read the parity by keys of one size")
         growing = "i" in names_of(sizes[0])
         key = sizes[0] / (QUERY * QUERY) if growing else sizes[0]
-        hold(
+        require(
             "i" not in names_of(key) and (side == "L" or not growing), f"the keys of head {name} grow with the position"
         )
         for i, one in enumerate(CLASSES, start=1):
-            hold(positive(key, one.places), f"the keys of head {name} are not seen to be positive at even positions")
+            require(positive(key, one.places), f"the keys of head {name} are not seen to be positive at even positions")
             if not self.alone(side, i):
                 query = self.along(queries[i - 1][0], self.linear(args, rest[0], rest[1], i))
-                hold({*query} <= {None, ""}, f"head {name} depends on what is not claimed")
+                require({*query} <= {None, ""}, f"head {name} depends on what is not claimed")
                 above = query.get(None, 0)
                 for distance in (above, query.get("", 0) - above):
                     rates.append(self.lower(distance * key * (QUERY if growing else 2), i) or Fraction(0))
         rate = min(rates)
-        hold(rate > 0, f"head {name}: what it tests is not seen to be away from 0")
+        require(rate > 0, f"head {name}: what it tests is not seen to be away from 0")
         series = "ramp" if growing else "2x/(1 + 2x)"
         error = ramp(rate) if growing else share(of_x(rate, series), ONE)
         own = [[None, 0] if one.even_i else [0, None] for one in CLASSES]
@@ -486,27 +505,23 @@ class EveryLengthChecker(CertificateChecker):
 
     # ---- clips ----
 
-    def along(self, form: Value, line_of: Value) -> Value:
+    def along(self, form: Combination, line_of: Combination) -> Combination:
         """A form in terms of the number T, also where that is a line in i and n."""
         own, total = form.get(None, 0), line_of.get(None, 0)
-        if (
-            not {*line_of} <= {None}
-            or not isinstance(total, RationalFunction)
-            or any(isinstance(k, tuple) for k in form)
-        ):
+        if not {*line_of} <= {None} or not isinstance(total, Ratio) or any(isinstance(k, tuple) for k in form):
             return super().along(form, line_of)
         first, second = line(own), line(total)
         if first is None or second is None:
             return form
         of_first, of_second = next(pair for pair in zip(first, second, strict=True) if pair[1])
         rest = combine((1, form), (-of_first / of_second, line_of), (of_first / of_second, {"": 1}))
-        return form if isinstance(rest.get(None), RationalFunction) else rest
+        return form if isinstance(rest.get(None), Ratio) else rest
 
-    def _fixed(self, form: Value, i: int) -> Any:
+    def _fixed(self, form: Combination, i: int) -> Any:
         if not {*form} <= {None}:
             return None
         number = form.get(None, 0)
-        if not isinstance(number, RationalFunction):
+        if not isinstance(number, Ratio):
             return min(max(number, 0), 1)
         low, high = self.lower(number, i), self.upper(number, i)
         return 0 if high is not None and high <= 0 else 1 if low is not None and low >= 1 else None
@@ -522,10 +537,10 @@ class EveryLengthChecker(CertificateChecker):
         """A table is of a class."""
         return (i,)
 
-    def _at_zero(self, node: int, offset: int, i: int) -> Value:
+    def _at_zero(self, node: int, offset: int, i: int) -> Combination:
         return self._condition(node, offset, i)
 
-    def _reach(self, line_of: Value, sizes: dict[Any, Any], goal: int, i: int) -> Any:
+    def _reach(self, line_of: Combination, sizes: dict[Any, Any], goal: int, i: int) -> Any:
         counts = [(a, a * sizes[key][1]) for key, a in line_of.items() if key is not None]
         low, high = (
             line_of.get(None, 0) + sum(part for a, part in counts if (a > 0) == most) for most in (False, True)
@@ -536,7 +551,7 @@ class EveryLengthChecker(CertificateChecker):
         end = self.lower(low, i)
         return None if end is not None and end > -1 else (low, -1)
 
-    def _clip(self, k: str, form: Value, ends: dict[Any, Any], line: Value, i: int) -> Any:
+    def _clip(self, k: str, form: Combination, ends: dict[Any, Any], line: Combination, i: int) -> Any:
         low: Any = Fraction(0)
         high: Any = Fraction(0)
         for key, a in form.items():
@@ -545,18 +560,18 @@ class EveryLengthChecker(CertificateChecker):
             if key is None:
                 least = most = 1
             elif not up:
-                hold(
+                require(
                     positive(-1 * a, CLASSES[i - 1].places),
                     f"a factor in a clip of '{k}' changes its sign {self.where(i)}",
                 )
             bottom, top = self.lower(a * least, i), self.upper(a * most, i)
             low, high = low + (-INFINITE if bottom is None else bottom), high + (INFINITE if top is None else top)
-        hold(high <= 0 or low >= 1 or low == high, f"the bounds do not settle a clip of '{k}' {self.where(i)}")
+        require(high <= 0 or low >= 1 or low == high, f"the bounds do not settle a clip of '{k}' {self.where(i)}")
         return min(max(low, 0), 1)
 
     # ---- lemmas ----
 
-    def _holds_table(self, node: int, column: list[Value], i: int) -> bool:
+    def _holds_table(self, node: int, column: list[Combination], i: int) -> bool:
         _, _, _, ((scale, _),), offset = self.nodes[node]
         return all(column[j - 1] == self._condition(node, scale * QUERY + offset, j) for j in self.places)
 
@@ -585,24 +600,24 @@ COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def moved(number: Number, place: Polynomial) -> Number:
+def moved(number: Value, place: Polynomial) -> Value:
     """A function of the position at another one."""
     return ratios.at(number, (place, *NAMES[1:]))
 
 
-def names_of(number: Number) -> set[str]:
+def names_of(number: Value) -> set[str]:
     """Which of i and n a number depends on."""
     found = ratios.of(number)
     powers = [powers for poly in (found.top, *found.factors) for powers in poly.terms]
     return {name for k, name in enumerate("in") if any(power[k] for power in powers)}
 
 
-def dot(left: Sequence[Number], right: Sequence[Number]) -> Number:
+def dot(left: Sequence[Value], right: Sequence[Value]) -> Value:
     """A sum of products."""
     return sum((a * b for a, b in zip(left, right, strict=True)), 0)
 
 
-def neighbours(one: PositionClass, other: PositionClass, step: int) -> bool:
+def neighbours(one: SiteClass, other: SiteClass, step: int) -> bool:
     """Whether the position before (-1) or after (1) one of a class can be in another class."""
     fits = other.even_n == one.even_n and other.even_i != one.even_i and not (other.first and other.last)
     return fits and not (one.first or other.last if step < 0 else one.last or other.first)
@@ -621,14 +636,14 @@ def orders(side: str, ascending: bool) -> Iterator[tuple[Polynomial, ...]]:
         yield found[0], beyond(here, 0, 3), found[2], found[3]
 
 
-def quadratic(column: list[Number], name: str) -> tuple[Number, Number]:
+def quadratic(column: list[Value], name: str) -> tuple[Value, Value]:
     """The coefficients of j and j^2 in a key that is such a function of the position."""
-    hold(len({*column}) == 1, f"the keys of head {name} are no polynomials of degree 2 in the position")
+    require(len({*column}) == 1, f"the keys of head {name} are no polynomials of degree 2 in the position")
     one, two, three = (moved(column[0], FIRST.plus(FIRST, more)) for more in range(3))
     second = (three - 2 * two + one) * Fraction(1, 2)
     first = two - one - 3 * second
     rest = column[0] - first * QUERY - second * QUERY * QUERY
-    hold("i" not in names_of(rest), f"the keys of head {name} are no polynomials of degree 2 in the position")
+    require("i" not in names_of(rest), f"the keys of head {name} are no polynomials of degree 2 in the position")
     return first, second
 
 
@@ -642,7 +657,7 @@ def of_x(rate: Fraction, series: str) -> Decimal:
         return UP.divide(twice, DOWN.add(ONE, x if series == "2x/(1 + x)" else DOWN.multiply(Decimal(2), x)))
     power = [ONE, *accumulate(repeat(x, 9), UP.multiply)]
     rest, more = (DOWN.subtract(ONE, power[k]) for k in (7, 5))
-    hold(rest > 0 and more > 0, "a rate is too small")
+    require(rest > 0 and more > 0, "a rate is too small")
     tail, two = UP.divide(power[9], rest), Decimal(2)
     if series == NUMBER:
         least = DOWN.add(DOWN.add(ONE, low), DOWN.multiply(*[DOWN.multiply(low, low)] * 2))
@@ -655,7 +670,7 @@ def of_x(rate: Fraction, series: str) -> Decimal:
 def ramp(rate: Fraction) -> int:
     """The largest share, in units of 1/GRID, over all queries from 2 on."""
     last = max(2, ceil(2 / rate))
-    hold(last <= MOST_QUERIES, "too large: a rate is too small for a bound of every length")
+    require(last <= MOST_QUERIES, "too large: a rate is too small for a bound of every length")
     ratios = [UP.multiply(UP.divide(Decimal(i + 1), Decimal(2)), exp(-rate * Fraction((i - 1) ** 2 + 1, i))[1])
               for i in range(2, last + 1)]  # fmt: skip
     return max(share(ratio, DOWN.add(ONE, DOWN.divide(ratio, ONE))) for ratio in ratios)

@@ -22,7 +22,7 @@ from functools import lru_cache
 from math import isqrt
 from typing import Any
 
-from hardsim.verify.arithmetic import Rejected, bits, hold
+from hardsim.verify.arithmetic import Rejected, bits, require
 from hardsim.verify.enclosures import CLOSE, FUNCTIONS, PRECISIONS, Blurred, Enclosure, RealValue, contexts, ends, short
 
 LONGEST = 1 << 14
@@ -66,7 +66,7 @@ class Expression:
 def expression(text: str, names: str = "inx", functions: bool = False) -> Expression:
     """Read an expression in some of the names `i`, `n`, `x`, with log, sqrt and exp if `functions` may be there. Raises
     Rejected if it is none."""
-    hold(len(text) <= LONGEST, f"too large: an expression of {len(text)} characters")
+    require(len(text) <= LONGEST, f"too large: an expression of {len(text)} characters")
     reader = _Reader(text, names, functions)
     part = reader.expression(0)
     reader.take("")
@@ -77,7 +77,7 @@ def evaluate(what: Expression, spend: Callable[[int], None] = lambda work: None,
     """The exact value of an expression, 0 or 1 if it is a truth; `spend` is told how much work that was. Raises
     Rejected if it has none."""
     low, high = enclosure(what, spend, **names)
-    hold(low == high, "an expression is no rational number")
+    require(low == high, "an expression is no rational number")
     return low
 
 
@@ -134,7 +134,7 @@ class _Reader:
         self.functions = functions
         self.tokens: list[str] = []
         for token, other in _TOKEN.findall(text):
-            hold(not other, self.wrong())
+            require(not other, self.wrong())
             self.tokens.append(token)
 
     def wrong(self) -> str:
@@ -148,7 +148,7 @@ class _Reader:
     def take(self, token: str | None = None) -> str:
         """The next token, which should be this one; "" is the end."""
         found = self.token
-        hold(token is None or found == token, self.wrong())
+        require(token is None or found == token, self.wrong())
         self.next += 1
         return found
 
@@ -172,7 +172,7 @@ class _Reader:
                 chain.append((self.take(), self.expression(own + 1)))
             logical = own in (_OR, _AND)
             for part in (left, *(part for _, part in chain)):
-                hold(part.truth == logical, f"{self.wrong()}: a truth is no number")
+                require(part.truth == logical, f"{self.wrong()}: a truth is no number")
             make = _logical if logical else _comparison if own == _COMPARE else _arithmetic
             run = make(left.run, tuple((op, part.run) for op, part in chain))
             tree = ("chain", left.tree, *((op, part.tree) for op, part in chain))
@@ -187,7 +187,7 @@ class _Reader:
             return Expression(False, lambda names: -run(names), ("-", number.tree)) if signs.count("-") % 2 else number
         if level <= _NOT and (nots := self.several("not")):
             part = self.expression(_COMPARE)
-            hold(part.truth, f"{self.wrong()}: a number is no truth")
+            require(part.truth, f"{self.wrong()}: a number is no truth")
             turned = len(nots) % 2
             return Expression(
                 True, lambda names: bool(part.run(names)) != turned, ("not", part.tree) if turned else part.tree
@@ -200,7 +200,7 @@ class _Reader:
         if token == "[":
             part = self.inside(_OR)
             self.take("]")
-            hold(part.truth, f"{self.wrong()}: a number is no truth")
+            require(part.truth, f"{self.wrong()}: a number is no truth")
             return Expression(False, lambda names: int(bool(part.run(names))), ("[", part.tree))
         if token in PREDICATES:
             self.take("(")
@@ -208,29 +208,29 @@ class _Reader:
             self.take(")")
             return Expression(True, lambda names: predicate(_whole(asked.run(names))), (token, asked.tree))
         if token in FUNCTIONS:
-            hold(self.functions, f"{self.wrong()}: {token} is no exact number, which only a temperature need not be")
+            require(self.functions, f"{self.wrong()}: {token} is no exact number, which only a temperature need not be")
             self.take("(")
             arg = self.number(self.inside(_OR))
             self.take(")")
             return _application(token, arg)
         if token.isdigit():
-            hold(len(token) <= DIGITS, f"too large: an integer of {len(token)} digits")
+            require(len(token) <= DIGITS, f"too large: an integer of {len(token)} digits")
             value = int(token)
             return Expression(False, lambda names: value, value)
-        hold(token and token in self.names and len(token) == 1, self.wrong())
+        require(token and token in self.names and len(token) == 1, self.wrong())
         self.used.add(token)
         return Expression(False, lambda names: names[token], token)
 
     def inside(self, level: int) -> Expression:
         """What is inside brackets or an exponent."""
         self.depth += 1
-        hold(self.depth <= NESTING, f"too large: an expression that is nested beyond {NESTING} levels")
+        require(self.depth <= NESTING, f"too large: an expression that is nested beyond {NESTING} levels")
         part = self.expression(level)
         self.depth -= 1
         return part
 
     def number(self, part: Expression) -> Expression:
-        hold(not part.truth, f"{self.wrong()}: a truth is no number")
+        require(not part.truth, f"{self.wrong()}: a truth is no number")
         return part
 
 
@@ -261,7 +261,7 @@ def _fit(x: RealValue, names: Names) -> RealValue:
         return x
     size = bits(x)
     if size > 64:
-        hold(size <= POWER_BITS, f"too large: an expression with a number of more than {POWER_BITS} bits")
+        require(size <= POWER_BITS, f"too large: an expression with a number of more than {POWER_BITS} bits")
         names[""] += size >> 6
     return x
 
@@ -317,12 +317,12 @@ def _power(base: Expression, exponent: Expression) -> Expression:
     def run(names: Names) -> RealValue:
         b, e = base.run(names), _whole(exponent.run(names))
         if isinstance(b, Enclosure):
-            hold(abs(e) <= MOST_POWER, f"too large: an exponent beyond {MOST_POWER} of what is no rational number")
+            require(abs(e) <= MOST_POWER, f"too large: an exponent beyond {MOST_POWER} of what is no rational number")
             names[""] += abs(e) * (10 + (bits(b.low) + bits(b.high) >> 6))
             return b**e
         if abs(b) == 1:
             return b if e % 2 else 1
-        hold(not b or bits(b) * abs(e) <= 2 * POWER_BITS, f"too large: a power of more than {POWER_BITS} bits")
+        require(not b or bits(b) * abs(e) <= 2 * POWER_BITS, f"too large: a power of more than {POWER_BITS} bits")
         return _fit(b**e if e >= 0 else Fraction(1, b**-e), names)
 
     return Expression(False, run, ("**", base.tree, exponent.tree))
@@ -330,7 +330,7 @@ def _power(base: Expression, exponent: Expression) -> Expression:
 
 def is_prime(x: int) -> bool:
     """Whether an integer is a prime, by the Miller-Rabin test with bases for which it is exact."""
-    hold(x < LARGEST_PRIME, f"too large: PRIME is decided below {LARGEST_PRIME}")
+    require(x < LARGEST_PRIME, f"too large: PRIME is decided below {LARGEST_PRIME}")
     if x < 2 or any(x % base == 0 for base in BASES):
         return x in BASES
     twos = (x - 1 & 1 - x).bit_length() - 1

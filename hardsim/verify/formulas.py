@@ -23,9 +23,9 @@ from typing import Any
 from hardsim.verify.arithmetic import (
     FAR,
     GRID,
+    Combination,
     Costs,
     Rejected,
-    Value,
     above,
     bits,
     combine,
@@ -33,8 +33,8 @@ from hardsim.verify.arithmetic import (
     distance,
     exp_up_to,
     falls,
-    hold,
     most,
+    require,
     too_large,
     words,
     worst,
@@ -53,7 +53,7 @@ TOGETHER = 16
 """Truths of nodes and heads that are enumerated at all; beyond it a certificate is rejected."""
 
 
-class CertificateChecker(Claim, Costs):
+class FormulaChecker(Claim, Costs):
     """Proves a document's claim length by length, or raises Rejected. `bounds` of the heads are what it finds."""
 
     def __init__(self, document: dict[str, Any], told: dict[str, list[Any]] | None = None) -> None:
@@ -85,7 +85,7 @@ class CertificateChecker(Claim, Costs):
                     del rows[done:]
                 self._length(n)
             for i in range(self.lengths[0] if prefix else n, n + 1):
-                hold(self._right(i), f"the output '{self.output}' is not the root of the formula at length {i}")
+                require(self._right(i), f"the output '{self.output}' is not the root of the formula at length {i}")
         self._compare(told, whole=True)
 
     def _looks_back(self) -> bool:
@@ -108,10 +108,10 @@ class CertificateChecker(Claim, Costs):
 
     def _compare(self, told: dict[str, list[Any]] | None, whole: bool = False) -> None:
         """Hold bounds that are claimed against those found up to now: what is wrong shows at the first length."""
-        hold(told is None or told.keys() == self.bounds.keys(), "bounds: there is not one list for each head")
+        require(told is None or told.keys() == self.bounds.keys(), "bounds: there is not one list for each head")
         for name, rows in (told or {}).items():
             fine = self.bounds[name] == (rows if whole else rows[: len(self.bounds[name])])
-            hold(fine, f"bounds of head {name}: they are not what follows from the weights")
+            require(fine, f"bounds of head {name}: they are not what follows from the weights")
 
     def value(self, text: str, what: Expression, **names: int) -> Fraction:
         """The value of an expression; one that does not depend on the length is found once."""
@@ -146,7 +146,7 @@ class CertificateChecker(Claim, Costs):
         for i in self.places:
             if found is None or "i" in what.names:
                 found = inverse_of(what, self.spend, n=self.n, i=i)
-            hold(found, f"model.temperature is not positive at length {self.n}")
+            require(found, f"model.temperature is not positive at length {self.n}")
             assert found is not None
             self.inverse.append(found[0])
             self.stretch.append(found[1])
@@ -162,7 +162,7 @@ class CertificateChecker(Claim, Costs):
 
     def _walk(self) -> None:
         """What all coordinates are, layer by layer."""
-        self.x: dict[str, list[Value]] = {}
+        self.x: dict[str, list[Combination]] = {}
         for k in (*self.embedding, *(self.texts.keys() - self.embedding.keys())):
             self._embed(k)
         for heads, clips in self.layers:
@@ -180,17 +180,17 @@ class CertificateChecker(Claim, Costs):
             return
         self._write({k: [combine((values[0], {None: 1}), (1, more)) for more in added]})
         if len(set(values)) > 1:
-            hold(k in self.claims, f"nothing is claimed of the coordinate '{k}'")
+            require(k in self.claims, f"nothing is claimed of the coordinate '{k}'")
             (node, negated), self.x[k] = self.claims[k], [self.truth(self.claims[k], i) for i in self.places]
             told = [int((symbol in self.symbols[node]) != negated) for symbol in self.alphabet]
             fine = self.nodes[node][0] == "letters" and values == told and k not in self.texts
-            hold(fine, f"model.embedding: the coordinate '{k}' is not what is claimed")
+            require(fine, f"model.embedding: the coordinate '{k}' is not what is claimed")
 
-    def _encoded(self, k: str, i: int) -> Value:
+    def _encoded(self, k: str, i: int) -> Combination:
         """A position encoding."""
         return {None: self.value(*self.texts[k], i=i)}
 
-    def _write(self, columns: dict[str, list[Value]]) -> None:
+    def _write(self, columns: dict[str, list[Combination]]) -> None:
         """Add coordinates; steps take longer from here on if numbers in them are large."""
         self.x |= columns
         for column in columns.values():
@@ -232,7 +232,7 @@ class CertificateChecker(Claim, Costs):
         """A conjunction or an exclusive or."""
         return int(all(bits) if op == "and" else bits[0] != bits[1])
 
-    def truth(self, lit: Any, i: int) -> Value:
+    def truth(self, lit: Any, i: int) -> Combination:
         """A literal at a position: a constant where no word changes it."""
         bit = self.bits[lit[0]][i - 1]
         own = {self.alias(lit[0], i): 1} if bit is None else {None: bit}
@@ -254,9 +254,9 @@ class CertificateChecker(Claim, Costs):
         """The positions of a side: `L` up to i, `R` from i on, otherwise all."""
         return range(i if side == "R" else 1, (i if side == "L" else self.n) + 1)
 
-    def linear(self, args: list[Any], terms: list[Any], constant: int, i: int) -> Value:
+    def linear(self, args: list[Any], terms: list[Any], constant: int, i: int) -> Combination:
         """A sum of integers times counts; those that no word changes are constants."""
-        parts: list[tuple[Any, Value]] = [(Fraction(constant), {None: 1})]
+        parts: list[tuple[Any, Combination]] = [(Fraction(constant), {None: 1})]
         for (a, side), (k, negated) in zip(terms, args, strict=True):
             column = [None if bit is None else bit ^ negated for bit in self.bits[k]]
             self.spend(len(column))
@@ -268,7 +268,7 @@ class CertificateChecker(Claim, Costs):
         """The sum of numbers over a side."""
         return sum(column[j - 1] for j in self.seen(side, i))
 
-    def apply(self, row: dict[str, Fraction], i: int, bias: Any = 0) -> Value:
+    def apply(self, row: dict[str, Fraction], i: int, bias: Any = 0) -> Combination:
         """A linear form at a position."""
         self.spend(1 + len(row))
         return combine((bias, {None: 1}), *((a, self.x[k][i - 1]) for k, a in row.items() if k in self.x))
@@ -287,7 +287,7 @@ class CertificateChecker(Claim, Costs):
                         leaves, inner = grown, [k, *inner]
             letters = sorted(k for k in leaves - known.keys() if self.nodes[k][0] == "letters")
             free = sorted(leaves - known.keys() - {*letters})
-            hold(len(free) <= TOGETHER, f"too large: {len(free)} truths are read at once")
+            require(len(free) <= TOGETHER, f"too large: {len(free)} truths are read at once")
             self.spend(len(self.alphabet) * len(letters))
             here = {tuple(int(symbol in self.symbols[k]) for k in letters) for symbol in self.alphabet} or {()}
             self.spend(len(here) * (len(known) + len(nodes) + 4 * len(inner) + len(free)) << len(free))
@@ -302,7 +302,7 @@ class CertificateChecker(Claim, Costs):
             self.cache[key] = frozenset(found)
         return frozenset(self.cache[key])
 
-    def _head(self, name: str, side: str, claim: dict[str, Any], pairs: list[Any], row: Any) -> list[Value]:
+    def _head(self, name: str, side: str, claim: dict[str, Any], pairs: list[Any], row: Any) -> list[Combination]:
         """What a head writes, by position."""
         self.keep(len(self.places) * (1 + len(pairs)))
         kind, values = claim["kind"], [self.apply(row, j) for j in self.places]
@@ -310,22 +310,24 @@ class CertificateChecker(Claim, Costs):
         used = {k for value in (*values, *chain(*keys)) for k in value} - {None}
         if not any(query and key for query, key in pairs):
             told = kind == "mean" and all(value == self.truth(claim["what"], j) for j, value in enumerate(values, 1))
-            hold(told or not used, f"head {name} does not average what is claimed")
+            require(told or not used, f"head {name} does not average what is claimed")
             self.spend(0 if used else self.n * self.n)
             numbers = [value.get(None, 0) for value in values]
             return [combine((Fraction(1) / self.extent(side, i), {(side, claim["what"]): 1} if used else
                              {None: self._total(numbers, side, i)})) for i in self.places]  # fmt: skip
-        hold(all(isinstance(k, int) for k in used), f"head {name} reads what is not rounded")
+        require(all(isinstance(k, int) for k in used), f"head {name} reads what is not rounded")
         wrong = self._errors(name, (side, claim, pairs), (values, keys), used)
         self.heads[name] = side, claim, values, wrong
         return [self._number(claim, {name: 1}, i) if kind == "number" else {name: 1} for i in self.places]
 
-    def _errors(self, name: str, head: Any, reads: tuple[list[Value], list[Any]], used: set[Any]) -> list[list[Any]]:
+    def _errors(
+        self, name: str, head: Any, reads: tuple[list[Combination], list[Any]], used: set[Any]
+    ) -> list[list[Any]]:
         """How far off what a head finds can be, by position: where it should be 0 and where it should be 1."""
         (side, claim, pairs), (values, keys) = head, reads
         kind = claim["kind"]
         counted = kind == "sign" or (kind in ("number", "table") and side != "R")
-        hold(kind == "nearest" or (counted and not used), f"head {name} does not do what is claimed")
+        require(kind == "nearest" or (counted and not used), f"head {name} does not do what is claimed")
         work, wrong = (self._nearest if kind == "nearest" else self._counted), list[list[Any]]()
         read = [self._types(name, claim, values[j - 1], keys[j - 1], j) if kind == "nearest" else
                 (values[j - 1].get(None, Fraction(0)), keys[j - 1]) for j in self.places]  # fmt: skip
@@ -345,24 +347,26 @@ class CertificateChecker(Claim, Costs):
         self.bounds[name].append([most(column) for column in zip(*wrong, strict=True)])
         return wrong
 
-    def _number(self, claim: dict[str, Any], off: Value, i: int) -> Value:
+    def _number(self, claim: dict[str, Any], off: Combination, i: int) -> Combination:
         """What is looked up for a count c is max(c, 1) = c + 1 - [c > 0]."""
         args, terms = claim["count"]
         fine = self.nodes[claim["some"][0]] == ["at least", args, terms, -1] and not claim["some"][1]
-        hold(fine, "meaning: `some` is not that there is one at least")
+        require(fine, "meaning: `some` is not that there is one at least")
         return combine((1, self.linear(args, terms, 1, i)), (-1, self.truth(claim["some"], i)), (1, off))
 
-    def _types(self, name: str, claim: dict[str, Any], value: Value, keys: list[Value], j: int) -> frozenset[Any]:
+    def _types(
+        self, name: str, claim: dict[str, Any], value: Combination, keys: list[Combination], j: int
+    ) -> frozenset[Any]:
         """The local types of a position: whether it is selected, its value, its keys."""
         lits, found = tuple((self.alias(k, j), turned) for k, turned in (claim["where"], claim["what"])), set()
         nodes = tuple(sorted({k for part in (value, *keys) for k in part if k is not None} | {k for k, _ in lits}))
         rows = self.possible(nodes, j)
         self.spend(len(rows) * (len(nodes) + sum(map(len, (value, *keys)))))
         for told in rows:
-            truth: Value = dict(zip(nodes, told, strict=True)) | {None: 1}
+            truth: Combination = dict(zip(nodes, told, strict=True)) | {None: 1}
             own, *key = (sum((a * truth[k] for k, a in part.items()), 0) for part in (value, *keys))
             selected, what = (truth[k] ^ negated for k, negated in lits)
-            hold(own == what, f"head {name} does not read what is claimed")
+            require(own == what, f"head {name} does not read what is claimed")
             found.add((selected, what, *key))
         self.keep(len(found) * (1 + len(keys)))
         return frozenset(found)
@@ -378,9 +382,9 @@ class CertificateChecker(Claim, Costs):
         self.joined = True
         return [worst_of_all(weights, goal) for goal in (0, 1)]
 
-    def _query(self, name: str, queries: list[Value]) -> tuple[Any, ...]:
+    def _query(self, name: str, queries: list[Combination]) -> tuple[Any, ...]:
         """A query that no word changes."""
-        hold(all({*query} <= {None} for query in queries), f"the query of head {name} depends on the word")
+        require(all({*query} <= {None} for query in queries), f"the query of head {name} depends on the word")
         return tuple(query.get(None, 0) for query in queries)
 
     def _weights(self, query: tuple[Any, ...], order: Any, stretch: Any) -> tuple[list[Any], bool]:
@@ -396,7 +400,9 @@ class CertificateChecker(Claim, Costs):
         return [[(a, b, *exp_up_to(x, stretch)) for (a, b, *_), x in zip(types, row, strict=True)]
                 for types, row in zip(order, logits, strict=True)], far  # fmt: skip
 
-    def _nearest(self, name: str, claim: dict[str, Any], queries: list[Value], read: list[Any], i: int) -> list[Any]:
+    def _nearest(
+        self, name: str, claim: dict[str, Any], queries: list[Combination], read: list[Any], i: int
+    ) -> list[Any]:
         query, order = self._query(name, queries), tuple(read[::-1] if claim["backwards"] else read)
         self.spend(len(order))
         known = query, order, self.stretch[i - 1]
@@ -409,31 +415,33 @@ class CertificateChecker(Claim, Costs):
             self.cache[known] = [most(worst(case, goal, far) for case in cases) for goal in (0, 1)]
         return list(self.cache[known])
 
-    def _counted(self, name: str, claim: dict[str, Any], queries: list[Value], read: list[Any], i: int) -> list[Any]:
+    def _counted(
+        self, name: str, claim: dict[str, Any], queries: list[Combination], read: list[Any], i: int
+    ) -> list[Any]:
         """Keys and values are fixed; queries are linear in a count c, or in the number T of an `at least` node."""
         values, wrong, kind = [int(value) for value, _ in read], list[Any]([None, None]), claim["kind"]
-        hold(values == [value for value, _ in read], f"head {name} reads values that are no integers")
-        hold(kind == "number" or {*values} <= {0, 1}, f"head {name} reads values that are no truths")
+        require(values == [value for value, _ in read], f"head {name} reads values that are no integers")
+        require(kind == "number" or {*values} <= {0, 1}, f"head {name} reads values that are no truths")
         symbol: Any = None
         if kind == "sign":
             # The larger T, the more weight is on the positive keys: T = 0 and T = -1 are the worst cases.
             op, args, *rest = self.nodes[claim["what"][0]]
-            hold(op == "at least", f"head {name} does not test a sign as is claimed")
+            require(op == "at least", f"head {name} does not test a sign as is claimed")
             symbol, line = "", self.linear(args, rest[0], rest[1], i)
             queries = [self.along(query, line) for query in queries]
             points = [(0, 1), (-1, 0)] if len(values) > 1 else [(0, int(values[0]))]
             fine = queries[0].get("", 0) >= 0 and all(value == (key[0].get(None, 0) > 0) for value, key in read)
-            hold(fine and len(queries) == 1, f"head {name} does not test a sign as is claimed")
+            require(fine and len(queries) == 1, f"head {name} does not test a sign as is claimed")
         else:
             args, terms = claim["count"]
-            hold(terms[0][0] == 1, f"head {name} looks up one count")
+            require(terms[0][0] == 1, f"head {name} looks up one count")
             known, size = self.linear(args, terms, 0, i), len(self.seen(terms[0][1], i))
             symbol = next((key for key in known if key is not None), None)
             counts = range(size + 1) if symbol else [int(known.get(None, 0))]
-            hold(max(counts) <= len(values), f"head {name} does not see all positions that are looked up")
+            require(max(counts) <= len(values), f"head {name} does not see all positions that are looked up")
             points = [(c, values[max(c, 1) - 1]) for c in counts]
-            hold(kind == "table" or values == [*range(1, len(values) + 1)], f"head {name} looks up no number")
-        hold(all({*query} <= {None, symbol} for query in queries), f"head {name} depends on what is not claimed")
+            require(kind == "table" or values == [*range(1, len(values) + 1)], f"head {name} looks up no number")
+        require(all({*query} <= {None, symbol} for query in queries), f"head {name} depends on what is not claimed")
         # Over a common denominator logits are integers.
         slopes = [query.get(symbol, 0) if symbol is not None else 0 for query in queries]
         pairs = [(query.get(None, 0), slope) for query, slope in zip(queries, slopes, strict=True)]
@@ -457,19 +465,19 @@ class CertificateChecker(Claim, Costs):
             wrong[bit] = max(wrong[bit] or 0, off + (len(logits) < len(rows)))
         return wrong
 
-    def along(self, form: Value, line: Value) -> Value:
+    def along(self, form: Combination, line: Combination) -> Combination:
         """A form in terms of the number T that `line` is (""), where that leaves no counts."""
         ratio = next((Fraction(1) * form.get(key, 0) / a for key, a in line.items() if key), Fraction(0))
         rest = combine((1, form), (-ratio, line), (ratio, {"": 1}))
         return form if any(isinstance(key, tuple) for key in rest) else rest
 
-    def _clips(self, k: str, i: int, bias: Fraction, parts: list[Any]) -> Value:
+    def _clips(self, k: str, i: int, bias: Fraction, parts: list[Any]) -> Combination:
         """What clips add up to at a position: a constant, or the truth of the node that is claimed."""
         forms = [(a, self.apply(row, i, b)) for a, b, row in parts]
         fixed = [self._fixed(form, i) for _, form in forms]
         if None not in fixed:
             return combine((bias, {None: 1}), *((a, {None: value}) for (a, _), value in zip(forms, fixed, strict=True)))
-        hold(k in self.claims, f"nothing is claimed of the coordinate '{k}'")
+        require(k in self.claims, f"nothing is claimed of the coordinate '{k}'")
         node, negated = self.claims[k]
         op, args, *rest = self.nodes[node]
         line = self.linear(args, rest[0], rest[1], i) if op == "at least" else {}
@@ -481,13 +489,13 @@ class CertificateChecker(Claim, Costs):
         lemmas = [name for name in heads if self._lemma(node, name, i)]
         edge = self._edge(op, i)
         told = f"the coordinate '{k}' is not what is claimed, {op}, {self.where(i)}"
-        hold(lemmas or edge or op in ("and", "xor", "at least", *LEAVES), told)
+        require(lemmas or edge or op in ("and", "xor", "at least", *LEAVES), told)
         if not (op == "and" and not heads and self._joins(bias, forms, node, negated, i)):
             sizes = {key: (0, self.extent(key[0], i)) for key in {*used, *line} if isinstance(key, tuple)}
             self._table((k, op, bias, forms, told), (heads, lemmas, edge), (line, sizes), i)
         return self.truth((node, negated), i)
 
-    def _fixed(self, form: Value, i: int) -> Any:
+    def _fixed(self, form: Combination, i: int) -> Any:
         """The clip of a form that no word changes."""
         return min(max(form.get(None, 0), 0), 1) if {*form} <= {None} else None
 
@@ -511,7 +519,7 @@ class CertificateChecker(Claim, Costs):
         known = dict(self.known[i - 1])
         free = {self.alias(a, i) for a in also if a not in known} | {key for key in used if isinstance(key, int)}
         free |= {key for key in zero or () if key is not None}
-        hold(len(free) + len(heads) <= TOGETHER, f"too large: the coordinate '{k}' reads too much at once")
+        require(len(free) + len(heads) <= TOGETHER, f"too large: the coordinate '{k}' reads too much at once")
         found = [tuple(self.heads[name][3][i - 1]) for name in heads]
         key = ("clips", k, op, tuple((a, *form.items()) for a, form in forms), *lemmas, "", edge, *line.items(), "",
                *sizes.items(), "", *found, self.known[i - 1], *(zero or {}).items(), *self.about(i))  # fmt: skip
@@ -522,7 +530,7 @@ class CertificateChecker(Claim, Costs):
         ways = len(free) + len(heads) + (op == "at least")
         self.spend(2 * (2 + len(known) + sum(1 + len(form) for _, form in forms)) << ways)
         for chosen in product((0, 1), repeat=ways):
-            truth: Value = dict(zip([*sorted(free), *heads, ""], chosen, strict=False)) | known
+            truth: Combination = dict(zip([*sorted(free), *heads, ""], chosen, strict=False)) | known
             truth |= {a: truth[self.alias(a, i)] for a in also}
             goal = truth[lemmas[0]] if lemmas and op != "at least" else truth.get("", 0)
             if op in ("and", "xor"):
@@ -531,13 +539,13 @@ class CertificateChecker(Claim, Costs):
                 goal = truth[node]
             elif zero is not None and not truth[self.heads[lemmas[0]][1]["some"][0]]:
                 goal = sum(a * (1 if part is None else truth[part]) for part, a in zero.items())
-            ends: Value = {key: (truth[key],) * 2 for key in (*free, *known)} | sizes | {None: (1, 1)}
+            ends: Combination = {key: (truth[key],) * 2 for key in (*free, *known)} | sizes | {None: (1, 1)}
             ends |= {name: self._ends(name, truth[name], i) for name in heads}
             if op == "at least":
                 ends[""] = None if any(truth[name] != goal for name in lemmas) else self._reach(line, sizes, goal, i)
             if all(ends.values()):
                 total = bias + sum(a * self._clip(k, form, ends, line, i) for a, form in forms)
-                hold(total == ((goal and not edge) != negated), told)
+                require(total == ((goal and not edge) != negated), told)
         if not self.apart:  # which goes by more than bounds
             self.cache[key] = True
 
@@ -545,18 +553,20 @@ class CertificateChecker(Claim, Costs):
         """What else truths at a position depend on."""
         return ()
 
-    def _at_zero(self, node: int, offset: int, i: int) -> Value:
+    def _at_zero(self, node: int, offset: int, i: int) -> Combination:
         """The truth of a predicate of the count 0."""
         return {None: int(self.value(*self.conditions[node], x=offset))}
 
-    def _reach(self, line: Value, sizes: dict[Any, Any], goal: int, i: int) -> Any:
+    def _reach(self, line: Combination, sizes: dict[Any, Any], goal: int, i: int) -> Any:
         """Between what numbers a comparison's T is where it is true, or false; None if it never is."""
         counts = [a * sizes[key][1] for key, a in line.items() if key]
         low, high = (line.get(None, 0) + sum(pick(a, 0) for a in counts) for pick in (min, max))
         low, high = (max(low, 0), high) if goal else (low, min(high, -1))
         return (low, high) if low <= high else None
 
-    def _joins(self, bias: Fraction, forms: list[tuple[Fraction, Value]], node: int, negated: bool, i: int) -> bool:
+    def _joins(
+        self, bias: Fraction, forms: list[tuple[Fraction, Combination]], node: int, negated: bool, i: int
+    ) -> bool:
         """Whether clips that read the parts of a conjunction, however many, are seen to give its truth without a table:
         where all parts hold their inputs are known, and each part that does not moves an input by what it adds."""
         parts, whole = dict[int, bool](), True
@@ -590,14 +600,14 @@ class CertificateChecker(Claim, Costs):
             return (-Fraction(wrong[i - 1][0], GRID), Fraction(wrong[i - 1][0], GRID))
         return None if off is None else (1 - Fraction(off, GRID), 1) if bit else (0, Fraction(off, GRID))
 
-    def _clip(self, k: str, form: Value, ends: dict[Any, Any], line: Value, i: int) -> Any:
+    def _clip(self, k: str, form: Combination, ends: dict[Any, Any], line: Combination, i: int) -> Any:
         low, high = between(form, ends)
         if not (high <= 0 or low >= 1 or low == high):
             low, high = self._together(form, ends, line, i) or (low, high)
-        hold(high <= 0 or low >= 1 or low == high, f"the bounds do not settle a clip of '{k}' at {i} of {self.n}")
+        require(high <= 0 or low >= 1 or low == high, f"the bounds do not settle a clip of '{k}' at {i} of {self.n}")
         return min(max(low, 0), 1)
 
-    def _together(self, form: Value, ends: dict[Any, Any], line: Value, i: int) -> tuple[Any, Any] | None:
+    def _together(self, form: Combination, ends: dict[Any, Any], line: Combination, i: int) -> tuple[Any, Any] | None:
         """Between what a clip's input is that reads the difference of two numbers, looked up alike for the counts that
         T compares: the T next to the threshold says how far apart these are, and so how far off the difference is."""
         names = [name for name in form if name in self.numbers]
@@ -683,7 +693,7 @@ class CertificateChecker(Claim, Costs):
             return self._beside(where, side, claim["backwards"], i, -1 if op == "Y" else 1)
         return bool(where == what and rest == [[[1, side]], -1])
 
-    def _holds_table(self, node: int, column: list[Value], i: int) -> bool:
+    def _holds_table(self, node: int, column: list[Combination], i: int) -> bool:
         """Whether what a head reads at each position j is a predicate of the count j, as far as one counts."""
         _, _, _, ((scale, of),), offset = self.nodes[node]
         positions = range(1, len(self.seen(of, i)) + 1)
@@ -697,7 +707,7 @@ class CertificateChecker(Claim, Costs):
         return None not in column and (order[::-1] if backwards else order)[-1:] == [i + step]
 
 
-def between(form: Value, ends: dict[Any, Any]) -> tuple[Any, Any]:
+def between(form: Combination, ends: dict[Any, Any]) -> tuple[Any, Any]:
     """Between what numbers a linear form is."""
     low, high = (sum(pick(a * end for end in ends[key]) for key, a in form.items()) for pick in (min, max))
     return low, high

@@ -13,10 +13,10 @@ from fractions import Fraction
 from typing import Any
 
 from hardsim.verify import ratios
-from hardsim.verify.arithmetic import Rejected, hold
+from hardsim.verify.arithmetic import Rejected, require
 from hardsim.verify.enclosures import FUNCTIONS, LARGEST_EXPONENT, PRECISIONS, contexts, ends, short
 from hardsim.verify.expressions import Tree
-from hardsim.verify.ratios import VARIABLE, Number, Polynomial, fit, of, positive
+from hardsim.verify.ratios import VARIABLE, Polynomial, Value, fit, of, positive
 
 DIGITS = 12
 """Those of the values of functions."""
@@ -38,18 +38,18 @@ class MonotoneBounds:
     is said holds where positions are `places` (`ratios.lower`). Raises Rejected where none is found."""
 
     def __init__(
-        self, plain: Callable[[Tree], Number], places: Sequence[Polynomial], logarithm: Number | None = None
+        self, plain: Callable[[Tree], Value], places: Sequence[Polynomial], logarithm: Value | None = None
     ) -> None:
         """`logarithm` stands for log(n + 1), in which functions may be, too: a logarithm is then `q logarithm + log c`,
         where `c (n + 1)^q` is on a side of its argument."""
         self.plain, self.places, self.logarithm = plain, places, logarithm
         self.known: dict[Any, Any] = {}
 
-    def of(self, tree: Tree, side: int) -> Number:
+    def of(self, tree: Tree, side: int) -> Value:
         """A function on a side of an expression, which is seen to have a value everywhere."""
         if (tree, side) not in self.known:
             self.known[tree, side] = self._of(tree, side) if has_function(tree) else self.plain(tree)
-        found: Number = self.known[tree, side]
+        found: Value = self.known[tree, side]
         return found
 
     def positive(self, tree: Tree) -> bool:
@@ -63,7 +63,7 @@ class MonotoneBounds:
             return True
         return positive(self.of(tree, -1), self.places)
 
-    def _of(self, tree: Tree, side: int) -> Number:
+    def _of(self, tree: Tree, side: int) -> Value:
         op, first, *rest = parted(tree)
         if op == "-" and not rest:
             return -1 * self.of(first, -side)
@@ -75,7 +75,7 @@ class MonotoneBounds:
         if op in ("*", "/"):
             left, right = self._above_zero(first, side), self._above_zero(rest[0], side if op == "*" else -side)
             return left * right if op == "*" else of(left) / right
-        hold(op == "**" and not has_function(rest[0]), f"nothing is known of {op!a} of log, sqrt or exp")
+        require(op == "**" and not has_function(rest[0]), f"nothing is known of {op!a} of log, sqrt or exp")
         power = self.plain(rest[0])
         if not isinstance(power, int) or not 0 < power <= MOST_POWER:
             raise Rejected(f"an exponent of log, sqrt or exp is none from 1 to {MOST_POWER}")
@@ -84,19 +84,19 @@ class MonotoneBounds:
             total = fit(total * factor)
         return total
 
-    def _above_zero(self, tree: Tree, side: int) -> Number:
+    def _above_zero(self, tree: Tree, side: int) -> Value:
         found = self.of(tree, side)
         fine = self.positive(tree) and positive(found, self.places)
-        hold(fine, "a factor beside log, sqrt or exp is not seen to be positive")
+        require(fine, "a factor beside log, sqrt or exp is not seen to be positive")
         return found
 
-    def _application(self, function: str, arg: Tree, side: int) -> Number:
+    def _application(self, function: str, arg: Tree, side: int) -> Value:
         everywhere = function == "exp"
         least = None if everywhere and side > 0 else ratios.lower(self.of(arg, -1), self.places)
         above = self.of(arg, 1) if side > 0 else 0
         end = least if side < 0 else ratios.upper(above, self.places)
         fine = everywhere or (least is not None and (least > 0 if function == "log" else least >= 0))
-        hold(fine, f"{function} is not seen to have a value everywhere")
+        require(fine, f"{function} is not seen to have a value everywhere")
         if function == "log" and self.logarithm is not None:
             return self._in_logarithms(self.of(arg, side), side)
         if end is None and side > 0 and not everywhere:
@@ -107,17 +107,17 @@ class MonotoneBounds:
             raise Rejected(f"no number is seen to be {'above' if side > 0 else 'below'} {function}")
         return value_of(function, end, side)
 
-    def _in_logarithms(self, arg: Number, side: int) -> Number:
+    def _in_logarithms(self, arg: Value, side: int) -> Value:
         """What is on a side of the logarithm of a positive number: of the powers of n + 1 that are below it the
         largest, of those above it the least."""
         assert self.logarithm is not None
         bound = ratios.lower if side < 0 else ratios.upper
-        powers: list[Number] = [1]
+        powers: list[Value] = [1]
         while len(powers) < LOGARITHMS:
             powers.append(powers[-1] * (VARIABLE[1] + 1))
         found = [(q, bound(of(arg) / power, self.places)) for q, power in enumerate(powers)]
         some = [(q, factor) for q, factor in found if factor is not None and factor > 0]
-        hold(some, "no power of n + 1 is seen on a side of what log is taken of")
+        require(some, "no power of n + 1 is seen on a side of what log is taken of")
         q, factor = some[-1] if side < 0 else some[0]
         return self.logarithm * q + value_of("log", factor, side)
 
@@ -129,7 +129,7 @@ def value_of(function: str, x: Fraction, side: int) -> Fraction:
 
 def parted(tree: Tree) -> tuple[Any, ...]:
     """An operator and its one or two arguments; of a chain the last operator, and what is before it."""
-    hold(isinstance(tree, tuple), "nothing is known of an expression")
+    require(isinstance(tree, tuple), "nothing is known of an expression")
     assert isinstance(tree, tuple)
     op, first, *rest = tree
     if op != "chain":

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hardsim.verify.arithmetic import hold
-from hardsim.verify.sections import FORMAT, ROW, Form, integer, keys, many, named, one_of, rational, row, text, truth
+from hardsim.verify.arithmetic import require
+from hardsim.verify.sections import FORMAT, ROW, Shape, integer, keys, many, named, one_of, rational, row, text, truth
 
 PROGRAM_CLAIM = (
     "on every word of model.alphabet of each length in lengths, and of each from start on if it is not null, softmax "
@@ -23,7 +23,7 @@ MOST_POSITIONS = 4096
 """The longest length that is checked by itself."""
 
 
-def maybe(form: Form) -> Form:
+def maybe(form: Shape) -> Shape:
     """A value of a kind, or null."""
     return lambda data, place: None if data is None else form(data, place)
 
@@ -93,7 +93,7 @@ def as_written_now(document: dict[str, Any]) -> dict[str, Any]:
         return document
     worlds = {key: facts[key] for key in ("one", "more") if type(facts.get(key)) is dict}
     strange = "counts" in facts or any("answers" in world for world in worlds.values())
-    hold(not strange, "facts: certificates of version 3 have neither counts nor answers")
+    require(not strange, "facts: certificates of version 3 have neither counts nor answers")
     spans = facts.get("spans")
     if type(spans) is list:
         spans = [[*span, None, []] if type(span) is list else span for span in spans]

@@ -17,32 +17,33 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
-from hardsim.verify.arithmetic import MINUTE, Costs, Rational, Rejected, bits, effort, exact, hold
-from hardsim.verify.decay import AtLength, Between, Ends, FromOn, HeadShape, LayerShape, ProgramFacts, UnitShape
+from hardsim.verify.arithmetic import MINUTE, Costs, Rational, Rejected, bits, effort, exact, require
+from hardsim.verify.decay import Between, Ends, HeadLaw, Induction, Law, LayerLaw, Recursion, UnitLaw
 from hardsim.verify.expressions import expression, inverse_of
 from hardsim.verify.program_sections import CHECKED, MOST_POSITIONS, as_written_now
-from hardsim.verify.ratios import Number, RationalFunction, charged, of
-from hardsim.verify.rows import RowFacts, RowReader, ScoreHead, as_key
+from hardsim.verify.ratios import Ratio, Value, charged, of
+from hardsim.verify.rows import Head, Row, ScoreRows, as_key
 from hardsim.verify.sections import size
 from hardsim.verify.shares import ShareSigns, share_of
 from hardsim.verify.spans import (
     HALF,
     ZERO,
-    CountName,
+    Denominator,
+    DenominatorName,
     Functions,
-    KnownShare,
-    KnownSpan,
-    KnownZero,
-    SiteKind,
-    SiteKinds,
+    IsolatedZero,
+    NumberSpan,
+    Place,
+    Share,
     VisibleKeys,
+    World,
     ends_of,
     has,
     nearest,
 )
-from hardsim.verify.types import KindRows, Kinds, Picks
+from hardsim.verify.types import Picks, TypedColumns, TypedRows
 
-Terms = Sequence[tuple[Rational, KnownSpan]]
+Terms = Sequence[tuple[Rational, NumberSpan]]
 """Factors, and what they are factors of."""
 
 
@@ -71,7 +72,7 @@ class ProgramChecker(ShareSigns):
         self.known = [self.functions.read(part) for part in self.texts]
         self._model()
         self._sized()
-        self.counts = [self.count_name(name) for name in facts["counts"]]
+        self.denominator_names = [self.denominator_name(name) for name in facts["counts"]]
         self.spans = [self._span(*parts) for parts in facts["spans"]]
         if 1 in self.lengths:
             self._world(False, facts["one"], [1], None)
@@ -83,11 +84,13 @@ class ProgramChecker(ShareSigns):
         self.lengths, self.start = document["lengths"], document["start"]
         fine = self.lengths == sorted({*self.lengths}) and (self.lengths or self.start is not None)
         told = f"lengths: they should be different ones from 1 to {MOST_POSITIONS}, in order"
-        hold(fine and all(0 < n <= MOST_POSITIONS for n in self.lengths), told)
-        hold(self.start is None or 2 <= self.start <= MOST_POSITIONS, "start: it should be a length from 2 on, or null")
+        require(fine and all(0 < n <= MOST_POSITIONS for n in self.lengths), told)
+        require(
+            self.start is None or 2 <= self.start <= MOST_POSITIONS, "start: it should be a length from 2 on, or null"
+        )
         given = document["temperature"]
         told = "temperature: an expression, or one for each length where no others are claimed"
-        hold(type(given) is str or (self.start is None and len(given) == len(self.lengths)), told)
+        require(type(given) is str or (self.start is None and len(given) == len(self.lengths)), told)
         self.temperatures = dict(zip(self.lengths, given, strict=True)) if type(given) is list else given
 
     def _sized(self) -> None:
@@ -100,35 +103,35 @@ class ProgramChecker(ShareSigns):
             sizes += [bits(value) for row in rows for value in row.values()]
         self.unit = effort(2 * max(sizes, default=0)) >> 1
 
-    def _function(self, number: int) -> Number:
-        hold(0 <= number < len(self.known), "facts: there is no such function")
+    def _function(self, number: int) -> Value:
+        require(0 <= number < len(self.known), "facts: there is no such function")
         return self.known[number]
 
     def _span(
         self, low: int, high: int, offset: int, step: int | None, most: int | None, share: Any, isolated: Any
-    ) -> KnownSpan:
+    ) -> NumberSpan:
         ends = self._function(low), self._function(high), self._function(offset)
         lattice, inverse = (None if part is None else self._function(part) for part in (step, most))
-        some: KnownShare | None = None
-        zeros = list[KnownZero]()
+        own: Share | None = None
+        zeros = list[IsolatedZero]()
         if share is not None:
-            counts = tuple((self._count(name), self._function(bound), power) for name, bound, power in share[2])
-            some = KnownShare(self._function(share[0]), self._function(share[1]), counts)
+            some = (Denominator(self._name(name), self._function(bound), power) for name, bound, power in share[2])
+            own = Share(self._function(share[0]), self._function(share[1]), tuple(some))
         for base, sign, apart in isolated:
             fine = sign in (-1, 0, 1) and bool(sign) == bool(apart)
-            hold(fine, "facts: an isolated zero has a sign, and is apart from other numbers, or has neither")
-            zeros.append(KnownZero(self._function(base), sign, tuple(map(self._function, apart))))
-        return KnownSpan(*ends, lattice, inverse, some, tuple(zeros))
+            require(fine, "facts: an isolated zero has a sign, and is apart from other numbers, or has neither")
+            zeros.append(IsolatedZero(self._function(base), sign, tuple(map(self._function, apart))))
+        return NumberSpan(*ends, lattice, inverse, own, tuple(zeros))
 
-    def _count(self, number: int) -> CountName:
-        hold(0 <= number < len(self.counts), "facts: there is no such count")
-        return self.counts[number]
+    def _name(self, number: int) -> DenominatorName:
+        require(0 <= number < len(self.denominator_names), "facts: there is no such count")
+        return self.denominator_names[number]
 
     def _inverse(self, n: int) -> Callable[[int], Between]:
         """What 1/tau is between at the positions of a length."""
         given = self.temperatures if isinstance(self.temperatures, str) else self.temperatures[n]
         what = expression(given, "in", functions=True)
-        hold(not what.truth, "the temperature is a truth, not a number")
+        require(not what.truth, "the temperature is a truth, not a number")
 
         @cache
         def inverse(i: int) -> Between:
@@ -147,20 +150,20 @@ class ProgramChecker(ShareSigns):
 
     def _model(self) -> None:
         model = self.model
-        hold(len({*model["alphabet"]}) == len(model["alphabet"]), "model.alphabet: symbols must differ")
+        require(len({*model["alphabet"]}) == len(model["alphabet"]), "model.alphabet: symbols must differ")
         columns = len(model["alphabet"]) + model["bos"]
         self.embedding = {name: exact(values) for name, values in model["embedding"].items()}
         fine = all(len(values) == columns for values in self.embedding.values())
-        hold(fine, "model.embedding: one value is needed for each symbol, and for the beginning of the sequence")
+        require(fine, "model.embedding: one value is needed for each symbol, and for the beginning of the sequence")
         self.layers = []
         used, written = list[str](), [*self.embedding, *model["encodings"]]
         for layer in model["layers"]:
             heads, units = [], []
             for head in layer["heads"]:
                 same = len(head["query"]) == len(head["key"])
-                hold(same, f"head {head['name']}: query and key have different dimensions")
+                require(same, f"head {head['name']}: query and key have different dimensions")
                 pairs = tuple(zip(exact(head["query"]), exact(head["key"]), strict=True))
-                heads.append(ScoreHead(head["name"], head["mask"], pairs, exact(head["values"])))
+                heads.append(Head(head["name"], head["mask"], pairs, exact(head["values"])))
                 used += chain(*chain(*pairs), *heads[-1].values.values())
                 written += heads[-1].values
             for unit in layer["units"]:
@@ -172,37 +175,39 @@ class ProgramChecker(ShareSigns):
             self.layers.append((heads, units, biases))
         every = [head for heads, _, _ in self.layers for head in heads]
         self.masks, self.like = {head.name: head.mask for head in every}, {}
-        hold(len(self.masks) == len(every), "model: names of heads must differ")
+        require(len(self.masks) == len(every), "model: names of heads must differ")
         for heads, _, _ in self.layers:
             for head in heads:
                 self.like[head.name] = next(one.name for one in heads if one.scores == head.scores)
         self.coordinates = tuple(dict.fromkeys(written))
-        hold({*used, *model["outputs"]} <= {*written}, "model: it reads a coordinate that nothing writes")
+        require({*used, *model["outputs"]} <= {*written}, "model: it reads a coordinate that nothing writes")
         self.threshold = None if model["threshold"] is None else Fraction(model["threshold"])
-        hold(not model["integers"] or model["read"] == "every", "model: integers are read at every position")
-        hold(not model["integers"] or model["threshold"] is None, "model: integers have no threshold")
+        require(not model["integers"] or model["read"] == "every", "model: integers are read at every position")
+        require(not model["integers"] or model["threshold"] is None, "model: integers have no threshold")
 
     # ---- what is claimed ----
 
-    def _claimed(self, numbers: Sequence[int], what: str) -> dict[int, KnownSpan]:
+    def _claimed(self, numbers: Sequence[int], what: str) -> dict[int, NumberSpan]:
         """Spans by order of the place."""
-        hold(len(numbers) == len(self.sites.places), f"facts: {what} needs a span for each kind of position")
-        pairs = zip(self.sites.places, numbers, strict=True)
+        require(len(numbers) == len(self.world.places), f"facts: {what} needs a span for each kind of position")
+        pairs = zip(self.world.places, numbers, strict=True)
         return {place.order: self._claim(number, what, place) for place, number in pairs}
 
-    def _claim(self, number: int, what: str, place: SiteKind) -> KnownSpan:
+    def _claim(self, number: int, what: str, place: Place) -> NumberSpan:
         """The span with this number, checked at a place.
 
         Raises:
             Rejected: if there is no such span, a function of it has no value there, or a count has too small a bound.
         """
-        hold(0 <= number < len(self.spans), f"facts: {what} has a span that is not there")
+        require(0 <= number < len(self.spans), f"facts: {what} has a span that is not there")
         span = self.spans[number]
         self._values(span.functions, what, place)
-        hold(self.counted(span, place), f"facts: {what} has counts that are not seen to be within their bounds {place}")
+        require(
+            self.counted(span, place), f"facts: {what} has counts that are not seen to be within their bounds {place}"
+        )
         return span
 
-    def _values(self, functions: Iterable[Number], what: str, place: SiteKind) -> None:
+    def _values(self, functions: Iterable[Value], what: str, place: Place) -> None:
         """Require that each function has a value at every position of a place.
 
         Raises:
@@ -210,39 +215,41 @@ class ProgramChecker(ShareSigns):
         """
         for part in functions:
             fine = not has(part, 2) and (place.several or not has(part, 0))
-            fine = fine and (self.longer or not isinstance(part, RationalFunction))
-            hold(fine and self.functions.defined(part, [place.domain]), f"facts: {what} has no value {place}")
+            fine = fine and (self.longer or not isinstance(part, Ratio))
+            require(fine and self.functions.defined(part, [place.domain]), f"facts: {what} has no value {place}")
 
     def _world(self, longer: bool, claims: Any, lengths: Sequence[int], start: int | None) -> None:
-        hold(claims is not None, "facts: nothing is claimed of some lengths")
-        self.sites, self.longer = SiteKinds(self.model["bos"], longer), longer
+        require(claims is not None, "facts: nothing is claimed of some lengths")
+        self.world, self.longer = World(self.model["bos"], longer), longer
         self.alike, self.constant, self._bounds = set(), set[str](), {}
         self.picks = dict[str, dict[int, Picks]]()
         self.columns = self._input(claims["input"])
-        self.kinds = Kinds(self, self.sites)
-        self.kinds.input(self.embedding, self.encoded, self.columns)
-        hold(len(claims["layers"]) == len(self.layers), "facts: claims are needed for each layer")
+        self.types = TypedColumns(self, self.world)
+        self.types.input(self.embedding, self.encoded, self.columns)
+        require(len(claims["layers"]) == len(self.layers), "facts: claims are needed for each layer")
         layers = tuple(self._layer(*layer, claim) for layer, claim in zip(self.layers, claims["layers"], strict=True))
         outputs = tuple(self.model["outputs"])
         exactly_so = self.threshold is None and not self.model["integers"]
         distances = self._distances(claims["answers"])
-        facts = ProgramFacts(self.sites.places, self.coordinates, layers, outputs, distances, exactly_so)
+        facts = Law(self.world.places, self.coordinates, layers, outputs, distances, exactly_so)
         for n in lengths:
-            AtLength(self, facts, n, self._inverse(n)).run()
+            Recursion(self, facts, n, self._inverse(n)).run()
         if start is not None:
             assert isinstance(self.temperatures, str)
             hotter, colder = (self.functions.of_length(self.temperatures, side) for side in (1, -1))
             slower = self.functions.in_logarithms(self.temperatures)
-            FromOn(self, facts, start, of(1) / hotter, of(1) / colder, None if slower is None else of(1) / slower).run()
+            Induction(
+                self, facts, start, of(1) / hotter, of(1) / colder, None if slower is None else of(1) / slower
+            ).run()
 
-    def _input(self, claims: Mapping[str, Sequence[int]]) -> dict[str, dict[int, KnownSpan]]:
-        hold(claims.keys() == {*self.coordinates}, "facts: input needs spans of all coordinates")
-        found: dict[str, dict[int, KnownSpan]] = {}
-        self.encoded = {name: dict[int, KnownSpan]() for name in self.model["encodings"]}
+    def _input(self, claims: Mapping[str, Sequence[int]]) -> dict[str, dict[int, NumberSpan]]:
+        require(claims.keys() == {*self.coordinates}, "facts: input needs spans of all coordinates")
+        found: dict[str, dict[int, NumberSpan]] = {}
+        self.encoded = {name: dict[int, NumberSpan]() for name in self.model["encodings"]}
         for name in self.coordinates:
             found[name] = self._claimed(claims[name], f"input of '{name}'")
             values = self.embedding.get(name, [])
-            for place in self.sites.places:
+            for place in self.world.places:
                 encoding = self.model["encodings"].get(name)
                 added = ZERO if encoding is None else self.functions.encoding(encoding, place)
                 if encoding is not None:
@@ -250,7 +257,7 @@ class ProgramChecker(ShareSigns):
                 some = dict.fromkeys((values[-1:] if not place.order else values[: len(self.model["alphabet"])]) or [0])
                 for value in some:
                     fine = self.sums_to([(1, added)], value, found[name][place.order], place.domain)
-                    hold(fine, f"facts: the input of '{name}' is not seen to be what is claimed {place}")
+                    require(fine, f"facts: the input of '{name}' is not seen to be what is claimed {place}")
         for name, column in found.items():
             first, *rest = column.values()
             if (
@@ -262,13 +269,13 @@ class ProgramChecker(ShareSigns):
         return found
 
     def _layer(
-        self, heads: Sequence[ScoreHead], units: Sequence[Any], biases: Mapping[str, Rational], claims: Any
-    ) -> LayerShape:
-        hold(claims["heads"].keys() == {head.name for head in heads}, "facts: claims are needed for each head")
-        hold(len(claims["units"]) == len(units), "facts: claims are needed for each hidden unit")
-        parts: dict[str, list[tuple[Rational, dict[int, KnownSpan]]]] = {}
-        found = list[HeadShape]()
-        own_reads = dict[str, dict[str, dict[int, KnownSpan]]]()
+        self, heads: Sequence[Head], units: Sequence[Any], biases: Mapping[str, Rational], claims: Any
+    ) -> LayerLaw:
+        require(claims["heads"].keys() == {head.name for head in heads}, "facts: claims are needed for each head")
+        require(len(claims["units"]) == len(units), "facts: claims are needed for each hidden unit")
+        parts: dict[str, list[tuple[Rational, dict[int, NumberSpan]]]] = {}
+        found = list[HeadLaw]()
+        own_reads = dict[str, dict[str, dict[int, NumberSpan]]]()
         for head in heads:
             facts, reads = self._head(head, claims["heads"][head.name])
             found.append(facts)
@@ -276,75 +283,77 @@ class ProgramChecker(ShareSigns):
             for out, read in reads.items():
                 parts.setdefault(out, []).append((1, read))
         self._written(claims["attended"], parts, {}, "attended")
-        self.kinds.heads(heads, self.picks, own_reads, self.columns)
-        own, parts, given = list[UnitShape](), {}, list[dict[int, KnownSpan]]()
+        self.types.heads(heads, self.picks, own_reads, self.columns)
+        own, parts, given = list[UnitLaw](), {}, list[dict[int, NumberSpan]]()
         for (clip, bias, form, outs), claim in zip(units, claims["units"], strict=True):
             before, after = (self._claimed(spans, f"a unit of {sorted(outs)!a}") for spans in claim)
-            for place in self.sites.places:
+            for place in self.world.places:
                 here, told = place.order, f"of {sorted(outs)!a} is not seen to be what is claimed {place}"
                 inputs = [(factor, self.columns[name][here]) for name, factor in form.items()]
-                hold(self.sums_to(inputs, bias, before[here], place.domain), f"facts: the input of a unit {told}")
+                require(self.sums_to(inputs, bias, before[here], place.domain), f"facts: the input of a unit {told}")
                 fine = self.active(before[here], after[here], clip, place.domain)
-                hold(fine, f"facts: the output of a unit {told}")
-            margins = {p.order: self.margin(before[p.order], clip, p.domain) for p in self.sites.places}
-            own.append(UnitShape(clip, form, outs, margins, {order: span.high for order, span in before.items()}))
+                require(fine, f"facts: the output of a unit {told}")
+            margins = {p.order: self.margin(before[p.order], clip, p.domain) for p in self.world.places}
+            own.append(UnitLaw(clip, form, outs, margins, {order: span.high for order, span in before.items()}))
             given.append(after)
             for out, weight in outs.items():
                 parts.setdefault(out, []).append((weight, after))
         self.constant = self._still_constant(heads, units)
         self._written(claims["final"], parts, biases, "final")
-        self.kinds.units(units, given, biases, self.columns)
-        return LayerShape(tuple(found), tuple(own))
+        self.types.units(units, given, biases, self.columns)
+        return LayerLaw(tuple(found), tuple(own))
 
     def _written(
         self,
         claims: Mapping[str, Sequence[int]],
-        parts: Mapping[str, list[tuple[Rational, dict[int, KnownSpan]]]],
+        parts: Mapping[str, list[tuple[Rational, dict[int, NumberSpan]]]],
         biases: Mapping[str, Rational],
         what: str,
     ) -> None:
         """The columns with what is added to some."""
-        hold(claims.keys() == {*parts, *biases}, f"facts: {what} needs spans of the coordinates that are written there")
+        require(
+            claims.keys() == {*parts, *biases}, f"facts: {what} needs spans of the coordinates that are written there"
+        )
         for name, numbers in claims.items():
             claimed = self._claimed(numbers, f"{what} of '{name}'")
-            for place in self.sites.places:
+            for place in self.world.places:
                 added = [(factor, spans[place.order]) for factor, spans in parts.get(name, [])]
                 terms = [(1, self.columns[name][place.order]), *added]
                 fine = self.sums_to(terms, biases.get(name, 0), claimed[place.order], place.domain)
-                hold(fine, f"facts: '{name}' is not seen to be what is claimed {place} ({what})")
+                require(fine, f"facts: '{name}' is not seen to be what is claimed {place} ({what})")
             self.columns = {**self.columns, name: claimed}
 
     # ---- heads ----
 
     def _extent(self, form: Mapping[str, Rational]) -> Ends:
         """The ends of a linear form, by order of the place."""
-        low: dict[int, Number] = {}
-        high: dict[int, Number] = {}
-        for place in self.sites.places:
+        low: dict[int, Value] = {}
+        high: dict[int, Value] = {}
+        for place in self.world.places:
             terms = [(factor, self.columns[name][place.order]) for name, factor in form.items()]
             low[place.order], high[place.order] = ends_of(terms)
         return low, high
 
-    def _head(self, head: ScoreHead, claim: Any) -> tuple[HeadShape, dict[str, dict[int, KnownSpan]]]:
-        hold(claim["reads"].keys() == head.values.keys(), f"facts: head {head.name} needs spans of what it reads")
-        rows: dict[int, RowFacts] = {}
-        readers: dict[int, RowReader] = {}
+    def _head(self, head: Head, claim: Any) -> tuple[HeadLaw, dict[str, dict[int, NumberSpan]]]:
+        require(claim["reads"].keys() == head.values.keys(), f"facts: head {head.name} needs spans of what it reads")
+        rows: dict[int, Row] = {}
+        readers: dict[int, ScoreRows] = {}
         if self._asks_alike(head):
             self.alike.add(self.like[head.name])
-        hold(
-            len(claim["rows"]) == (0 if head.uniform else len(self.sites.places)), f"facts: head {head.name} needs rows"
+        require(
+            len(claim["rows"]) == (0 if head.uniform else len(self.world.places)), f"facts: head {head.name} needs rows"
         )
         picks: dict[int, Picks] = {}
-        for place, told in zip(self.sites.places, claim["rows"], strict=False):
-            reader = readers[place.order] = RowReader(self, self.sites, head, place, self.columns)
-            kinds = KindRows(self.kinds, head.mask, head.pairs, place)
-            facts = rows[place.order] = self._row(head, place, told, reader, kinds)
-            outs = [out for out, form in head.values.items() if facts.unique or kinds.agrees(form)]
+        for place, told in zip(self.world.places, claim["rows"], strict=False):
+            reader = readers[place.order] = ScoreRows(self, self.world, head, place, self.columns)
+            types = TypedRows(self.types, head.mask, head.pairs, place)
+            facts = rows[place.order] = self._row(head, place, told, reader, types)
+            outs = [out for out, form in head.values.items() if facts.unique or types.agrees(form)]
             picks[place.order] = facts.winners if facts.unique else (), frozenset(outs)
         self.picks[head.name] = picks
         if head.uniform:
-            kinds_of = (KindRows(self.kinds, head.mask, (), place) for place in self.sites.places)
-            alone = all(kinds.agrees(form) for kinds in kinds_of for form in head.values.values())
+            types_at = (TypedRows(self.types, head.mask, (), place) for place in self.world.places)
+            alone = all(types.agrees(form) for types in types_at for form in head.values.values())
         else:
             alone = all(outs == head.values.keys() for _, outs in picks.values())
         self.parting |= set() if alone else {head.name}
@@ -353,15 +362,15 @@ class ProgramChecker(ShareSigns):
         for out, form in head.values.items():
             values[out] = self._extent(form)
             reads[out] = self._claimed(claim["reads"][out], f"what head {head.name} reads")
-            for place in self.sites.places:
+            for place in self.world.places:
                 own, claimed = rows.get(place.order), reads[out][place.order]
                 fine = self._reads(head, form, place, own, claimed, readers)
                 if not fine and own is not None and out in picks[place.order][1]:  # what one key has
                     fine = self._reads(head, form, place, replace(own, unique=True, equal=False), claimed, readers)
-                hold(fine, f"facts: what head {head.name} reads is not seen to be what is claimed {place}")
-        return HeadShape(head, rows, sizes, values), reads
+                require(fine, f"facts: what head {head.name} reads is not seen to be what is claimed {place}")
+        return HeadLaw(head, rows, sizes, values), reads
 
-    def _row(self, head: ScoreHead, place: SiteKind, told: Any, reader: RowReader, kinds: KindRows) -> RowFacts:
+    def _row(self, head: Head, place: Place, told: Any, reader: ScoreRows, types: TypedRows) -> Row:
         """The row of a head for queries at a place, by the rule that the certificate names."""
         if "product" in told:
             query, *lattice = told["product"]
@@ -369,35 +378,35 @@ class ProgramChecker(ShareSigns):
             self._values(parts, f"the keys of head {head.name}", place)
             return reader.product(self._claim(query, f"the query of head {head.name}", place), *parts)
         if "kinds" in told:
-            found = kinds.row()
-            hold(found is not None, f"head {head.name} has scores whose order is not seen {place}")
+            found = types.row()
+            require(found is not None, f"head {head.name} has scores whose order is not seen {place}")
             assert found is not None
-            visible = self.sites.count(place, head.mask)
-            return RowFacts(visible, found.gaps, found.unique, found.equal, found.winners, found.begins)
+            visible = self.world.count(place, head.mask)
+            return Row(visible, found.gaps, found.unique, found.equal, found.winners, found.begins)
         inner = [None if rule is None else (rule[0], *map(self._function, rule[1:])) for rule in told["inner"]]
-        hold(len(inner) == len(told["groups"]), f"facts: head {head.name} needs a rule for each group")
+        require(len(inner) == len(told["groups"]), f"facts: head {head.name} needs a rule for each group")
         pairs = [(a, b, self._function(s), self._function(t), sign) for a, b, s, t, sign in told["pairs"]]
         for step, rest in [*(rule[1:] for rule in inner if rule is not None), *(pair[2:4] for pair in pairs)]:
             fine = not has(step, 2) and (place.several or not (has(step, 0) or has(rest, 0)))
-            hold(fine, f"facts: head {head.name} has a step or a rest that depends on what it must not {place}")
+            require(fine, f"facts: head {head.name} has a step or a rest that depends on what it must not {place}")
         return reader.row(told["groups"], inner, pairs)
 
     def _reads(
         self,
-        head: ScoreHead,
+        head: Head,
         form: Mapping[str, Rational],
-        query: SiteKind,
-        facts: RowFacts | None,
-        claimed: KnownSpan,
-        readers: Mapping[int, RowReader],
+        query: Place,
+        facts: Row | None,
+        claimed: NumberSpan,
+        readers: Mapping[int, ScoreRows],
     ) -> bool:
         """Whether what a head adds to a coordinate is in a span, at one place."""
-        seen: list[tuple[SiteKind, VisibleKeys]] = []
-        for key in self.sites.places:
-            sight = self.sites.sees(query, key, head.mask)
+        seen: list[tuple[Place, VisibleKeys]] = []
+        for key in self.world.places:
+            sight = self.world.sees(query, key, head.mask)
             if sight is not None:
                 seen.append((key, sight))
-        hold(seen, f"head {head.name} sees nothing {query}")
+        require(seen, f"head {head.name} sees nothing {query}")
         if facts is not None and facts.winners:
             some = [
                 (factor / Fraction(len(facts.winners)), self.read_from(self.columns[name][order], order))
@@ -405,7 +414,7 @@ class ProgramChecker(ShareSigns):
                 for name, factor in form.items()
             ]
             return self.sums_to(some, 0, claimed, query.domain)
-        count = self.sites.count(query, head.mask)
+        count = self.world.count(query, head.mask)
         if facts is None or facts.equal:
             fine = self._mean(form, seen, query, count, claimed)
             return fine and self._tied(form, seen, query, claimed, None, count)
@@ -430,11 +439,11 @@ class ProgramChecker(ShareSigns):
             self._contained(self._terms(form, key), sight, claimed) for key, sight in seen
         )
 
-    def _asks_alike(self, head: ScoreHead) -> bool:
+    def _asks_alike(self, head: Head) -> bool:
         """Return True if every position sees all keys, with the same query."""
         return head.mask == "none" and all(name in self.constant for query, _ in head.pairs for name in query)
 
-    def _still_constant(self, heads: Sequence[ScoreHead], units: Sequence[Any]) -> set[str]:
+    def _still_constant(self, heads: Sequence[Head], units: Sequence[Any]) -> set[str]:
         """The coordinates that are equal at all positions of a word after a layer: they were equal before it, and
         everything added to them is.
         """
@@ -445,11 +454,11 @@ class ProgramChecker(ShareSigns):
     def _tied(
         self,
         form: Mapping[str, Rational],
-        seen: Sequence[tuple[SiteKind, VisibleKeys]],
-        query: SiteKind,
-        claimed: KnownSpan,
-        head: ScoreHead | None,
-        count: Number,
+        seen: Sequence[tuple[Place, VisibleKeys]],
+        query: Place,
+        claimed: NumberSpan,
+        head: Head | None,
+        count: Value,
     ) -> bool:
         """Return True if a mean has the share and the isolated zeros of the claimed span. The mean is over the largest
         keys of `head` or, if `head` is None, over all visible keys.
@@ -464,18 +473,18 @@ class ProgramChecker(ShareSigns):
         if head is None:
             return self._mean_share(terms, count, share, query)
         own = (self.like[head.name],)
-        counts = tuple((name, bound, power - (name == own)) for name, bound, power in share.counts)
-        inner = KnownShare(share.offset, share.step, tuple(one for one in counts if one[2]))
+        others = (Denominator(name, most, power - (name == own)) for name, most, power in share.denominators)
+        inner = Share(share.offset, share.step, tuple(one for one in others if one.power))
         return own in share.powers and all(self.in_share(some, 0, inner) for some, _ in terms)
 
-    def _fixed(self, form: Mapping[str, Rational], key: SiteKind) -> Number | None:
+    def _fixed(self, form: Mapping[str, Rational], key: Place) -> Value | None:
         """What a form is at a place, the same for every word; None if it is not."""
         spans = [(factor, self.columns[name][key.order]) for name, factor in form.items()]
         if not all(span.exact for _, span in spans):
             return None
         return sum((factor * span.offset for factor, span in spans), 0)
 
-    def _terms(self, form: Mapping[str, Rational], key: SiteKind) -> Terms:
+    def _terms(self, form: Mapping[str, Rational], key: Place) -> Terms:
         """The terms of a form at a key, as functions of the key's position."""
         spans = [(factor, self.columns[name][key.order]) for name, factor in form.items()]
         return [(factor, as_key(span)) for factor, span in spans] if key.several else spans
@@ -487,12 +496,12 @@ class ProgramChecker(ShareSigns):
         head = None if via is None else self.like[via]
         return [(factor, self.read_from(span, head)) for factor, span in terms]
 
-    def _contained(self, terms: Sequence[tuple[Rational, KnownSpan]], sight: VisibleKeys, claimed: KnownSpan) -> bool:
+    def _contained(self, terms: Sequence[tuple[Rational, NumberSpan]], sight: VisibleKeys, claimed: NumberSpan) -> bool:
         """Return True if a form at the keys of a place lies within the ends of a span, and on its lattice."""
         low, high = ends_of(terms)
         return self._between(low, high, sight, claimed) and self.on_lattice(terms, 0, claimed)
 
-    def _between(self, low: Number, high: Number, sight: VisibleKeys, claimed: KnownSpan) -> bool:
+    def _between(self, low: Value, high: Value, sight: VisibleKeys, claimed: NumberSpan) -> bool:
         for own, limit, sign in ((low, claimed.low, 1), (high, claimed.high, -1)):
             if not self.nonnegative(sign * (own - limit), sight.domains):
                 least = self.floor(sign * own, sight)
@@ -503,10 +512,10 @@ class ProgramChecker(ShareSigns):
     def _mean(
         self,
         form: Mapping[str, Rational],
-        seen: Sequence[tuple[SiteKind, VisibleKeys]],
-        query: SiteKind,
-        count: Number,
-        claimed: KnownSpan,
+        seen: Sequence[tuple[Place, VisibleKeys]],
+        query: Place,
+        count: Value,
+        claimed: NumberSpan,
     ) -> bool:
         """Whether the mean over all visible keys is in a span."""
         if claimed.most is not None:
@@ -515,7 +524,7 @@ class ProgramChecker(ShareSigns):
         terms = [(self._terms(form, key), sight) for key, sight in seen]
         inside = all(self._between(*ends_of(some), sight, claimed) for some, sight in terms)
         if not inside:
-            total: list[Number] = [0, 0]
+            total: list[Value] = [0, 0]
             for some, sight in terms:
                 ends = ends_of(some)
                 if any(has(end, 2) for end in ends):
@@ -525,25 +534,23 @@ class ProgramChecker(ShareSigns):
             low, high = total[0] * over - claimed.low, claimed.high - total[1] * over
             if not (self.nonnegative(low, domain) and self.nonnegative(high, domain)):
                 return False
-        lattice = None if claimed.step is None else KnownShare(claimed.offset, claimed.step, ())
+        lattice = None if claimed.step is None else Share(claimed.offset, claimed.step, ())
         return lattice is None or self._mean_share(terms, count, lattice, query)
 
-    def _mean_share(
-        self, keys: Sequence[tuple[Terms, VisibleKeys]], count: Number, share: KnownShare, query: SiteKind
-    ) -> bool:
+    def _mean_share(self, keys: Sequence[tuple[Terms, VisibleKeys]], count: Value, share: Share, query: Place) -> bool:
         """Return True if the mean over all visible keys lies in a share. The keys' values are offsets plus integers
         times steps. So their sum minus count times the share's offset must be a multiple of count times the share's
         step.
         """
         unit, powers = share.step * count, share.powers
         for lattices in (False, True):
-            rest: Number = 0
+            rest: Value = 0
             fine = True
             for terms, sight in keys:
-                offset: Number = 0
+                offset: Value = 0
                 for factor, span in terms:
                     own = share_of(span, lattices)
-                    if own is None or any(power > powers.get(name, 0) for name, _, power in own.counts):
+                    if own is None or any(power > powers.get(name, 0) for name, _, power in own.denominators):
                         fine = False
                         break
                     fine = fine and self.multiple(factor * own.step, unit)
@@ -557,51 +564,51 @@ class ProgramChecker(ShareSigns):
                 return True
         return False
 
-    def _times(self, value: Number, sight: VisibleKeys, query: SiteKind) -> Number:
+    def _times(self, value: Value, sight: VisibleKeys, query: Place) -> Value:
         """A function times the number of visible keys of a place. It must have a value even where that number is 0:
         simplifying the product assumes that 0 times it is 0.
         """
         fine = self.functions.defined(value, [query.domain])
-        hold(fine, "facts: a mean adds up numbers that have no value where there are none")
+        require(fine, "facts: a mean adds up numbers that have no value where there are none")
         return value * (sight.high - sight.low + 1)
 
     # ---- the answer ----
 
-    def _distances(self, claims: Mapping[str, Sequence[int]]) -> tuple[tuple[int, Number], ...]:
+    def _distances(self, claims: Mapping[str, Sequence[int]]) -> tuple[tuple[int, Value], ...]:
         """Lower bounds of the distance of the outputs from where they would mean something else, by order of the place.
         For some outputs the certificate claims a span that shows the distance.
         """
-        hold(claims.keys() <= {*self.model["outputs"]}, "facts: answers are spans of outputs")
+        require(claims.keys() <= {*self.model["outputs"]}, "facts: answers are spans of outputs")
         answers = {name: self._claimed(numbers, f"the answer '{name}'") for name, numbers in claims.items()}
-        last = self.sites.places[-1].order
+        last = self.world.places[-1].order
         orders = {"every": [1, 2, 3], "first": [1], "last": [last]}[self.model["read"]]
-        found: list[tuple[int, Number]] = []
-        for place in self.sites.places:
+        found: list[tuple[int, Value]] = []
+        for place in self.world.places:
             for name in self.model["outputs"] if place.order in orders else ():
                 span = self.columns[name][place.order]
                 if self.model["integers"]:
-                    unit = of(1) / self.sites.n
-                    fine = self.on_lattice(((1, span),), 0, KnownSpan(0, 0, 0, unit))
-                    hold(fine, f"the output '{name}' is not seen to be an integer over n {place}")
+                    unit = of(1) / self.world.n
+                    fine = self.on_lattice(((1, span),), 0, NumberSpan(0, 0, 0, unit))
+                    require(fine, f"the output '{name}' is not seen to be an integer over n {place}")
                     found.append((place.order, unit * HALF))
                 elif self.threshold is None:
                     found.append((place.order, 0))
                 else:
                     known, span = span, answers[name][place.order] if name in answers else span
                     fine = self.sums_to(((1, known),), 0, span, place.domain)
-                    hold(fine, f"facts: the answer '{name}' is not seen to be what is claimed {place}")
+                    require(fine, f"facts: the answer '{name}' is not seen to be what is claimed {place}")
                     found += [(place.order, distance) for distance in self._distance(name, span, place)]
         return tuple(found)
 
-    def _distance(self, name: str, span: KnownSpan, place: SiteKind) -> tuple[Number, ...]:
+    def _distance(self, name: str, span: NumberSpan, place: Place) -> tuple[Value, ...]:
         threshold = self.threshold
         assert threshold is not None
         if found := self.far(span, threshold, place.domain):
             return found
         step, offset = span.step, span.offset
         told = f"the output '{name}' may lie on the threshold {place}"
-        if step is None or isinstance(step, RationalFunction) or isinstance(offset, RationalFunction) or not step:
-            hold(False, told)
+        if step is None or isinstance(step, Ratio) or isinstance(offset, Ratio) or not step:
+            require(False, told)
         distance = min((abs(point - threshold) for point in nearest(span, threshold)), default=HALF)
-        hold(distance > 0, told)
+        require(distance > 0, told)
         return (distance,)

@@ -18,7 +18,7 @@ from contextvars import ContextVar
 from fractions import Fraction
 from typing import overload
 
-from hardsim.verify.arithmetic import BITS, Rational, bits, effort, hold, whole
+from hardsim.verify.arithmetic import BITS, Rational, bits, effort, require, whole
 
 VARIABLES = 4
 CONSTANT = (0,) * VARIABLES
@@ -56,7 +56,7 @@ def _add(terms: Terms, powers: Powers, c: Rational) -> None:
     total = terms.get(powers, 0) + c
     size = bits(total)
     _spend(effort(size))
-    hold(size <= BITS, LARGE)
+    require(size <= BITS, LARGE)
     if total:
         terms[powers] = total
     else:
@@ -73,7 +73,7 @@ class Polynomial:
         self.terms: Terms = {powers: whole(c) for powers, c in terms.items() if c}
         self._hash = hash(frozenset(self.terms.items()))
         self.degree, self.bits = max(map(sum, self.terms), default=0), max(map(bits, self.terms.values()), default=0)
-        hold(len(self.terms) <= MOST_TERMS and self.degree <= MOST_DEGREE and self.bits <= BITS, LARGE)
+        require(len(self.terms) <= MOST_TERMS and self.degree <= MOST_DEGREE and self.bits <= BITS, LARGE)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Polynomial) and self.terms == other.terms
@@ -84,7 +84,7 @@ class Polynomial:
     def plus(self, other: Polynomial, factor: Rational = 1) -> Polynomial:
         """A sum with a multiple."""
         terms, size = dict(self.terms), other.bits + bits(factor)
-        hold(size <= 2 * BITS, LARGE)
+        require(size <= 2 * BITS, LARGE)
         _spend(len(other.terms) * effort(size))
         for powers, c in other.terms.items():
             _add(terms, powers, factor * c)
@@ -93,7 +93,7 @@ class Polynomial:
     def times(self, other: Polynomial) -> Polynomial:
         """A product."""
         terms, size = dict[Powers, Rational](), self.bits + other.bits
-        hold(self.degree + other.degree <= MOST_DEGREE and size <= 2 * BITS, LARGE)
+        require(self.degree + other.degree <= MOST_DEGREE and size <= 2 * BITS, LARGE)
         _spend(len(self.terms) * len(other.terms) * effort(size))
         for powers, c in self.terms.items():
             for more, d in other.terms.items():
@@ -113,7 +113,7 @@ class Polynomial:
             _spend(effort(bits(left[first]) + other.bits))
             factor = found[powers] = whole(Fraction(left[first]) / other.terms[lead])
             size = bits(factor) + other.bits
-            hold(size <= 2 * BITS, LARGE)
+            require(size <= 2 * BITS, LARGE)
             _spend(len(other.terms) * effort(size))
             for more, c in other.terms.items():
                 _add(left, tuple(map(int.__add__, powers, more)), -factor * c)
@@ -134,7 +134,7 @@ class Polynomial:
 ONE = Polynomial({CONSTANT: 1})
 
 
-class RationalFunction:
+class Ratio:
     """A rational function that is no constant: `top` over the product of `factors`. The operators give the number
     instead, where the result is constant."""
 
@@ -150,7 +150,7 @@ class RationalFunction:
         return product(self.factors)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, RationalFunction):
+        if not isinstance(other, Ratio):
             return False
         same = self.top == other.top and self.factors == other.factors
         return same or self.top.times(other.bottom) == other.top.times(self.bottom)
@@ -162,7 +162,7 @@ class RationalFunction:
     def __bool__(self) -> bool:
         return True
 
-    def __add__(self, other: Number) -> Number:
+    def __add__(self, other: Value) -> Value:
         right = of(other)
         mine, others = list(self.factors), list(right.factors)
         for factor in self.factors:  # what both divisors have
@@ -172,44 +172,44 @@ class RationalFunction:
         top = self.top.times(product(others)).plus(right.top.times(product(mine)))
         return quotient(top, (*self.factors, *others))
 
-    def __mul__(self, other: Number) -> Number:
+    def __mul__(self, other: Value) -> Value:
         right = of(other)
         return quotient(self.top.times(right.top), (*self.factors, *right.factors))
 
-    def __truediv__(self, other: Number) -> Number:
+    def __truediv__(self, other: Value) -> Value:
         right = of(other)
-        hold(right.top.terms, "a division by zero")
+        require(right.top.terms, "a division by zero")
         return quotient(self.top.times(right.bottom), (*self.factors, *split(right.top)))
 
-    def __rtruediv__(self, other: Number) -> Number:
+    def __rtruediv__(self, other: Value) -> Value:
         return of(other) / self
 
-    def __neg__(self) -> Number:
+    def __neg__(self) -> Value:
         return self * -1
 
-    def __sub__(self, other: Number) -> Number:
+    def __sub__(self, other: Value) -> Value:
         return self + of(other) * -1
 
-    def __rsub__(self, other: Number) -> Number:
+    def __rsub__(self, other: Value) -> Value:
         return of(other) + self * -1
 
     __radd__ = __add__
     __rmul__ = __mul__
 
 
-Number = Rational | RationalFunction
+Value = Rational | Ratio
 
 
 @overload
 def fit(number: Rational) -> Rational: ...
 @overload
-def fit(number: Number) -> Number: ...
-def fit(number: Number) -> Number:
+def fit(number: Value) -> Value: ...
+def fit(number: Value) -> Value:
     """A number that is not too large; what a constant takes is told here, and that of functions where they are made."""
-    if not isinstance(number, RationalFunction):
+    if not isinstance(number, Ratio):
         size = bits(number)
         _spend(effort(size))
-        hold(size <= BITS, f"too large: a number of more than {BITS} bits")
+        require(size <= BITS, f"too large: a number of more than {BITS} bits")
     return number
 
 
@@ -228,12 +228,12 @@ def split(poly: Polynomial) -> tuple[Polynomial, ...]:
     return (*(name for name, power in zip(NAMES, least, strict=True) for _ in range(power)), rest)
 
 
-def of(number: Number) -> RationalFunction:
+def of(number: Value) -> Ratio:
     """A number as a quotient."""
-    return number if isinstance(number, RationalFunction) else RationalFunction(Polynomial({CONSTANT: number}), ())
+    return number if isinstance(number, Ratio) else Ratio(Polynomial({CONSTANT: number}), ())
 
 
-def quotient(top: Polynomial, factors: Iterable[Polynomial]) -> Number:
+def quotient(top: Polynomial, factors: Iterable[Polynomial]) -> Value:
     """A quotient, without what divides its numerator, of factors with a leading coefficient of 1."""
     kept = list[Polynomial]()
     for factor in factors:
@@ -251,27 +251,27 @@ def quotient(top: Polynomial, factors: Iterable[Polynomial]) -> Number:
             top = divided
     if not kept and top.terms.keys() <= {CONSTANT}:
         return top.terms.get(CONSTANT, 0)
-    return RationalFunction(top, tuple(sorted(kept, key=lambda one: sorted(one.terms.items()))))
+    return Ratio(top, tuple(sorted(kept, key=lambda one: sorted(one.terms.items()))))
 
 
 NAMES = tuple(Polynomial({tuple(int(k == place) for k in range(VARIABLES)): 1}) for place in range(VARIABLES))
 """The variables."""
-VARIABLE = tuple(RationalFunction(name, ()) for name in NAMES)
+VARIABLE = tuple(Ratio(name, ()) for name in NAMES)
 
 
-def at(number: Number, places: Sequence[Polynomial]) -> Number:
+def at(number: Value, places: Sequence[Polynomial]) -> Value:
     """A number with polynomials in the place of the variables; Rejected if its divisor becomes 0."""
-    if not isinstance(number, RationalFunction):
+    if not isinstance(number, Ratio):
         return number
     top, bottom = number.top.at(places), [factor.at(places) for factor in number.factors]
-    hold(all(factor.terms for factor in bottom), "a division by zero")
+    require(all(factor.terms for factor in bottom), "a division by zero")
     return quotient(top, [part for factor in bottom for part in split(factor)])
 
 
-def lower(number: Number, places: Sequence[Polynomial]) -> Fraction | None:
+def lower(number: Value, places: Sequence[Polynomial]) -> Fraction | None:
     """A lower bound at all places, written with numbers >= 0; None if comparing coefficients gives none."""
     found = at(number, places)
-    if not isinstance(found, RationalFunction):
+    if not isinstance(found, Ratio):
         return Fraction(found)
     top, bottom = found.top.terms, found.bottom.terms
     if bottom.get(CONSTANT, 0) < 0:
@@ -284,13 +284,13 @@ def lower(number: Number, places: Sequence[Polynomial]) -> Fraction | None:
     return min(Fraction(top.get(powers, 0)) / c for powers, c in bottom.items())
 
 
-def upper(number: Number, places: Sequence[Polynomial]) -> Fraction | None:
+def upper(number: Value, places: Sequence[Polynomial]) -> Fraction | None:
     """An upper bound, found likewise."""
     found = lower(-1 * number, places)
     return None if found is None else -found
 
 
-def positive(number: Number, places: Sequence[Polynomial]) -> bool:
+def positive(number: Value, places: Sequence[Polynomial]) -> bool:
     """Whether a number is seen to be positive at all places: numerator and divisor have coefficients of one sign, and
     no constant term is 0."""
     found = of(at(number, places))
@@ -303,7 +303,7 @@ def positive(number: Number, places: Sequence[Polynomial]) -> bool:
     return not signs
 
 
-def line(number: Number) -> tuple[Fraction, Fraction, Fraction] | None:
+def line(number: Value) -> tuple[Fraction, Fraction, Fraction] | None:
     """The numbers a, b, c of which it is a i + b n + c; None if it is no such."""
     found = of(number)
     first, second = (tuple(int(k == place) for k in range(VARIABLES)) for place in (0, 1))

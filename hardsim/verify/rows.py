@@ -34,26 +34,26 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from hardsim.verify.arithmetic import Rational, hold
-from hardsim.verify.ratios import Number, Polynomial, RationalFunction, of, quotient
+from hardsim.verify.arithmetic import Rational, require
+from hardsim.verify.ratios import Polynomial, Ratio, Value, of, quotient
 from hardsim.verify.shares import Parts, ShareSigns, share_at_key, zero_at_key
-from hardsim.verify.spans import KEY, KnownSpan, Row, SiteKind, SiteKinds, VisibleKeys, has, moved
+from hardsim.verify.spans import KEY, Form, NumberSpan, Place, VisibleKeys, World, has, moved
 
-Column = Mapping[str, Mapping[int, KnownSpan]]
+Column = Mapping[str, Mapping[int, NumberSpan]]
 """Spans by coordinate and order of the place."""
 
 
 @dataclass(frozen=True)
-class ScoreHead:
+class Head:
     """A head: its mask, and the pairs of forms of query and key."""
 
     name: str
     mask: str
-    pairs: tuple[tuple[Row, Row], ...]
-    values: Mapping[str, Row]
+    pairs: tuple[tuple[Form, Form], ...]
+    values: Mapping[str, Form]
 
     @property
-    def scores(self) -> tuple[str, tuple[tuple[Row, Row], ...]]:
+    def scores(self) -> tuple[str, tuple[tuple[Form, Form], ...]]:
         """The mask and the score forms. Two heads of a layer with equal ones have equal rows."""
         return self.mask, self.pairs
 
@@ -64,26 +64,26 @@ class ScoreHead:
 
 
 @dataclass(frozen=True)
-class ScorePart:
+class Pieces:
     """The score of a query and a key of one place: `known`, and factors of what is not known."""
 
-    known: Number
-    of_query: Mapping[str, Number]
-    of_key: Mapping[str, Number]
-    of_both: Mapping[tuple[str, str], Number]
-    keys: Mapping[str, KnownSpan]
+    known: Value
+    of_query: Mapping[str, Value]
+    of_key: Mapping[str, Value]
+    of_both: Mapping[tuple[str, str], Value]
+    keys: Mapping[str, NumberSpan]
 
 
 @dataclass(frozen=True)
-class KeyGroup:
+class Group:
     """Neighbouring places of keys whose scores have the form of the first part."""
 
     orders: tuple[int, ...]
-    parts: tuple[ScorePart, ...]
+    parts: tuple[Pieces, ...]
     sight: VisibleKeys
 
     @property
-    def form(self) -> ScorePart:
+    def form(self) -> Pieces:
         """The form of all."""
         return self.parts[0]
 
@@ -94,15 +94,15 @@ class KeyGroup:
 
 
 @dataclass(frozen=True)
-class RowFacts:
+class Row:
     """The rows of scores of the queries at a place. `visible`: the number of visible keys. `gaps`: functions of i and n
     whose minimum is at most the gap. `unique`: one key has the largest score. `equal`: all scores are equal. `winners`:
     the places of the keys with the largest score, where these are the same in every word. `begins`: the beginning of
     the sequence has the largest score, alone or with others.
     """
 
-    visible: Number
-    gaps: tuple[Number, ...]
+    visible: Value
+    gaps: tuple[Value, ...]
     unique: bool
     equal: bool
     winners: tuple[int, ...]
@@ -114,9 +114,9 @@ class RowFacts:
         return 1 if self.unique else len(self.winners) or None
 
 
-def spread(row: Row, spans: Mapping[str, KnownSpan]) -> tuple[Number, dict[str, Rational]]:
+def spread(row: Form, spans: Mapping[str, NumberSpan]) -> tuple[Value, dict[str, Rational]]:
     """A form as a function, and the factors of what is not known."""
-    known: Number = 0
+    known: Value = 0
     unknown: dict[str, Rational] = {}
     for name, factor in row.items():
         span = spans[name]
@@ -127,25 +127,25 @@ def spread(row: Row, spans: Mapping[str, KnownSpan]) -> tuple[Number, dict[str, 
     return known, unknown
 
 
-def as_key(span: KnownSpan) -> KnownSpan:
+def as_key(span: NumberSpan) -> NumberSpan:
     """A span with j in the place of i."""
     step = None if span.step is None else moved(span.step, i=KEY)
     low, high, offset = (moved(part, i=KEY) for part in (span.low, span.high, span.offset))
     share = None if span.share is None else share_at_key(span.share)
-    return KnownSpan(low, high, offset, step, None, share, tuple(map(zero_at_key, span.isolated)))
+    return NumberSpan(low, high, offset, step, None, share, tuple(map(zero_at_key, span.isolated)))
 
 
-class RowReader:
+class ScoreRows:
     """Checks what is claimed of the rows of one head for queries at one place; Rejected if it is not seen."""
 
-    def __init__(self, signs: ShareSigns, sites: SiteKinds, head: ScoreHead, query: SiteKind, columns: Column) -> None:
-        self.signs, self.sites, self.head, self.query = signs, sites, head, query
+    def __init__(self, signs: ShareSigns, world: World, head: Head, query: Place, columns: Column) -> None:
+        self.signs, self.world, self.head, self.query = signs, world, head, query
         self.own = {name: columns[name][query.order] for pair in head.pairs for name in pair[0]}
         self.inverse = next((name for name, span in self.own.items() if span.most is not None), None)
-        self.parts: dict[int, tuple[ScorePart, VisibleKeys]] = {}
-        self.keys: dict[int, Mapping[str, KnownSpan]] = {}
-        for key in sites.places:
-            sight = sites.sees(query, key, head.mask)
+        self.parts: dict[int, tuple[Pieces, VisibleKeys]] = {}
+        self.keys: dict[int, Mapping[str, NumberSpan]] = {}
+        for key in world.places:
+            sight = world.sees(query, key, head.mask)
             if sight is not None:
                 names = {name for pair in head.pairs for name in pair[1]}
                 spans = {name: columns[name][key.order] for name in names}
@@ -155,13 +155,13 @@ class RowReader:
 
     def need(self, condition: bool, what: str) -> None:
         """Reject unless a condition holds."""
-        hold(condition, f"head {self.head.name} {what} {self.query}")
+        require(condition, f"head {self.head.name} {what} {self.query}")
 
-    def _part(self, keys: Mapping[str, KnownSpan]) -> ScorePart:
-        known: Number = 0
-        of_query: dict[str, Number] = {}
-        of_key: dict[str, Number] = {}
-        of_both: dict[tuple[str, str], Number] = {}
+    def _part(self, keys: Mapping[str, NumberSpan]) -> Pieces:
+        known: Value = 0
+        of_query: dict[str, Value] = {}
+        of_key: dict[str, Value] = {}
+        of_both: dict[tuple[str, str], Value] = {}
         for left, right in self.head.pairs:
             (q, some), (k, others) = spread(left, self.own), spread(right, keys)
             self.signs.spend(20 + 20 * (len(some) + 1) * (len(others) + 1))
@@ -174,16 +174,16 @@ class RowReader:
                 of_key[y] = of_key.get(y, 0) + q * b
         kept = [{name: factor for name, factor in part.items() if factor != 0} for part in (of_query, of_key)]
         both = {names: factor for names, factor in of_both.items() if factor != 0}
-        return ScorePart(known, kept[0], kept[1], both, keys)
+        return Pieces(known, kept[0], kept[1], both, keys)
 
-    def _cleared(self, part: ScorePart) -> ScorePart:
+    def _cleared(self, part: Pieces) -> Pieces:
         """The score times m, where a coordinate of the query is 1/m."""
         name = self.inverse
         if name is None:
             return part
         self.need(not any(name in names for names in part.of_both), "multiplies what is not known")
         rest = {x: factor for x, factor in part.of_query.items() if x != name}
-        return ScorePart(
+        return Pieces(
             part.of_query.get(name, 0),
             rest | ({name: part.known} if part.known != 0 else {}),
             part.of_key,
@@ -191,18 +191,18 @@ class RowReader:
             part.keys,
         )
 
-    def _step(self, name: str) -> Number | None:
+    def _step(self, name: str) -> Value | None:
         """That of a coordinate of the query, or of its m."""
         return 1 if name == self.inverse else self.own[name].step
 
     # ---- groups ----
 
-    def group(self, orders: Sequence[int]) -> KeyGroup:
+    def group(self, orders: Sequence[int]) -> Group:
         """Some places as a group."""
         self.need(len(orders) > 0 and all(order in self.parts for order in orders), "has no such keys")
         found = [self.parts[order] for order in orders]
         if len(orders) == 1:
-            return KeyGroup(tuple(orders), (found[0][0],), found[0][1])
+            return Group(tuple(orders), (found[0][0],), found[0][1])
         self.need(2 in orders and [*orders] == sorted({*orders}), "has groups that are no neighbours")
         for (_, before), (_, after) in pairwise(found):
             self.need(before.high + 1 - after.low == 0, "has groups that are no neighbours")
@@ -216,9 +216,9 @@ class RowReader:
                 self.need(same, "has a group whose scores have several forms")
         rest = [part for order, (part, _) in zip(orders, found, strict=True) if order != 2]
         domains = tuple(domain for _, sight in found for domain in sight.domains)
-        return KeyGroup(tuple(orders), (middle, *rest), VisibleKeys(found[0][1].low, found[-1][1].high, domains))
+        return Group(tuple(orders), (middle, *rest), VisibleKeys(found[0][1].low, found[-1][1].high, domains))
 
-    def _unknown(self, parts: Iterable[ScorePart], step: Number) -> bool:
+    def _unknown(self, parts: Iterable[Pieces], step: Value) -> bool:
         """Whether all that depends on what is not known of keys is a multiple of a step."""
         for part in parts:
             for name, factor in part.of_key.items():
@@ -231,7 +231,7 @@ class RowReader:
                     return False
         return True
 
-    def _of_row(self, factors: Mapping[str, Number], step: Number) -> bool:
+    def _of_row(self, factors: Mapping[str, Value], step: Value) -> bool:
         """Whether multiples of the query's coordinates are multiples of a step."""
         for name, factor in factors.items():
             own = self._step(name)
@@ -241,7 +241,7 @@ class RowReader:
 
     # ---- differences ----
 
-    def within(self, group: KeyGroup, rule: str, step: Number, rest: Number) -> tuple[tuple[Number, ...], bool, bool]:
+    def within(self, group: Group, rule: str, step: Value, rest: Value) -> tuple[tuple[Value, ...], bool, bool]:
         """The gaps of a group, whether two of its scores may be equal, and whether they all are."""
         if rule == "look-up":
             return self._look_up(group, step, rest), False, False
@@ -258,13 +258,13 @@ class RowReader:
         gaps = [self.signs.floor(sign * rise, sight), *([step - over] if step != 0 else [])]
         return tuple(self._positive(gap, sight) for gap in gaps), False, False
 
-    def _positive(self, gap: Number, sight: VisibleKeys) -> Number:
+    def _positive(self, gap: Value, sight: VisibleKeys) -> Value:
         """A gap, which is positive wherever its row is seen."""
         found = self.signs.floor(gap, sight)
         self.need(self.signs.positive(found, [*sight.domains, self.query.domain]), "has a gap that may be 0")
         return found
 
-    def _look_up(self, group: KeyGroup, step: Number, rest: Number) -> tuple[Number, ...]:
+    def _look_up(self, group: Group, step: Value, rest: Value) -> tuple[Value, ...]:
         form, sight = group.form, group.sight
         bare = not any(part.of_key or part.of_both for part in group.parts)
         known, parts = powers(form.known), {name: powers(f) for name, f in form.of_query.items()}
@@ -280,8 +280,8 @@ class RowReader:
         return tuple(self._positive(width * apart, sight) for apart in (rest, step - rest))
 
     def between(
-        self, one: KeyGroup, other: KeyGroup, step: Number, rest: Number, sign: int | None
-    ) -> tuple[tuple[Number, ...], bool, int | None]:
+        self, one: Group, other: Group, step: Value, rest: Value, sign: int | None
+    ) -> tuple[tuple[Value, ...], bool, int | None]:
         """How far the score of a single key is from those of a group: gaps, whether it may be equal to one of them, and
         whether it is above (1), below (-1) or equal to (0) all of them, where that is known."""
         names = {*one.form.of_query, *other.form.of_query}
@@ -306,14 +306,14 @@ class RowReader:
             return (self._positive(way * rest, other.sight),), False, way
         return (self._positive(rest, other.sight), self._positive(step - rest, other.sight)), False, sign
 
-    def _ends(self, one: KeyGroup, other: KeyGroup) -> Iterator[tuple[Number, Number]]:
+    def _ends(self, one: Group, other: Group) -> Iterator[tuple[Value, Value]]:
         """Bounds of the difference of two scores, from those of every coordinate, by part of the second group."""
         fine = self.inverse is None and not any(part.of_both for part in (*one.parts, *other.parts))
         self.need(fine, "multiplies what is not known")
         names = {*one.form.of_query, *other.form.of_query}
         apart = {name: one.form.of_query.get(name, 0) - other.form.of_query.get(name, 0) for name in names}
         for part in other.parts:
-            low: Number = one.form.known - other.form.known
+            low: Value = one.form.known - other.form.known
             high = low
             terms = [(self.own[name], factor) for name, factor in apart.items() if factor != 0]
             terms += [(one.form.keys[name], factor) for name, factor in one.form.of_key.items()]
@@ -330,7 +330,7 @@ class RowReader:
 
     # ---- rows ----
 
-    def row(self, groups: Sequence[Sequence[int]], inner: Sequence[Any], pairs: Sequence[Any]) -> RowFacts:
+    def row(self, groups: Sequence[Sequence[int]], inner: Sequence[Any], pairs: Sequence[Any]) -> Row:
         """What is known of the rows here: from groups, what is claimed of each, and of pairs of them.
 
         Raises:
@@ -339,12 +339,12 @@ class RowReader:
         some = [self.group(orders) for orders in groups]
         orders = sorted(order for group in some for order in group.orders)
         self.need(orders == sorted(self.parts), "has keys that are in no group, or in two")
-        visible = self.sites.count(self.query, self.head.mask)
+        visible = self.world.count(self.query, self.head.mask)
         if len(some) == 1 and some[0].single:
-            return RowFacts(visible, (), True, True, some[0].orders)
+            return Row(visible, (), True, True, some[0].orders)
         self.need(len(inner) == len(some), "has groups of which nothing is claimed")
         own = [None if group.single else self.within(group, *claim) for group, claim in zip(some, inner, strict=True)]
-        found: dict[tuple[int, int], tuple[tuple[Number, ...], bool, int | None]] = {}
+        found: dict[tuple[int, int], tuple[tuple[Value, ...], bool, int | None]] = {}
         for a, b, *claim in pairs:
             self.need(0 <= a < len(some) and 0 <= b < len(some) and a != b and some[a].single, "compares no single key")
             found[a, b] = self.between(some[a], some[b], *claim)
@@ -358,9 +358,9 @@ class RowReader:
         )
         equal = all(part is None or part[2] for part in own) and all(sign == 0 for *_, sign in found.values())
         winners = next((best for a in range(len(some)) if (best := self._winners(a, some, found))), ())
-        return RowFacts(visible, self._divided(gaps), unique, equal, winners)
+        return Row(visible, self._divided(gaps), unique, equal, winners)
 
-    def product(self, query: KnownSpan, offset: Number, step: Number) -> RowFacts:
+    def product(self, query: NumberSpan, offset: Value, step: Value) -> Row:
         """The row of a score that is one product, from a span of the query form and the lattice of the key forms.
 
         Raises:
@@ -371,7 +371,7 @@ class RowReader:
         ((form, key),) = self.head.pairs
         own = [(factor, self.own[name]) for name, factor in form.items()]
         self.need(self.signs.sums_to(own, 0, query, self.query.domain), "has another query than is claimed")
-        lattice, domain = KnownSpan(0, 0, offset, step), self.query.domain
+        lattice, domain = NumberSpan(0, 0, offset, step), self.query.domain
         keys = {
             order: ([(factor, spans[name]) for name, factor in key.items()], self.parts[order][1])
             for order, spans in self.keys.items()
@@ -385,7 +385,7 @@ class RowReader:
         alone = len(keys) == 1 and 2 not in keys
         unique = alone or (bool(away) and all(self._highest(keys, sign) for sign in (1, -1)))
         gaps = tuple(size * step for size in sizes)
-        return RowFacts(self.sites.count(self.query, self.head.mask), gaps, unique, False, tuple(keys) if alone else ())
+        return Row(self.world.count(self.query, self.head.mask), gaps, unique, False, tuple(keys) if alone else ())
 
     def _highest(self, keys: Mapping[int, tuple[Parts, VisibleKeys]], sign: int) -> bool:
         """Return True if the key form at one single place, times `sign`, is above those at all other places."""
@@ -402,12 +402,12 @@ class RowReader:
             for one in keys
         )
 
-    def _divided(self, gaps: tuple[Number, ...]) -> tuple[Number, ...]:
+    def _divided(self, gaps: tuple[Value, ...]) -> tuple[Value, ...]:
         """The gaps of the row, of those of its m-fold."""
         most = None if self.inverse is None else self.own[self.inverse].most
         return gaps if most is None else tuple(of(gap) / most for gap in gaps)
 
-    def _winners(self, a: int, groups: Sequence[KeyGroup], pairs: Mapping[tuple[int, int], Any]) -> tuple[int, ...]:
+    def _winners(self, a: int, groups: Sequence[Group], pairs: Mapping[tuple[int, int], Any]) -> tuple[int, ...]:
         """The places of single keys that have the largest score in every row: group `a` and the groups equal to it. ()
         if a group is not single, or another one is not seen to be below.
         """
@@ -423,7 +423,7 @@ class RowReader:
             found += groups[b].orders if b != a and sign == 0 else ()
         return tuple(found)
 
-    def _beaten(self, place: int, groups: Sequence[KeyGroup], pairs: Mapping[tuple[int, int], Any]) -> bool:
+    def _beaten(self, place: int, groups: Sequence[Group], pairs: Mapping[tuple[int, int], Any]) -> bool:
         """Whether some single key is certainly above all of a group: it is known to be, or it and another one differ
         and their scores add up to twice that of the group."""
         if any(b == place and sign == 1 for (_, b), (_, _, sign) in pairs.items()):
@@ -455,9 +455,9 @@ class RowReader:
         return True
 
 
-def powers(value: Number) -> list[Number] | None:
+def powers(value: Value) -> list[Value] | None:
     """The coefficients of a polynomial in j; None of what is none."""
-    if not isinstance(value, RationalFunction):
+    if not isinstance(value, Ratio):
         return [value]
     if any(exponents[2] for factor in value.factors for exponents in factor.terms):
         return None

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
-from hardsim.verify.arithmetic import RATIONAL, exact, hold
+from hardsim.verify.arithmetic import RATIONAL, exact, require
 from hardsim.verify.expressions import Expression, expression
 
 FORMAT, SCHEMA_VERSION, LARGEST = "hardsim-certificate", 3, 1024
@@ -28,13 +28,13 @@ SECTIONS = ("claim", "min_n", "max_n", "labels", "formula", "model", "meaning", 
 SIDES = {"future": "L", "past": "R", "none": ""}
 """The positions that a mask shows: those up to here, those from here on, all."""
 
-Form = Callable[[Any, str], None]
+Shape = Callable[[Any, str], None]
 """Rejects a value that is not of a kind; the text is the place where it stands."""
 
 
-def such(fits: Callable[[Any], object], what: str) -> Form:
+def such(fits: Callable[[Any], object], what: str) -> Shape:
     """A value of a simple kind."""
-    return lambda data, place: hold(fits(data), f"{place}: this should be {what}")
+    return lambda data, place: require(fits(data), f"{place}: this should be {what}")
 
 
 text = such(lambda data: type(data) is str, "a string")
@@ -46,42 +46,42 @@ bound = such(lambda data: data is None or type(data) is int, "an integer or null
 
 def integer(data: Any, place: str) -> None:
     """An integer, which neither `true` nor 1.0 is."""
-    hold(type(data) is int, f"{place}: this should be an integer")
-    hold(abs(data) < 10**30, f"{place}: too large: an integer of more than 30 digits")
+    require(type(data) is int, f"{place}: this should be an integer")
+    require(abs(data) < 10**30, f"{place}: too large: an integer of more than 30 digits")
 
 
-def one_of(*values: str) -> Form:
+def one_of(*values: str) -> Shape:
     """One of some strings."""
     return such(lambda data: type(data) is str and data in values, f"one of {values}")
 
 
-def many(form: Form, least: int = 0) -> Form:
+def many(form: Shape, least: int = 0) -> Shape:
     """An array."""
 
     def check(data: Any, place: str) -> None:
-        hold(type(data) is list and len(data) >= least, f"{place}: this should be an array of {least} or more")
+        require(type(data) is list and len(data) >= least, f"{place}: this should be an array of {least} or more")
         for k, part in enumerate(data):
             form(part, f"{place}[{k}]")
 
     return check
 
 
-def row(*forms: Form) -> Form:
+def row(*forms: Shape) -> Shape:
     """An array with one value of each kind, in this order."""
 
     def check(data: Any, place: str) -> None:
-        hold(type(data) is list and len(data) == len(forms), f"{place}: this should be an array of {len(forms)}")
+        require(type(data) is list and len(data) == len(forms), f"{place}: this should be an array of {len(forms)}")
         for k, (form, part) in enumerate(zip(forms, data, strict=True)):
             form(part, f"{place}[{k}]")
 
     return check
 
 
-def named(form: Form) -> Form:
+def named(form: Shape) -> Shape:
     """An object with any names."""
 
     def check(data: Any, place: str) -> None:
-        hold(type(data) is dict, f"{place}: this should be an object")
+        require(type(data) is dict, f"{place}: this should be an object")
         for key, part in data.items():
             text(key, place)
             form(part, f"{place}[{key!a}]")
@@ -89,17 +89,17 @@ def named(form: Form) -> Form:
     return check
 
 
-def keys(**forms: Form) -> Form:
+def keys(**forms: Shape) -> Shape:
     """An object with these keys and no others."""
 
     def check(data: Any, place: str) -> None:
         whole = place or "the certificate"
-        hold(type(data) is dict, f"{whole}: this should be an object")
+        require(type(data) is dict, f"{whole}: this should be an object")
         strange = [key for key in data if key not in forms]
         found = f", and {strange[0]!a} is not known" if strange else ""
         for key in (*forms, *data):
-            hold(key in data, f"{whole}: the key {key!a} is missing{found}")
-            hold(key in forms, f"{whole}: the key {key!a} is not known")
+            require(key in data, f"{whole}: the key {key!a} is missing{found}")
+            require(key in forms, f"{whole}: the key {key!a} is not known")
         for key, form in forms.items():
             form(data[key], f"{place}.{key}" if place else key)
 
@@ -129,11 +129,11 @@ OVER_PROPOSITIONS = {"true": row(text, row()), "holds": row(text, row(), text)}
 
 def node(data: Any, place: str) -> None:
     """A node: an operator, the literals it is about, and what else it needs."""
-    hold(type(data) is list and len(data) > 1 and type(data[0]) is str, f"{place}: this should be a node")
+    require(type(data) is list and len(data) > 1 and type(data[0]) is str, f"{place}: this should be a node")
     forms = NODES | OVER_PROPOSITIONS | {"letters": row(text, row(), *[text] * (len(data) - 2))}
-    hold(data[0] in forms, f"{place}: the operator {data[0]!a} is not known")
+    require(data[0] in forms, f"{place}: the operator {data[0]!a} is not known")
     forms[data[0]](data, place)
-    hold(data[0] != "at least" or len(data[1]) == len(data[2]), f"{place}: each count needs one literal")
+    require(data[0] != "at least" or len(data[1]) == len(data[2]), f"{place}: each count needs one literal")
 
 
 CLAIMS = {
@@ -145,8 +145,8 @@ CLAIMS = {
 
 def head_claim(data: Any, place: str) -> None:
     """What a head is claimed to do."""
-    hold(type(data) is dict and type(data.get("kind")) is str, f"{place}: this should be an object with a kind")
-    hold(data["kind"] in CLAIMS, f"{place}.kind: {data['kind']!a} is not known")
+    require(type(data) is dict and type(data.get("kind")) is str, f"{place}: this should be an object with a kind")
+    require(data["kind"] in CLAIMS, f"{place}.kind: {data['kind']!a} is not known")
     CLAIMS[data["kind"]](data, place)
 
 
@@ -159,7 +159,7 @@ EACH_SYMBOL, EACH_PROPOSITION = {"embedding": named(many(rational, 1))}, {"embed
 """One value for each symbol, or a multiple of each proposition that holds and (of no name) of 1."""
 
 
-def over(symbols: dict[str, Form], sets: dict[str, Form]) -> Form:
+def over(symbols: dict[str, Shape], sets: dict[str, Shape]) -> Shape:
     """An object about words of symbols, or about words of sets of propositions."""
     return lambda data, place: keys(**(sets if isinstance(data, dict) and "props" in data else symbols))(data, place)
 
@@ -225,7 +225,9 @@ class Claim:
             form(document.get(key), key)
         first, last = document["min_n"], document["max_n"]
         fine = first == 1 if last is None else 0 < first <= last <= LARGEST
-        hold(fine, f"min_n, max_n: lengths from 1 to {LARGEST} can be checked, in this order; or every one from 1 on")
+        require(
+            fine, f"min_n, max_n: lengths from 1 to {LARGEST} can be checked, in this order; or every one from 1 on"
+        )
         self.lengths, self.size = range(first, (last or 0) + 1), sum(size(document[key]) for key in CHECKED)
         self._formula(document["formula"])
         self._model(document["model"], document["meaning"])
@@ -233,66 +235,66 @@ class Claim:
     def _formula(self, formula: dict[str, Any]) -> None:
         self.alphabet, self.nodes = formula.get("alphabet", []), formula["nodes"]
         self.props: dict[str, int | None] = dict.fromkeys(formula.get("props", []))
-        hold(len(set(self.alphabet)) == len(self.alphabet), "formula.alphabet: symbols must differ")
-        hold("props" not in formula or [*self.props] == formula["props"], "formula.props: propositions must differ")
-        hold("" not in self.props, "formula.props: a proposition needs a name")
+        require(len(set(self.alphabet)) == len(self.alphabet), "formula.alphabet: symbols must differ")
+        require("props" not in formula or [*self.props] == formula["props"], "formula.props: propositions must differ")
+        require("" not in self.props, "formula.props: a proposition needs a name")
         self.symbols, self.conditions = list[frozenset[str]](), dict[int, tuple[str, Expression]]()
         for k, (op, _, *rest) in enumerate(self.nodes):
             own = frozenset(rest if op == "letters" else ())
-            hold(op not in OVER_PROPOSITIONS or "props" in formula, f"formula.nodes[{k}]: there are no propositions")
+            require(op not in OVER_PROPOSITIONS or "props" in formula, f"formula.nodes[{k}]: there are no propositions")
             if op == "holds":
-                hold(rest[0] in self.props, f"formula.nodes[{k}]: it is about none of the propositions")
+                require(rest[0] in self.props, f"formula.nodes[{k}]: it is about none of the propositions")
                 self.props[rest[0]] = k
             fine = own <= {*self.alphabet} and (op != "letters" or len(own) == len(rest))
-            hold(fine, f"formula.nodes[{k}]: symbols must be of the alphabet, and differ")
+            require(fine, f"formula.nodes[{k}]: symbols must be of the alphabet, and differ")
             self.symbols.append(own)
             if op == "predicate":
                 self.conditions[k] = rest[0], expression(rest[0], "xn")
-                hold(self.conditions[k][1].truth, f"formula.nodes[{k}]: the predicate is a number, not a truth")
+                require(self.conditions[k][1].truth, f"formula.nodes[{k}]: the predicate is a number, not a truth")
         self.lits = [[self.lit(lit, k) for lit in node[1]] for k, node in enumerate(self.nodes)]
         self.root = self.lit(formula["root"], len(self.nodes))
 
     def _model(self, model: dict[str, Any], meaning: dict[str, Any]) -> None:
-        hold(model.get("alphabet", []) == self.alphabet, "model.alphabet is not that of the formula")
-        hold(model.get("props", []) == [*self.props], "model.props are not those of the formula")
+        require(model.get("alphabet", []) == self.alphabet, "model.alphabet is not that of the formula")
+        require(model.get("props", []) == [*self.props], "model.props are not those of the formula")
         self.claims = {name: self.lit(lit, len(self.nodes)) for name, lit in meaning["coordinates"].items()}
         self.output, self.embedding = model["output"], exact(model["embedding"])
         self.texts = {name: (text, expression(text, "in")) for name, text in model["encodings"].items()}
         self.temperature = model["temperature"], expression(model["temperature"], "in", functions=True)
-        hold(not self.temperature[1].truth, "model.temperature is a truth, not a number")
+        require(not self.temperature[1].truth, "model.temperature is a truth, not a number")
         self.layers = [([self._parse(head, meaning["heads"]) for head in layer["heads"]], exact(layer["clips"]))
                        for layer in model["layers"]]  # fmt: skip
         sizes = {len(values) for values in self.embedding.values()} if self.alphabet else set()
-        hold(sizes <= {len(self.alphabet)}, "model.embedding: one value is needed for each symbol")
+        require(sizes <= {len(self.alphabet)}, "model.embedding: one value is needed for each symbol")
         for values in self.embedding.values() if not self.alphabet else ():
             known = {name for name, k in self.props.items() if k is not None} | {""}
-            hold(
+            require(
                 values.keys() <= known, "model.embedding: a proposition is read of which no node of the formula speaks"
             )
         written = [*self.embedding, *(model["encodings"].keys() - self.embedding.keys())]
         written += [out for heads, clips in self.layers for out in (*(head[-1] for head in heads), *clips)]
-        hold("" not in written, "model: a coordinate needs a name")
-        hold(len(set(written)) == len(written), "model: a coordinate is written twice")
-        hold(self.output in (*written, *self.claims), "model.output: nothing writes it")
+        require("" not in written, "model: a coordinate needs a name")
+        require(len(set(written)) == len(written), "model: a coordinate is written twice")
+        require(self.output in (*written, *self.claims), "model.output: nothing writes it")
         self.rows = [row for _, clips in self.layers for _, parts in clips.values() for *_, row in parts]
         for heads, _ in self.layers:
             self.rows += [row for *_, pairs, value, _ in heads for row in (value, *chain(*pairs))]
         strange = {*chain(*self.rows)} - {*written} - self.claims.keys()
-        hold(not strange, f"model: it reads coordinates that are nowhere written: {sorted(strange)[:3]!a}")
+        require(not strange, f"model: it reads coordinates that are nowhere written: {sorted(strange)[:3]!a}")
         names = [name for heads, _ in self.layers for name, *_ in heads]
-        hold(len(set(names)) == len(names) and "" not in names, "model: names of heads must differ")
-        hold(meaning["heads"].keys() <= {*names}, "meaning.heads: there is one that the network has not")
+        require(len(set(names)) == len(names) and "" not in names, "model: names of heads must differ")
+        require(meaning["heads"].keys() <= {*names}, "meaning.heads: there is one that the network has not")
 
     def lit(self, data: Any, below: int) -> Lit:
         """A literal of a node before `below`."""
         node, negated = data
-        hold(0 <= node < below, f"formula or meaning: {data!r} is no literal of one of {below} nodes")
+        require(0 <= node < below, f"formula or meaning: {data!r} is no literal of one of {below} nodes")
         return node, negated
 
     def _parse(self, head: dict[str, Any], claims: dict[str, Any]) -> tuple[Any, ...]:
         claim = {"kind": None} | claims.get(head["name"], {})
         same = len(head["query"]) == len(head["key"])
-        hold(same, f"head {head['name']}: query and key have different dimensions")
+        require(same, f"head {head['name']}: query and key have different dimensions")
         claim |= {key: self.lit(claim[key], len(self.nodes)) for key in ("where", "what", "some") if key in claim}
         pairs = [*zip(exact(head["query"]), exact(head["key"]), strict=True)]
         return head["name"], SIDES[head["mask"]], claim, pairs, exact(head["value"]), head["out"]

@@ -29,26 +29,27 @@ from dataclasses import replace
 from fractions import Fraction
 from math import gcd, lcm
 
-from hardsim.verify.arithmetic import Rational, hold
-from hardsim.verify.ratios import Number, RationalFunction, fit, of
+from hardsim.verify.arithmetic import Rational, require
+from hardsim.verify.ratios import Ratio, Value, fit, of
 from hardsim.verify.spans import (
     HALF,
     KEY,
-    CountName,
+    Denominator,
+    DenominatorName,
     Domain,
-    KnownShare,
-    KnownSpan,
-    KnownZero,
+    IsolatedZero,
+    NumberSpan,
+    Place,
+    Share,
     Signs,
-    SiteKind,
-    SiteKinds,
     VisibleKeys,
+    World,
     ends_of,
     has,
     moved,
 )
 
-Parts = Sequence[tuple[Rational, KnownSpan]]
+Parts = Sequence[tuple[Rational, NumberSpan]]
 """Numbers of spans, with their factors in a sum."""
 MOST_COUNTS = 12
 """The largest exponent of a count, and the longest name."""
@@ -59,18 +60,18 @@ class ShareSigns(Signs):
     for longer words.
     """
 
-    sites: SiteKinds
+    world: World
     masks: Mapping[str, str]
     """Of heads by name."""
     like: Mapping[str, str]
     """By name of a head the first head of its layer with the same scores."""
     alike: set[str]
     """The heads, of those that were read, whose rows of scores are the same at all positions."""
-    _bounds: dict[tuple[CountName, int], tuple[Number, ...]]
+    _bounds: dict[tuple[DenominatorName, int], tuple[Value, ...]]
 
-    # ---- counts ----
+    # ---- denominators ----
 
-    def count_name(self, parts: Sequence[str | int]) -> CountName:
+    def denominator_name(self, parts: Sequence[str | int]) -> DenominatorName:
         """Read the name of a count from its list in the certificate.
 
         Raises:
@@ -79,14 +80,14 @@ class ShareSigns(Signs):
         head, *path = parts
         fine = head in self.like and len(parts) <= MOST_COUNTS
         fine = fine and all(part in self.like if isinstance(part, str) else part in (0, 1, 3) for part in path)
-        hold(fine, f"facts: {list(parts)!a} names no count of tied keys")
+        require(fine, f"facts: {list(parts)!a} names no count of tied keys")
         return tuple(self.like[part] if isinstance(part, str) else part for part in parts)
 
-    def everywhere(self, name: CountName) -> bool:
+    def everywhere(self, name: DenominatorName) -> bool:
         """Return True if a count is seen to be the same integer at all positions of a word."""
         return isinstance(name[-1], int) or (len(name) == 1 and name[0] in self.alike)
 
-    def bounds(self, name: CountName, place: SiteKind) -> tuple[Number, ...]:
+    def bounds(self, name: DenominatorName, place: Place) -> tuple[Value, ...]:
         """Upper bounds of a count at a place, as functions of i and n. Each is a number of visible keys; the count is
         at most one of them.
         """
@@ -95,36 +96,36 @@ class ShareSigns(Signs):
             self._bounds[key] = self._bounded(name, place)
         return self._bounds[key]
 
-    def _bounded(self, name: CountName, place: SiteKind) -> tuple[Number, ...]:
+    def _bounded(self, name: DenominatorName, place: Place) -> tuple[Value, ...]:
         *rest, last = name
         if not rest:
-            return (self.sites.count(place, self.masks[str(last)]),)
-        found: list[Number] = []
-        for key in self.sites.places:
+            return (self.world.count(place, self.masks[str(last)]),)
+        found: list[Value] = []
+        for key in self.world.places:
             if isinstance(last, int):
                 found += self.bounds(tuple(rest), key) if key.order == last else ()
                 continue
-            sight = self.sites.sees(place, key, self.masks[last])
+            sight = self.world.sees(place, key, self.masks[last])
             for bound in () if sight is None else self.bounds(tuple(rest), key):
                 assert sight is not None
                 there = moved(bound, i=KEY) if key.several else bound
                 found.append(-1 * self.floor(-1 * there, sight) if has(there, 2) else there)
-        hold(found, f"facts: {[*name]!a} is counted at no position")
+        require(found, f"facts: {[*name]!a} is counted at no position")
         return tuple(dict.fromkeys(found))
 
-    def counted(self, span: KnownSpan, place: SiteKind) -> bool:
+    def counted(self, span: NumberSpan, place: Place) -> bool:
         """Return True if every count in the share of a span has a claimed bound that is seen to be large enough at a
         place.
         """
-        counts = () if span.share is None else span.share.counts
-        names = [name for name, _, _ in counts]
+        denominators = () if span.share is None else span.share.denominators
+        names = [name for name, _, _ in denominators]
         return len({*names}) == len(names) and all(
             0 < power <= MOST_COUNTS
             and all(self.nonnegative(bound - most, [place.domain]) for most in (1, *self.bounds(name, place)))
-            for name, bound, power in counts
+            for name, bound, power in denominators
         )
 
-    def read_from(self, span: KnownSpan, via: str | int | None) -> KnownSpan:
+    def read_from(self, span: NumberSpan, via: str | int | None) -> NumberSpan:
         """The span of a number that is read at another position. `via` says how the position is found: a head (its one
         largest key), a known place, or None if several keys are read. Counts that differ between positions are renamed
         after `via`. With None, a share that has such counts is dropped.
@@ -132,25 +133,28 @@ class ShareSigns(Signs):
         share = span.share
         if share is None:
             return span
-        local = [name for name, _, _ in share.counts if not self.everywhere(name)]
+        local = [name for name, _, _ in share.denominators if not self.everywhere(name)]
         if not local:
             return span
         if via is None or any(len(name) >= MOST_COUNTS for name in local):
             return replace(span, share=None)
-        counts = [((*name, via) if name in local else name, bound, power) for name, bound, power in share.counts]
-        return replace(span, share=KnownShare(share.offset, share.step, tuple(counts)))
+        denominators = tuple(
+            Denominator((*name, via) if name in local else name, bound, power)
+            for name, bound, power in share.denominators
+        )
+        return replace(span, share=Share(share.offset, share.step, denominators))
 
     # ---- shares ----
 
-    def in_share(self, parts: Parts, bias: Number, outer: KnownShare) -> bool:
+    def in_share(self, parts: Parts, bias: Value, outer: Share) -> bool:
         """Return True if the linear combination `parts` plus `bias` is seen to lie in a share."""
         return any(self._in_share(parts, bias, outer, lattices) for lattices in (False, True))
 
-    def _in_share(self, parts: Parts, bias: Number, outer: KnownShare, lattices: bool) -> bool:
+    def _in_share(self, parts: Parts, bias: Value, outer: Share, lattices: bool) -> bool:
         powers, offset = outer.powers, bias - outer.offset
         for factor, span in parts:
             own = share_of(span, lattices)
-            if own is None or any(power > powers.get(name, 0) for name, _, power in own.counts):
+            if own is None or any(power > powers.get(name, 0) for name, _, power in own.denominators):
                 return False
             if not self.multiple(factor * own.step, outer.step):
                 return False
@@ -159,7 +163,7 @@ class ShareSigns(Signs):
 
     # ---- isolated zeros ----
 
-    def total(self, parts: Parts, bias: Number, domains: Sequence[Domain], units: Sequence[Number] = ()) -> KnownSpan:
+    def total(self, parts: Parts, bias: Value, domains: Sequence[Domain], units: Sequence[Value] = ()) -> NumberSpan:
         """The span of the linear combination `parts` plus `bias`. Its step divides all steps; a step that some of
         `units` gives is preferred.
         """
@@ -167,46 +171,45 @@ class ShareSigns(Signs):
         lattice, share = (
             self._sum([(f, share_of(span, kind)) for f, span in parts], bias, units) for kind in (True, False)
         )
-        step, offset = (None, 0) if lattice is None or lattice.counts else (lattice.step, lattice.offset)
+        step, offset = (None, 0) if lattice is None or lattice.denominators else (lattice.step, lattice.offset)
         ways = (1, -1) if any(span.isolated for _, span in parts) else ()
         zeros = [zero for way in ways if (zero := self._zeros(parts, bias, way, domains)) is not None]
-        return KnownSpan(low, high, offset, step, None, share, tuple(zeros))
+        return NumberSpan(low, high, offset, step, None, share, tuple(zeros))
 
-    def _sum(
-        self, parts: Sequence[tuple[Rational, KnownShare | None]], bias: Number, units: Sequence[Number]
-    ) -> KnownShare | None:
-        offset, steps, counts = bias, list[Number](), dict[CountName, tuple[CountName, Number, int]]()
+    def _sum(self, parts: Sequence[tuple[Rational, Share | None]], bias: Value, units: Sequence[Value]) -> Share | None:
+        offset, steps, denominators = bias, list[Value](), dict[DenominatorName, Denominator]()
         for factor, share in parts:
             if share is None:
                 return None
             offset = offset + factor * share.offset
             steps.append(max(factor, -factor) * share.step)
-            for name, bound, power in share.counts:
-                counts[name] = name, bound, max(power, counts[name][2] if name in counts else 0)
-        most = KnownShare(0, 1, tuple(counts.values())).most
+            for name, bound, power in share.denominators:
+                known = denominators[name].power if name in denominators else 0
+                denominators[name] = Denominator(name, bound, max(power, known))
+        most = Share(0, 1, tuple(denominators.values())).product
         step = self._unit(steps, [unit * most for unit in units])
-        return None if step is None else KnownShare(offset, step, tuple(counts.values()))
+        return None if step is None else Share(offset, step, tuple(denominators.values()))
 
-    def _unit(self, steps: Iterable[Number], tries: Iterable[Number]) -> Number | None:
+    def _unit(self, steps: Iterable[Value], tries: Iterable[Value]) -> Value | None:
         """A number of which all steps are integer multiples, or None. `tries` are tried first, then the steps
         themselves, then the greatest common divisor of the rational ones, alone and times each of the others.
         """
         some = [step for step in steps if step != 0]
-        numbers = [Fraction(step) for step in some if not isinstance(step, RationalFunction)]
-        last = list[Number]()
+        numbers = [Fraction(step) for step in some if not isinstance(step, Ratio)]
+        last = list[Value]()
         if numbers:
             scale = fit(lcm(*(number.denominator for number in numbers)))
             last.append(Fraction(gcd(*(int(number * scale) for number in numbers)), scale))
             # 1/2 and 1/n are multiples of 1/(2n).
-            last += [step * last[0] for step in some if isinstance(step, RationalFunction)]
+            last += [step * last[0] for step in some if isinstance(step, Ratio)]
         found = (unit for unit in (*tries, *some, *last) if all(self.multiple(step, unit) for step in some))
         return next(found, None) if some else 0
 
-    def _zeros(self, parts: Parts, bias: Number, sign: int, domains: Sequence[Domain]) -> KnownZero | None:
+    def _zeros(self, parts: Parts, bias: Value, sign: int, domains: Sequence[Domain]) -> IsolatedZero | None:
         """The isolated zero, with this sign, of a linear combination; None if one of its terms has no isolated zero in
         that direction.
         """
-        base, apart = bias, list[Number]()
+        base, apart = bias, list[Value]()
         for factor, span in parts:
             way = sign if factor > 0 else -sign
             end = span.low if way == 1 else span.high
@@ -215,35 +218,35 @@ class ShareSigns(Signs):
                 return None
             base = base + factor * own.base
             apart += [max(factor, -factor) * one for one in own.apart]
-        return KnownZero(base, sign if apart else 0, tuple(apart))
+        return IsolatedZero(base, sign if apart else 0, tuple(apart))
 
     def _isolated(
-        self, span: KnownSpan, base: Number, sign: int, domains: Sequence[Domain], apart: Sequence[Number] = ()
-    ) -> Iterator[KnownZero]:
+        self, span: NumberSpan, base: Value, sign: int, domains: Sequence[Domain], apart: Sequence[Value] = ()
+    ) -> Iterator[IsolatedZero]:
         """Isolated zeros of a span, from each source in turn: those that the certificate claims; the span is one
         number; the span is on one side of `base`, and on a lattice or in a share through it; the span is on one side of
         `base` by some distance. `apart` are the distances that the caller needs; they guide the choice of a step.
         """
         yield from span.isolated
         if span.exact:
-            yield KnownZero(span.offset, 0, ())
+            yield IsolatedZero(span.offset, 0, ())
         height = span.low - base if sign == 1 else base - span.high
         if sign and self.nonnegative(height, domains):
-            yield from (KnownZero(base, sign, (least,)) for least in self._off(span, base, apart))
-            yield KnownZero(base, sign, (height,))
+            yield from (IsolatedZero(base, sign, (least,)) for least in self._off(span, base, apart))
+            yield IsolatedZero(base, sign, (height,))
 
-    def _off(self, span: KnownSpan, base: Number, apart: Sequence[Number]) -> Iterator[Number]:
+    def _off(self, span: NumberSpan, base: Value, apart: Sequence[Value]) -> Iterator[Value]:
         """Lower bounds of the distance from `base` of every number of a span that is not `base`, from its lattice and
         its share.
         """
         for share in (share_of(span, True), share_of(span, False)):
             if share is not None:
-                most = share.most
+                most = share.product
                 unit = self._unit([share.step, share.offset - base], [one * most for one in apart])
                 if unit is not None and unit != 0:
                     yield of(unit) / most
 
-    def isolates(self, parts: Parts, bias: Number, outer: KnownZero, sight: VisibleKeys, over: Number = 1) -> bool:
+    def isolates(self, parts: Parts, bias: Value, outer: IsolatedZero, sight: VisibleKeys, over: Value = 1) -> bool:
         """Return True if the linear combination `parts` plus `bias`, at all visible keys, has the isolated zero that is
         claimed. `over` divides the distance z (for a mean over that many keys).
         """
@@ -252,7 +255,7 @@ class ShareSigns(Signs):
         found = self._isolated(span, outer.base, outer.sign, sight.domains, apart)
         return any(self._fits(own, outer, sight, over) for own in found)
 
-    def _fits(self, own: KnownZero, outer: KnownZero, sight: VisibleKeys, over: Number) -> bool:
+    def _fits(self, own: IsolatedZero, outer: IsolatedZero, sight: VisibleKeys, over: Value) -> bool:
         beyond, apart = own.base - outer.base, own.apart
         if own.sign not in (0, outer.sign):
             return False
@@ -263,29 +266,29 @@ class ShareSigns(Signs):
                 return False
         return all(any(self._at_least(of(one) / over, limit, sight) for limit in outer.apart) for one in apart)
 
-    def _at_least(self, value: Number, limit: Number, sight: VisibleKeys) -> bool:
+    def _at_least(self, value: Value, limit: Value, sight: VisibleKeys) -> bool:
         if self.nonnegative(value - limit, sight.domains):
             return True
         return has(value, 2) and self.nonnegative(self.floor(value, sight) - limit, sight.domains)
 
     # ---- spans ----
 
-    def holds(self, parts: Parts, bias: Number, outer: KnownSpan, sight: VisibleKeys) -> bool:
+    def holds(self, parts: Parts, bias: Value, outer: NumberSpan, sight: VisibleKeys) -> bool:
         """Return True if the linear combination `parts` plus `bias` has the share and the isolated zeros of `outer`."""
         if outer.share is not None and not self.in_share(parts, bias, outer.share):
             return False
         return all(self.isolates(parts, bias, zero, sight) for zero in outer.isolated)
 
-    def sums_to(self, parts: Parts, bias: Rational, outer: KnownSpan, domain: Domain) -> bool:
+    def sums_to(self, parts: Parts, bias: Rational, outer: NumberSpan, domain: Domain) -> bool:
         """Return True if the linear combination `parts` plus `bias` always lies in the span `outer`."""
         fine = super().sums_to(parts, bias, outer, domain)
         return fine and self.holds(parts, bias, outer, VisibleKeys(0, 0, (domain,)))
 
-    def within(self, inner: KnownSpan, outer: KnownSpan, sight: VisibleKeys) -> bool:
+    def within(self, inner: NumberSpan, outer: NumberSpan, sight: VisibleKeys) -> bool:
         """Return True if every number of the span `inner`, at every visible position, lies in the span `outer`."""
         return super().within(inner, outer, sight) and self.holds(((1, inner),), 0, outer, sight)
 
-    def active(self, span: KnownSpan, outer: KnownSpan, clip: bool, domain: Domain) -> bool:
+    def active(self, span: NumberSpan, outer: NumberSpan, clip: bool, domain: Domain) -> bool:
         """Return True if max(x, 0), or min(max(x, 0), 1) for a clip, lies in `outer` for every x of `span`."""
         if not super().active(span, outer, clip, domain):
             return False
@@ -301,7 +304,7 @@ class ShareSigns(Signs):
             return False
         if share is not None and not self.in_share(((1, span),), 0, share):
             margin = self.margin(span, True, domain) if clip else -HALF
-            if isinstance(margin, RationalFunction) or margin < 0:
+            if isinstance(margin, Ratio) or margin < 0:
                 return False
         known = replace(outer, isolated=())
         return all(
@@ -309,7 +312,7 @@ class ShareSigns(Signs):
             for zero in outer.isolated
         )
 
-    def _shapes(self, span: KnownSpan, outer: KnownZero, clip: bool, domain: Domain) -> bool:
+    def _shapes(self, span: NumberSpan, outer: IsolatedZero, clip: bool, domain: Domain) -> bool:
         """Return True if max(x, 0), or min(max(x, 0), 1) for a clip, has the isolated zero `outer`. Both functions rise
         with x. So beyond x = b + a they stay at least as far from their value at b as they are at b + a.
         """
@@ -317,19 +320,19 @@ class ShareSigns(Signs):
         for own in self._isolated(span, end, outer.sign, [domain]):
             base = self._shaped(own.base, clip, domain)
             if base is not None and own.sign in (0, outer.sign):
-                apart = list[Number]()
+                apart = list[Value]()
                 for one in own.apart:
                     rise = own.sign * (own.base - base) + one
                     apart += [rise, base] if own.sign == -1 else [rise, 1 - base] if clip else [rise]
-                if self._fits(KnownZero(base, own.sign, tuple(apart)), outer, here, 1):
+                if self._fits(IsolatedZero(base, own.sign, tuple(apart)), outer, here, 1):
                     return True
         # max(x, 0) is on a lattice through 0 that has x; the clip is 1 less such a number, too
         goal = 0 if outer.sign == 1 else 1
         some = self._off(span, goal, outer.apart) if outer.sign == 1 or clip else ()
         tops = (1,) if clip else ()
-        return any(self._fits(KnownZero(goal, outer.sign, (least, *tops)), outer, here, 1) for least in some)
+        return any(self._fits(IsolatedZero(goal, outer.sign, (least, *tops)), outer, here, 1) for least in some)
 
-    def _shaped(self, value: Number, clip: bool, domain: Domain) -> Number | None:
+    def _shaped(self, value: Value, clip: bool, domain: Domain) -> Value | None:
         """max(value, 0), or min(max(value, 0), 1) for a clip, for a function of i and n; None if it is not seen which
         piece applies.
         """
@@ -342,16 +345,16 @@ class ShareSigns(Signs):
 
     # ---- distances ----
 
-    def far(self, span: KnownSpan, value: Rational, domain: Domain) -> tuple[Number, ...]:
+    def far(self, span: NumberSpan, value: Rational, domain: Domain) -> tuple[Value, ...]:
         """Positive functions whose minimum is at most |x - value| for every x of a span; () if x may equal the
         value.
         """
         for side in (span.low - value, value - span.high):
             if self.positive(side, [domain]):
                 return (side,)
-        tries = list[tuple[Number, ...]]()
+        tries = list[tuple[Value, ...]]()
         if span.share is not None:
-            rest, last = span.share.offset - value, of(span.share.step) / span.share.most
+            rest, last = span.share.offset - value, of(span.share.step) / span.share.product
             tries += [(sign * rest, last - sign * rest) for sign in (1, -1)]
         for zero in span.isolated:
             for sign in (zero.sign,) if zero.sign else (1, -1):
@@ -359,29 +362,29 @@ class ShareSigns(Signs):
                 tries += [(off,), *([(-1 * off, *(apart + off for apart in zero.apart))] if zero.sign else [])]
         return next((some for some in tries if all(self.positive(one, [domain]) for one in some)), ())
 
-    def from_zero(self, span: KnownSpan, domain: Domain) -> tuple[Number, ...]:
+    def from_zero(self, span: NumberSpan, domain: Domain) -> tuple[Value, ...]:
         """Positive functions whose minimum is at most |x| for every x != 0 of a span; () if none are found."""
-        tries: list[tuple[Number, ...]] = [(least,) for least in self._off(span, 0, ())]
+        tries: list[tuple[Value, ...]] = [(least,) for least in self._off(span, 0, ())]
         tries += [zero.apart for zero in span.isolated if zero.base == 0]
         fine = (some for some in tries if some and all(self.positive(one, [domain]) for one in some))
         return next(fine, ())
 
 
-def share_of(span: KnownSpan, lattice: bool) -> KnownShare | None:
+def share_of(span: NumberSpan, lattice: bool) -> Share | None:
     """The share of a span, or its lattice as a share without counts. With `lattice` the lattice is preferred, else the
     share; None if the span has neither.
     """
-    own = None if span.step is None else KnownShare(span.offset, span.step, ())
+    own = None if span.step is None else Share(span.offset, span.step, ())
     first, second = (own, span.share) if lattice else (span.share, own)
     return second if first is None else first
 
 
-def share_at_key(share: KnownShare) -> KnownShare:
+def share_at_key(share: Share) -> Share:
     """Rename the position of a share from i (the query) to j (the key)."""
-    counts = tuple((name, moved(bound, i=KEY), power) for name, bound, power in share.counts)
-    return KnownShare(moved(share.offset, i=KEY), moved(share.step, i=KEY), counts)
+    denominators = tuple(Denominator(name, moved(bound, i=KEY), power) for name, bound, power in share.denominators)
+    return Share(moved(share.offset, i=KEY), moved(share.step, i=KEY), denominators)
 
 
-def zero_at_key(zero: KnownZero) -> KnownZero:
+def zero_at_key(zero: IsolatedZero) -> IsolatedZero:
     """Rename the position of an isolated zero from i (the query) to j (the key)."""
-    return KnownZero(moved(zero.base, i=KEY), zero.sign, tuple(moved(one, i=KEY) for one in zero.apart))
+    return IsolatedZero(moved(zero.base, i=KEY), zero.sign, tuple(moved(one, i=KEY) for one in zero.apart))

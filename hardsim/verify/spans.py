@@ -22,13 +22,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
-from typing import Any
+from typing import Any, NamedTuple
 
 from hardsim.verify import ratios
-from hardsim.verify.arithmetic import Costs, Rational, Rejected, hold
+from hardsim.verify.arithmetic import Costs, Rational, Rejected, require
 from hardsim.verify.expressions import Tree, expression
 from hardsim.verify.monotone import MonotoneBounds, value_of
-from hardsim.verify.ratios import NAMES, VARIABLE, Number, Polynomial, RationalFunction, fit
+from hardsim.verify.ratios import NAMES, VARIABLE, Polynomial, Ratio, Value, fit
 
 INDEX, LENGTH, KEY, LOGARITHM = VARIABLE
 MOST_POWER = 24
@@ -47,7 +47,7 @@ COMPARED = {
 
 Domain = tuple[Polynomial, ...]
 """What i, n, j and a fourth variable are, in numbers >= 0."""
-Row = Mapping[str, Rational]
+Form = Mapping[str, Rational]
 """A linear form of coordinates."""
 
 
@@ -76,75 +76,83 @@ def above(start: int, *slacks: int) -> Polynomial:
     return found
 
 
-CountName = tuple[str | int, ...]
+DenominatorName = tuple[str | int, ...]
 """The name of a count of tied keys: see `shares`."""
 
 
+class Denominator(NamedTuple):
+    """The `power`-th power of an integer from 1 to `most`: how many visible keys share the largest score of a row."""
+
+    name: DenominatorName
+    most: Value
+    power: int
+
+
 @dataclass(frozen=True)
-class KnownShare:
-    """Numbers in `offset + step/(m_1^e_1 ... m_r^e_r) Z`; `counts` are the name of each m, a bound of it, and e."""
+class Share:
+    """Numbers in `offset + step/(m_1^e_1 ... m_r^e_r) Z`, for the integers m_l of the denominators."""
 
-    offset: Number
-    step: Number
-    counts: tuple[tuple[CountName, Number, int], ...]
-
-    @property
-    def powers(self) -> dict[CountName, int]:
-        """The exponent of each count, by name."""
-        return {name: power for name, _, power in self.counts}
+    offset: Value
+    step: Value
+    denominators: tuple[Denominator, ...]
 
     @property
-    def most(self) -> Number:
-        """An upper bound of the product of the powers of the counts."""
-        total: Number = 1
-        for _, bound, power in self.counts:
+    def powers(self) -> dict[DenominatorName, int]:
+        """The exponent of each denominator, by name."""
+        return {name: power for name, _, power in self.denominators}
+
+    @property
+    def product(self) -> Value:
+        """An upper bound of the product of the powers of the denominators."""
+        total: Value = 1
+        for _, bound, power in self.denominators:
             for _ in range(power):
                 total = fit(total * bound)
         return total
 
 
 @dataclass(frozen=True)
-class KnownZero:
+class IsolatedZero:
     """Numbers `base + sign z` with z = 0, or z > 0 and z at least the least of `apart`; the base if the sign is 0."""
 
-    base: Number
+    base: Value
     sign: int
-    apart: tuple[Number, ...]
+    apart: tuple[Value, ...]
 
 
 @dataclass(frozen=True)
-class KnownSpan:
+class NumberSpan:
     """Numbers from `low` to `high`, in `offset + step Z` unless the step is None; `share` and `isolated` say more."""
 
-    low: Number
-    high: Number
-    offset: Number = 0
-    step: Number | None = None
-    most: Number | None = None
-    share: KnownShare | None = None
-    isolated: tuple[KnownZero, ...] = ()
+    low: Value
+    high: Value
+    offset: Value = 0
+    step: Value | None = None
+    most: Value | None = None
+    share: Share | None = None
+    isolated: tuple[IsolatedZero, ...] = ()
 
     @property
-    def functions(self) -> Iterator[Number]:
+    def functions(self) -> Iterator[Value]:
         """Every function of i and n that the claim contains."""
         yield from (part for part in (self.low, self.high, self.offset, self.step, self.most) if part is not None)
         if self.share is not None:
-            yield from (self.share.offset, self.share.step, *(bound for _, bound, _ in self.share.counts))
+            yield from (self.share.offset, self.share.step, *(bound for _, bound, _ in self.share.denominators))
         for zero in self.isolated:
             yield from (zero.base, *zero.apart)
 
     @property
     def exact(self) -> bool:
         """Whether it is one function, the same for every word."""
-        return self.step is not None and not isinstance(self.step, RationalFunction) and self.step == 0
+        return self.step is not None and not isinstance(self.step, Ratio) and self.step == 0
 
 
-def exactly(value: Number) -> KnownSpan:
+def exactly(value: Value) -> NumberSpan:
     """One function."""
-    return KnownSpan(value, value, value, 0)
+    return NumberSpan(value, value, value, 0)
 
 
-def ends_of(terms: Iterable[tuple[Rational, KnownSpan]], bias: Number = 0) -> tuple[Number, Number]:
+def ends_of(terms: Iterable[tuple[Rational, NumberSpan]], bias: Value = 0) -> tuple[Value, Value]:
     """Return the least and the largest value of a sum: each term is a factor times a number of a span."""
     low, high = bias, bias
     for factor, span in terms:
@@ -157,18 +165,18 @@ def ends_of(terms: Iterable[tuple[Rational, KnownSpan]], bias: Number = 0) -> tu
 class VisibleKeys:
     """The positions j from `low` to `high` that a query sees; `domains` say what i, n and j can be."""
 
-    low: Number
-    high: Number
+    low: Value
+    high: Value
     domains: tuple[Domain, ...]
 
 
 @dataclass(frozen=True)
-class SiteKind:
+class Place:
     """A kind of position."""
 
     order: int
-    i: Number
-    n: Number
+    i: Value
+    n: Value
     domain: Domain
 
     @property
@@ -180,7 +188,7 @@ class SiteKind:
         return ("at the beginning of the sequence", "at i = 1", "at 1 < i < n", "at i = n")[self.order]
 
 
-class SiteKinds:
+class World:
     """The places of every length from 2 on, or those of length 1. Of length 2 there are none between: what is claimed
     of them is true."""
 
@@ -188,16 +196,16 @@ class SiteKinds:
         self.bos, self.n = bos, LENGTH if longer else 1
         end = _domain(n=above(2, 0)) if longer else _domain()
         last = _domain(i=above(2, 0), n=above(2, 0))
-        found = [SiteKind(0, 0, self.n, end)] if bos else []
-        found.append(SiteKind(1, 1, self.n, end))
+        found = [Place(0, 0, self.n, end)] if bos else []
+        found.append(Place(1, 1, self.n, end))
         if longer:
             found += [
-                SiteKind(2, INDEX, LENGTH, _domain(i=above(2, 0), n=above(3, 0, 1))),
-                SiteKind(3, LENGTH, LENGTH, last),
+                Place(2, INDEX, LENGTH, _domain(i=above(2, 0), n=above(3, 0, 1))),
+                Place(3, LENGTH, LENGTH, last),
             ]
         self.places = tuple(found)
 
-    def sees(self, query: SiteKind, key: SiteKind, mask: str) -> VisibleKeys | None:
+    def sees(self, query: Place, key: Place, mask: str) -> VisibleKeys | None:
         """The positions of one place that a query at another sees."""
         if query.several and key.several:
             upto, beyond = _domain(above(2, 0, 1), above(3, 0, 1, 2), above(2, 0)), _domain(
@@ -226,7 +234,7 @@ class SiteKinds:
         j = n if key.order == 3 else _constant(key.order)
         return VisibleKeys(key.i, key.i, (_domain(i, n, j),))
 
-    def count(self, query: SiteKind, mask: str) -> Number:
+    def count(self, query: Place, mask: str) -> Value:
         """How many positions a query sees."""
         if not query.order:
             return self.n + 1 if mask in ("none", "past", "strict-past") else 1
@@ -235,18 +243,18 @@ class SiteKinds:
         return own + int(self.bos)
 
 
-def moved(number: Number, i: Number | None = None, j: Number | None = None) -> Number:
+def moved(number: Value, i: Value | None = None, j: Value | None = None) -> Value:
     """A function at another i or j, polynomials in i, n and j."""
-    if not isinstance(number, RationalFunction):
+    if not isinstance(number, Ratio):
         return number
     places = [ratios.of(value) for value in (INDEX if i is None else i, LENGTH, KEY if j is None else j, 1)]
-    hold(not any(place.factors for place in places), "a position is a polynomial")
+    require(not any(place.factors for place in places), "a position is a polynomial")
     return ratios.at(number, [place.top for place in places])
 
 
-def has(number: Number, name: int) -> bool:
+def has(number: Value, name: int) -> bool:
     """Whether a function depends on i (0) or j (2)."""
-    if not isinstance(number, RationalFunction):
+    if not isinstance(number, Ratio):
         return False
     return any(powers[name] for poly in (number.top, *number.factors) for powers in poly.terms)
 
@@ -257,19 +265,19 @@ class Signs(Costs):
     _signs: dict[Any, bool]
     _multiples: dict[Any, bool]
 
-    def nonnegative(self, value: Number, domains: Iterable[Domain]) -> bool:
+    def nonnegative(self, value: Value, domains: Iterable[Domain]) -> bool:
         """Whether a function is seen to be at least 0."""
-        if not isinstance(value, RationalFunction):
+        if not isinstance(value, Ratio):
             return value >= 0
         return all(self._sign(value, domain, False) for domain in domains)
 
-    def positive(self, value: Number, domains: Iterable[Domain]) -> bool:
+    def positive(self, value: Value, domains: Iterable[Domain]) -> bool:
         """Whether it is seen to be above 0."""
-        if not isinstance(value, RationalFunction):
+        if not isinstance(value, Ratio):
             return value > 0
         return all(self._sign(value, domain, True) for domain in domains)
 
-    def _sign(self, value: RationalFunction, domain: Domain, strictly: bool) -> bool:
+    def _sign(self, value: Ratio, domain: Domain, strictly: bool) -> bool:
         key = value, domain, strictly
         if key not in self._signs:
             self.spend(STEP)
@@ -281,14 +289,14 @@ class Signs(Costs):
                 self._signs[key] = least is not None and least >= 0
         return self._signs[key]
 
-    def multiple(self, value: Number, step: Number) -> bool:
+    def multiple(self, value: Value, step: Value) -> bool:
         """Whether a function is seen to be an integer times another, at all integers."""
-        if not isinstance(value, RationalFunction) and value == 0:
+        if not isinstance(value, Ratio) and value == 0:
             return True
-        if not isinstance(step, RationalFunction):
+        if not isinstance(step, Ratio):
             if step == 0:
                 return False
-            if not isinstance(value, RationalFunction):
+            if not isinstance(value, Ratio):
                 return (Fraction(value) / step).denominator == 1
         key = value, step
         if key not in self._multiples:
@@ -299,7 +307,7 @@ class Signs(Costs):
             self._multiples[key] = fine
         return self._multiples[key]
 
-    def floor(self, value: Number, sight: VisibleKeys) -> Number:
+    def floor(self, value: Value, sight: VisibleKeys) -> Value:
         """A function of i and n that is at most one of i, n and j: it at an end if it rises or falls."""
         if not has(value, 2):
             return value
@@ -309,25 +317,25 @@ class Signs(Costs):
                 return moved(value, j=end)
         return self._bottom(value, sight.domains)
 
-    def least_of(self, value: Number, site: SiteKind) -> Number:
+    def least_of(self, value: Value, place: Place) -> Value:
         """A function of n that is at most one of i and n at a place."""
-        if not site.several or not has(value, 0):
+        if not place.several or not has(value, 0):
             return value
         rise = moved(value, i=INDEX + 1) - value
         for sign, end in ((1, 2), (-1, LENGTH - 1)):
-            if self.nonnegative(sign * rise, [site.domain]):
+            if self.nonnegative(sign * rise, [place.domain]):
                 return moved(value, i=end)
-        return self._bottom(value, [site.domain])
+        return self._bottom(value, [place.domain])
 
-    def _bottom(self, value: Number, domains: Iterable[Domain]) -> Fraction:
+    def _bottom(self, value: Value, domains: Iterable[Domain]) -> Fraction:
         self.spend(STEP)
         found = [ratios.lower(value, domain) for domain in domains]
-        hold(None not in found, "no number is seen to be below a function")
+        require(None not in found, "no number is seen to be below a function")
         return min(least for least in found if least is not None)
 
     # ---- spans ----
 
-    def within(self, inner: KnownSpan, outer: KnownSpan, sight: VisibleKeys) -> bool:
+    def within(self, inner: NumberSpan, outer: NumberSpan, sight: VisibleKeys) -> bool:
         """Whether every number of one span, at every position that is seen, is in another of i and n."""
         if inner == outer and not any(has(part, 2) for part in inner.functions):
             return True
@@ -339,7 +347,7 @@ class Signs(Costs):
                 return False
         return self.on_lattice(((1, inner),), 0, outer) and outer.most is None
 
-    def on_lattice(self, parts: Iterable[tuple[Rational, KnownSpan]], bias: Number, outer: KnownSpan) -> bool:
+    def on_lattice(self, parts: Iterable[tuple[Rational, NumberSpan]], bias: Value, outer: NumberSpan) -> bool:
         """Whether sums of multiples of numbers of spans are on the lattice of another."""
         if outer.step is None:
             return True
@@ -351,7 +359,7 @@ class Signs(Costs):
         return self.multiple(offset, outer.step)
 
     def sums_to(
-        self, parts: Sequence[tuple[Rational, KnownSpan]], bias: Rational, outer: KnownSpan, domain: Domain
+        self, parts: Sequence[tuple[Rational, NumberSpan]], bias: Rational, outer: NumberSpan, domain: Domain
     ) -> bool:
         """Whether every sum of multiples of numbers of spans is in another span."""
         parts = [(factor, span) for factor, span in parts if factor and span != ZERO]
@@ -361,7 +369,7 @@ class Signs(Costs):
         fine = self.nonnegative(low - outer.low, [domain]) and self.nonnegative(outer.high - high, [domain])
         return fine and self.on_lattice(parts, bias, outer) and outer.most is None
 
-    def active(self, span: KnownSpan, outer: KnownSpan, clip: bool, domain: Domain) -> bool:
+    def active(self, span: NumberSpan, outer: NumberSpan, clip: bool, domain: Domain) -> bool:
         """Whether max(x, 0), or min(max(x, 0), 1), of every number x of a span is in another."""
         here = VisibleKeys(0, 0, (domain,))
         if self.nonnegative(-1 * span.high, [domain]):
@@ -382,23 +390,18 @@ class Signs(Costs):
             return False
         if clip:
             margin = self.margin(span, True, domain)
-            fine = not isinstance(margin, RationalFunction) and margin >= 0
+            fine = not isinstance(margin, Ratio) and margin >= 0
             return fine and self.multiple(1 - outer.offset, outer.step)
         return self.on_lattice(((1, span),), 0, outer)
 
-    def margin(self, span: KnownSpan, clip: bool, domain: Domain) -> Number:
+    def margin(self, span: NumberSpan, clip: bool, domain: Domain) -> Value:
         """At most max(-x, x - 1) for every number x of a span: how far they are outside (0, 1), if not negative."""
         if self.nonnegative(-1 * span.high, [domain]):
             return -1 * span.high
         if self.nonnegative(span.low - 1, [domain]):
             return span.low - 1
-        if (
-            span.step is None
-            or isinstance(span.step, RationalFunction)
-            or isinstance(span.offset, RationalFunction)
-            or not span.step
-        ):
-            if not span.exact or isinstance(span.offset, RationalFunction):
+        if span.step is None or isinstance(span.step, Ratio) or isinstance(span.offset, Ratio) or not span.step:
+            if not span.exact or isinstance(span.offset, Ratio):
                 return -HALF
             return max(-span.offset, span.offset - 1)
         return min((max(-point, point - 1) for point in nearest(span, HALF)), default=HALF)
@@ -407,19 +410,19 @@ class Signs(Costs):
 ZERO = exactly(0)
 
 
-def nearest(span: KnownSpan, value: Fraction) -> list[Fraction]:
+def nearest(span: NumberSpan, value: Fraction) -> list[Fraction]:
     """The numbers next to a value, on both sides, of a lattice that is the same everywhere: as far as ends that are
     numbers leave any."""
-    if span.step is None or isinstance(span.step, RationalFunction) or isinstance(span.offset, RationalFunction):
+    if span.step is None or isinstance(span.step, Ratio) or isinstance(span.offset, Ratio):
         raise Rejected("a lattice is not the same everywhere")
     offset, step = Fraction(span.offset), Fraction(span.step)
-    hold(step > 0, "a step of a lattice is positive")
-    top = value if isinstance(span.high, RationalFunction) else min(value, span.high)
-    bottom = value if isinstance(span.low, RationalFunction) else max(value, span.low)
+    require(step > 0, "a step of a lattice is positive")
+    top = value if isinstance(span.high, Ratio) else min(value, span.high)
+    bottom = value if isinstance(span.low, Ratio) else max(value, span.low)
     below, beyond = offset + step * floor((top - offset) / step), offset + step * ceil((bottom - offset) / step)
     fits = (
-        isinstance(span.low, RationalFunction) or below >= span.low,
-        isinstance(span.high, RationalFunction) or beyond <= span.high,
+        isinstance(span.low, Ratio) or below >= span.low,
+        isinstance(span.high, Ratio) or beyond <= span.high,
     )
     return [point for point, inside in zip((below, beyond), fits, strict=True) if inside]
 
@@ -427,11 +430,11 @@ def nearest(span: KnownSpan, value: Fraction) -> list[Fraction]:
 # ---- functions ----
 
 
-def over(top: Number, bottom: Number) -> Number:
+def over(top: Value, bottom: Value) -> Value:
     """A quotient."""
-    if isinstance(top, RationalFunction) or isinstance(bottom, RationalFunction):
+    if isinstance(top, Ratio) or isinstance(bottom, Ratio):
         return ratios.of(top) / bottom
-    hold(bottom != 0, "a division by zero")
+    require(bottom != 0, "a division by zero")
     return Fraction(top) / bottom
 
 
@@ -441,48 +444,48 @@ class Functions:
     def __init__(self, signs: Signs) -> None:
         self.signs = signs
 
-    def read(self, text: str) -> Number:
+    def read(self, text: str) -> Value:
         """A function that is written in the certificate."""
         what = expression(text, "inj")
-        hold(not what.truth, f"{text!a} is a truth, not a number")
+        require(not what.truth, f"{text!a} is a truth, not a number")
         return self._number(what.tree, {"i": INDEX, "n": LENGTH, "j": KEY}, None)
 
-    def encoding(self, text: str, site: SiteKind) -> KnownSpan:
+    def encoding(self, text: str, place: Place) -> NumberSpan:
         """What an encoding is at a place; of a truth that differs there only that it is one."""
-        what, names = expression(text, "in"), {"i": site.i, "n": site.n}
+        what, names = expression(text, "in"), {"i": place.i, "n": place.n}
         if what.truth:
-            found = self._truth(what.tree, names, site.domain)
-            return KnownSpan(0, 1, 0, 1) if found is None else exactly(int(found))
+            found = self._truth(what.tree, names, place.domain)
+            return NumberSpan(0, 1, 0, 1) if found is None else exactly(int(found))
         tree = what.tree
         if isinstance(tree, tuple) and tree[0] == "[":
-            found = self._truth(tree[1], names, site.domain)
-            return KnownSpan(0, 1, 0, 1) if found is None else exactly(int(found))
-        return self._repeating(tree, names, site.domain) or exactly(self._number(tree, names, site.domain))
+            found = self._truth(tree[1], names, place.domain)
+            return NumberSpan(0, 1, 0, 1) if found is None else exactly(int(found))
+        return self._repeating(tree, names, place.domain) or exactly(self._number(tree, names, place.domain))
 
-    def _repeating(self, tree: Tree, names: Mapping[str, Number], domain: Domain) -> KnownSpan | None:
+    def _repeating(self, tree: Tree, names: Mapping[str, Value], domain: Domain) -> NumberSpan | None:
         """What is known of -1 to an integer that varies, or of one modulo a number; None of anything else."""
         if not isinstance(tree, tuple):
             return None
         op, first, *rest = tree
         if op == "**" and self._number(first, names, domain) == -1:
             power = self._number(rest[0], names, domain)
-            if isinstance(power, RationalFunction) and self.signs.multiple(power, 1):
-                return KnownSpan(-1, 1, -1, 2)
+            if isinstance(power, Ratio) and self.signs.multiple(power, 1):
+                return NumberSpan(-1, 1, -1, 2)
         if op == "chain" and len(rest) == 1 and rest[0][0] == "%":
             number, modulus = (self._number(part, names, domain) for part in (first, rest[0][1]))
             fine = isinstance(modulus, int) and modulus > 0 and self.signs.multiple(number, 1)
-            hold(fine, "an expression divides with a remainder, of which nothing is known")
-            return KnownSpan(0, modulus - 1, 0, 1)
+            require(fine, "an expression divides with a remainder, of which nothing is known")
+            return NumberSpan(0, modulus - 1, 0, 1)
         return None
 
-    def of_length(self, text: str, side: int) -> Number:
+    def of_length(self, text: str, side: int) -> Value:
         """A temperature of every length from 2 on; or, where that has log, sqrt or exp, a function below it (-1), or
         above it (1)."""
         what, domain = expression(text, "n", functions=True), _domain(n=above(2, 0))
-        hold(not what.truth, "the temperature is a truth, not a number")
+        require(not what.truth, "the temperature is a truth, not a number")
         return MonotoneBounds(lambda tree: self._number(tree, {"n": LENGTH}, domain), domain).of(what.tree, side)
 
-    def in_logarithms(self, text: str) -> Number | None:
+    def in_logarithms(self, text: str) -> Value | None:
         """An upper bound of a temperature as a positive function of n and log(n + 1) (the fourth variable); None if
         none is found.
         """
@@ -494,7 +497,7 @@ class Functions:
             return None
         return found if self.signs.positive(found, [domain]) else None
 
-    def _number(self, tree: Tree, names: Mapping[str, Number], domain: Domain | None) -> Number:
+    def _number(self, tree: Tree, names: Mapping[str, Value], domain: Domain | None) -> Value:
         self.signs.spend(STEP)
         if isinstance(tree, int):
             return tree
@@ -505,39 +508,39 @@ class Functions:
             return -1 * self._number(parts[0], names, domain)
         if op == "[":
             found = None if domain is None else self._truth(parts[0], names, domain)
-            hold(found is not None, "a condition inside an expression differs within a kind of position")
+            require(found is not None, "a condition inside an expression differs within a kind of position")
             return int(bool(found))
         if op == "**":
             base, power = (self._number(part, names, domain) for part in parts)
             if not isinstance(power, int) or not 0 <= power <= MOST_POWER:
                 raise Rejected(f"an exponent is none from 0 to {MOST_POWER}")
-            total: Number = 1
+            total: Value = 1
             for _ in range(power):
                 total = fit(total * base)
             return total
-        hold(op == "chain", f"an expression has {op!a}, of which nothing is known")
+        require(op == "chain", f"an expression has {op!a}, of which nothing is known")
         total = self._number(parts[0], names, domain)
         for name, part in parts[1:]:
             other = self._number(part, names, domain)
-            hold(name in ("+", "-", "*", "/"), f"an expression has {name!a}, of which nothing is known")
+            require(name in ("+", "-", "*", "/"), f"an expression has {name!a}, of which nothing is known")
             if name == "/":
-                hold(domain is None or self._apart(other, domain), "what an expression divides by may be 0")
+                require(domain is None or self._apart(other, domain), "what an expression divides by may be 0")
                 total = over(total, other)
             else:
                 total = total + other if name == "+" else total - other if name == "-" else total * other
             total = fit(total)
         return total
 
-    def _apart(self, value: Number, domain: Domain) -> bool:
+    def _apart(self, value: Value, domain: Domain) -> bool:
         return self.signs.positive(value, [domain]) or self.signs.positive(-1 * value, [domain])
 
-    def defined(self, value: Number, domains: Iterable[Domain]) -> bool:
+    def defined(self, value: Value, domains: Iterable[Domain]) -> bool:
         """Whether no divisor of a function can be 0."""
-        return not isinstance(value, RationalFunction) or all(
-            self._apart(RationalFunction(factor, ()), domain) for factor in value.factors for domain in domains
+        return not isinstance(value, Ratio) or all(
+            self._apart(Ratio(factor, ()), domain) for factor in value.factors for domain in domains
         )
 
-    def _truth(self, tree: Tree, names: Mapping[str, Number], domain: Domain) -> bool | None:
+    def _truth(self, tree: Tree, names: Mapping[str, Value], domain: Domain) -> bool | None:
         """Whether a condition holds; None where that differs, or is not known."""
         assert isinstance(tree, tuple)
         op, *parts = tree
@@ -557,7 +560,7 @@ class Functions:
                 for (name, _), left, right in zip(others, terms, terms[1:], strict=False)]  # fmt: skip
         return False if False in some else None if None in some else True
 
-    def _term(self, tree: Tree, names: Mapping[str, Number], domain: Domain) -> Number | None:
+    def _term(self, tree: Tree, names: Mapping[str, Value], domain: Domain) -> Value | None:
         """A number that is compared; None of one that has a value, with remainders in it, of which nothing is known."""
         if isinstance(tree, int | str) or tree[0] not in ("chain", "-"):
             return self._number(tree, names, domain)
@@ -568,19 +571,19 @@ class Functions:
         terms = [self._term(part, names, domain) for part in (first, *(part for _, part in rest))]
         for (name, _), by in zip(rest, terms[1:], strict=True):
             fine = name not in ("/", "//", "%") or (by is not None and self._apart(by, domain))
-            hold(fine, "what an expression divides by may be 0")
+            require(fine, "what an expression divides by may be 0")
         known = None not in terms and not any(name in ("//", "%") for name, _ in rest)
         return self._number(tree, names, domain) if known else None
 
-    def _integer(self, tree: Tree, names: Mapping[str, Number], domain: Domain) -> None:
+    def _integer(self, tree: Tree, names: Mapping[str, Value], domain: Domain) -> None:
         """Hold that what a predicate is asked of is an integer."""
-        hold(self.signs.multiple(self._number(tree, names, domain), 1), "a predicate is asked of no integer")
+        require(self.signs.multiple(self._number(tree, names, domain), 1), "a predicate is asked of no integer")
 
-    def _compared(self, op: str, difference: Number, domain: Domain) -> bool | None:
+    def _compared(self, op: str, difference: Value, domain: Domain) -> bool | None:
         for sign in (1, -1):
             if self.signs.positive(sign * difference, [domain]):
                 return bool(COMPARED[op](sign, 0))
-        if not isinstance(difference, RationalFunction):
+        if not isinstance(difference, Ratio):
             return bool(COMPARED[op](difference, 0))
         if op in ("<", ">=") and self.signs.nonnegative(difference, [domain]):
             return op == ">="

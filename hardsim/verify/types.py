@@ -20,10 +20,10 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
-from hardsim.verify.arithmetic import Rational, hold
-from hardsim.verify.ratios import Number, RationalFunction
-from hardsim.verify.rows import ScoreHead
-from hardsim.verify.spans import KEY, KnownSpan, Row, Signs, SiteKind, SiteKinds, VisibleKeys, has, moved
+from hardsim.verify.arithmetic import Rational, require
+from hardsim.verify.ratios import Ratio, Value
+from hardsim.verify.rows import Head
+from hardsim.verify.spans import KEY, Form, NumberSpan, Place, Signs, VisibleKeys, World, has, moved
 
 MOST_ROWS = 1024
 """The most rows of a relation, and the most kinds."""
@@ -34,22 +34,22 @@ MOST_PAIRS = 8192
 
 Choices = Mapping[Any, int]
 """The number that was chosen, by what it is a choice of."""
-Relation = tuple[tuple[Choices, Number], ...]
-Columns = Mapping[str, Mapping[int, KnownSpan]]
-Read = Mapping[int, KnownSpan]
+TypeTable = tuple[tuple[Choices, Value], ...]
+Columns = Mapping[str, Mapping[int, NumberSpan]]
+Read = Mapping[int, NumberSpan]
 """A span at each kind of position."""
-Vector = tuple[Number, ...]
+Vector = tuple[Value, ...]
 Picks = tuple[tuple[int, ...], frozenset[str]]
 """The reading of a head at a place: the places of the keys that it may read (empty: all visible ones), and the
 coordinates to which it adds the value of one of these keys."""
 
 
-def always(value: Number) -> Relation:
+def always(value: Value) -> TypeTable:
     """The relation of a number that depends on no choice."""
     return (({}, value),)
 
 
-def few(span: KnownSpan, source: Any) -> Relation | None:
+def few(span: NumberSpan, source: Any) -> TypeTable | None:
     """The relation of a number of which only the span is known: each value is one choice of `source`. None if the span
     has too many values, or no lattice.
     """
@@ -58,42 +58,42 @@ def few(span: KnownSpan, source: Any) -> Relation | None:
     numbers = [
         Fraction(part)
         for part in (span.low, span.high, span.offset, span.step)
-        if part is not None and not isinstance(part, RationalFunction)
+        if part is not None and not isinstance(part, Ratio)
     ]
     if len(numbers) < 4:
         return None
     low, high, first, size = numbers
-    hold(size > 0, "a step of a lattice is positive")
+    require(size > 0, "a step of a lattice is positive")
     start, end = ceil((low - first) / size), floor((high - first) / size)
     if not 0 <= end - start < MOST_VALUES:
         return None
     return tuple(({source: k}, first + (start + k) * size) for k in range(end - start + 1))
 
 
-class Kinds:
+class TypedColumns:
     """The relations of all coordinates at each kind of position, updated layer by layer."""
 
-    def __init__(self, signs: Signs, sites: SiteKinds) -> None:
-        self.signs, self.sites = signs, sites
-        self.known: dict[str, dict[int, Relation | None]] = {}
+    def __init__(self, signs: Signs, world: World) -> None:
+        self.signs, self.world = signs, world
+        self.known: dict[str, dict[int, TypeTable | None]] = {}
         self.layer = 0
 
     def input(
         self,
         embedding: Mapping[str, Sequence[Rational]],
-        encodings: Mapping[str, Mapping[int, KnownSpan]],
+        encodings: Mapping[str, Mapping[int, NumberSpan]],
         spans: Columns,
     ) -> None:
         """Set the relations of the input coordinates. `embedding` has a value for each symbol and, last, for the
         beginning of the sequence; `encodings` and `spans` are the spans of the encodings and of the sums.
         """
         columns = [*zip(*embedding.values(), strict=True)] if embedding else []
-        symbols = list(dict.fromkeys(columns[: len(columns) - self.sites.bos]))
+        symbols = list(dict.fromkeys(columns[: len(columns) - self.world.bos]))
         for name, own in spans.items():
             self.known[name] = {}
-            for place in self.sites.places:
+            for place in self.world.places:
                 order, added = place.order, encodings.get(name, {}).get(place.order)
-                parts: list[tuple[Fraction, Relation | None]] = []
+                parts: list[tuple[Fraction, TypeTable | None]] = []
                 if added is not None:
                     parts.append((Fraction(1), few(added, ("encoding", name))))
                 if name in embedding:
@@ -106,7 +106,7 @@ class Kinds:
 
     def heads(
         self,
-        heads: Iterable[ScoreHead],
+        heads: Iterable[Head],
         picks: Mapping[str, Mapping[int, Picks]],
         reads: Mapping[str, Mapping[str, Read]],
         spans: Columns,
@@ -115,9 +115,9 @@ class Kinds:
         what heads read, and `spans` those of the coordinates after the layer's attention.
         """
         self.layer += 1
-        parts: dict[str, dict[int, list[tuple[Fraction, Relation | None]]]] = {}
+        parts: dict[str, dict[int, list[tuple[Fraction, TypeTable | None]]]] = {}
         for head in heads:
-            for place in self.sites.places:
+            for place in self.world.places:
                 order = place.order
                 picked = picks[head.name].get(order)
                 found = {} if picked is None else self._picked(head, place, picked)
@@ -128,12 +128,12 @@ class Kinds:
                     parts.setdefault(out, {}).setdefault(order, []).append((Fraction(1), own))
         self._add(parts, {}, spans, "attended")
 
-    def _picked(self, head: ScoreHead, query: SiteKind, picks: Picks) -> dict[str, Relation]:
+    def _picked(self, head: Head, query: Place, picks: Picks) -> dict[str, TypeTable]:
         """The relation of each coordinate that a head reads at one key. Only coordinates whose values are plain numbers
         at every visible key are included.
         """
         orders, some = picks
-        keys = [key for key in self.sites.places if self.sites.sees(query, key, head.mask) is not None]
+        keys = [key for key in self.world.places if self.world.sees(query, key, head.mask) is not None]
         keys = [key for key in keys if not orders or key.order in orders]
         outs = {out: form for out, form in head.values.items() if out in some}
         outs = {out: form for out, form in outs.items() if all(self._plain(form, key.order) for key in keys)}
@@ -151,23 +151,23 @@ class Kinds:
             for number, out in enumerate(outs)
         }
 
-    def _plain(self, form: Row, order: int) -> bool:
+    def _plain(self, form: Form, order: int) -> bool:
         own = self.sum([(factor, self.known[name][order]) for name, factor in form.items()], 0)
-        return own is not None and not any(isinstance(value, RationalFunction) for _, value in own)
+        return own is not None and not any(isinstance(value, Ratio) for _, value in own)
 
     def units(
         self,
-        units: Sequence[tuple[bool, Rational, Row, Row]],
+        units: Sequence[tuple[bool, Rational, Form, Form]],
         given: Sequence[Read],
-        biases: Row,
+        biases: Form,
         spans: Columns,
     ) -> None:
         """Add the outputs of the hidden units of a layer. A unit is a clip or a relu, with a bias, an input form and
         output weights; `given` has the spans of the outputs, and `spans` those of the coordinates after the layer.
         """
-        parts: dict[str, dict[int, list[tuple[Fraction, Relation | None]]]] = {}
+        parts: dict[str, dict[int, list[tuple[Fraction, TypeTable | None]]]] = {}
         for number, ((clip, bias, form, outs), read) in enumerate(zip(units, given, strict=True)):
-            for place in self.sites.places:
+            for place in self.world.places:
                 order = place.order
                 before = self.sum([(factor, self.known[name][order]) for name, factor in form.items()], bias)
                 after = None if before is None else self._active(before, clip, place)
@@ -176,8 +176,8 @@ class Kinds:
                     parts.setdefault(out, {}).setdefault(order, []).append((Fraction(weight), after))
         self._add(parts, biases, spans, "left")
 
-    def _active(self, before: Relation, clip: bool, place: SiteKind) -> Relation | None:
-        rows: list[tuple[Choices, Number]] = []
+    def _active(self, before: TypeTable, clip: bool, place: Place) -> TypeTable | None:
+        rows: list[tuple[Choices, Value]] = []
         for choices, value in before:
             if self.signs.nonnegative(-1 * value, [place.domain]):
                 rows.append((choices, 0))
@@ -195,8 +195,8 @@ class Kinds:
 
     def _add(
         self,
-        parts: Mapping[str, Mapping[int, Sequence[tuple[Fraction, Relation | None]]]],
-        biases: Row,
+        parts: Mapping[str, Mapping[int, Sequence[tuple[Fraction, TypeTable | None]]]],
+        biases: Form,
         spans: Columns,
         stage: str,
     ) -> None:
@@ -209,9 +209,9 @@ class Kinds:
         self,
         name: str,
         order: int,
-        parts: Sequence[tuple[Fraction, Relation | None]],
+        parts: Sequence[tuple[Fraction, TypeTable | None]],
         bias: Rational,
-        span: KnownSpan,
+        span: NumberSpan,
         stage: str,
     ) -> None:
         """Set the relation of a coordinate to the sum of its parts or, if that is not known, to the values of its
@@ -220,11 +220,11 @@ class Kinds:
         found = always(span.offset) if span.exact else self.sum(parts, bias)
         self.known[name][order] = found if found is not None else few(span, (stage, self.layer, name))
 
-    def sum(self, parts: Iterable[tuple[Rational, Relation | None]], bias: Number) -> Relation | None:
+    def sum(self, parts: Iterable[tuple[Rational, TypeTable | None]], bias: Value) -> TypeTable | None:
         """The relation of a linear combination; None if the relation of a term is not known, or the sum has too many
         rows.
         """
-        rows: list[tuple[Choices, Number]] = [({}, bias)]
+        rows: list[tuple[Choices, Value]] = [({}, bias)]
         for factor, relation in parts:
             if relation is None:
                 return None
@@ -233,7 +233,7 @@ class Kinds:
                 return None
         return self._short(tuple(rows))
 
-    def _joined(self, rows: Sequence[tuple[Choices, Any]], relation: Relation) -> Iterator[tuple[Choices, Any, Number]]:
+    def _joined(self, rows: Sequence[tuple[Choices, Any]], relation: TypeTable) -> Iterator[tuple[Choices, Any, Value]]:
         """Pairs of rows from two relations that agree on all choices. It stops after too many pairs."""
         found = 0
         for choices, value in rows:
@@ -245,13 +245,13 @@ class Kinds:
                     if found > MOST_ROWS:
                         return
 
-    def _short(self, relation: Relation) -> Relation:
+    def _short(self, relation: TypeTable) -> TypeTable:
         """Reduce a relation to one row if all its rows have the same value."""
         values = {value for _, value in relation}
         self.signs.spend(len(relation))
         return always(relation[0][1]) if len(values) == 1 else relation
 
-    def joint(self, forms: Sequence[Row], order: int) -> list[Vector] | None:
+    def joint(self, forms: Sequence[Form], order: int) -> list[Vector] | None:
         """The joint values of some forms at a place; None if a form has no relation, or there are too many values."""
         rows: list[tuple[Choices, Vector]] = [({}, ())]
         for form in forms:
@@ -265,24 +265,24 @@ class Kinds:
 
 
 @dataclass(frozen=True)
-class KindScore:
+class Level:
     """The score of one kind of key: between two functions of i and n. Keys of this kind have equal scores, unless
     `rise` is given: then the score is strictly monotone in j, and neighbours differ by at least `rise`.
     """
 
-    low: Number
-    high: Number
-    rise: Number | None
+    low: Value
+    high: Value
+    rise: Value | None
     orders: frozenset[int]
 
 
 @dataclass(frozen=True)
-class KindRow:
+class TypedRow:
     """The rows of a head at a place. The minimum of `gaps` is at most the gap. `unique`: the largest score belongs to
     one key. `equal`: all scores are equal.
     """
 
-    gaps: tuple[Number, ...]
+    gaps: tuple[Value, ...]
     unique: bool
     equal: bool
     winners: tuple[int, ...]
@@ -291,31 +291,31 @@ class KindRow:
     """True if the beginning of the sequence has the largest score, perhaps with other keys."""
 
 
-class KindRows:
+class TypedRows:
     """The rows of one head for queries at one place."""
 
-    def __init__(self, kinds: Kinds, mask: str, pairs: Sequence[tuple[Row, Row]], query: SiteKind) -> None:
-        self.kinds, self.signs, self.query = kinds, kinds.signs, query
+    def __init__(self, types: TypedColumns, mask: str, pairs: Sequence[tuple[Form, Form]], query: Place) -> None:
+        self.types, self.signs, self.query = types, types.signs, query
         self.forms = [right for _, right in pairs]
         self.sights: dict[int, VisibleKeys] = {}
-        for key in kinds.sites.places:
-            sight = kinds.sites.sees(query, key, mask)
+        for key in types.world.places:
+            sight = types.world.sees(query, key, mask)
             if sight is not None:
                 self.sights[key.order] = sight
-        self.queries = kinds.joint([left for left, _ in pairs], query.order) or []
+        self.queries = types.joint([left for left, _ in pairs], query.order) or []
         self.keys = self._keys(self.forms)
 
-    def _keys(self, forms: Sequence[Row]) -> dict[int, list[Vector]]:
+    def _keys(self, forms: Sequence[Form]) -> dict[int, list[Vector]]:
         """The kinds of the visible keys by place; {} if they are not known, or are too many."""
         found: dict[int, list[Vector]] = {}
         for order in self.sights:
-            some = self.kinds.joint(forms, order)
+            some = self.types.joint(forms, order)
             if some is None:
                 return {}
             found[order] = [tuple(moved(value, i=KEY) for value in key) if order == 2 else key for key in some]
         return found if len(self.queries) * sum(map(len, found.values())) <= MOST_PAIRS else {}
 
-    def row(self) -> KindRow | None:
+    def row(self) -> TypedRow | None:
         """The row that holds for every kind of query; None if the order of the scores is not seen."""
         every = [self._ranked(query) for query in self.queries] if self.keys else []
         rows = [self._of(ranks) for ranks in every if ranks is not None]
@@ -323,7 +323,7 @@ class KindRows:
         if not rows or len(rows) < len(every) or not all(self.signs.positive(gap, [self.query.domain]) for gap in gaps):
             return None
         winners = {row.winners for row in rows}
-        return KindRow(
+        return TypedRow(
             tuple(gaps),
             all(row.unique for row in rows),
             all(row.equal for row in rows),
@@ -331,7 +331,7 @@ class KindRows:
             all(row.begins for row in rows),
         )
 
-    def agrees(self, value: Row) -> bool:
+    def agrees(self, value: Form) -> bool:
         """Return True if all keys that may share the largest score carry one value of a form."""
         keys = self._keys([*self.forms, value]) if self.keys else {}
         for query in self.queries if keys else ():
@@ -348,7 +348,7 @@ class KindRows:
                     return False
         return bool(keys) and bool(self.queries)
 
-    def _ranked(self, query: Vector) -> list[KindScore] | None:
+    def _ranked(self, query: Vector) -> list[Level] | None:
         """The scores for one kind of query in ascending order; None if their order is not seen."""
         scores = self._scores(query)
         if scores is None:
@@ -358,7 +358,7 @@ class KindRows:
         known = None not in ranked and len(ranked) == len(scores)
         return [ranked[number] for number in range(len(scores))] if known else None
 
-    def _certain(self, ranked: Sequence[KindScore]) -> int:
+    def _certain(self, ranked: Sequence[Level]) -> int:
         """The rank that the largest score certainly reaches: a key at a single place (first, last, beginning) is always
         visible, so the largest score is at least the lowest score there.
         """
@@ -367,12 +367,12 @@ class KindRows:
             default=0,
         )
 
-    def _alone(self, score: KindScore) -> bool:
+    def _alone(self, score: Level) -> bool:
         return len(score.orders) == 1 and (score.rise is not None or 2 not in score.orders)
 
-    def _of(self, ranked: Sequence[KindScore]) -> KindRow:
+    def _of(self, ranked: Sequence[Level]) -> TypedRow:
         """The row for one kind of query, from its scores in ascending order."""
-        gaps, unique = list[Number](), True
+        gaps, unique = list[Value](), True
         for number in range(self._certain(ranked), len(ranked)):
             score = ranked[number]
             if number:
@@ -385,15 +385,15 @@ class KindRows:
         fixed = 2 not in top.orders and not top.orders & lower
         begins = 0 in top.orders and 0 not in lower
         equal = not others and top.rise is None
-        return KindRow(tuple(gaps), unique, equal, tuple(sorted(top.orders)) if fixed else (), begins)
+        return TypedRow(tuple(gaps), unique, equal, tuple(sorted(top.orders)) if fixed else (), begins)
 
-    def _score(self, query: Vector, key: Vector) -> Number:
+    def _score(self, query: Vector, key: Vector) -> Value:
         self.signs.spend(20 * (1 + len(query)))
         return sum((own * other for own, other in zip(query, key, strict=False)), 0)
 
-    def _scores(self, query: Vector) -> list[KindScore] | None:
-        flat: dict[Number, frozenset[int]] = {}
-        rising: dict[tuple[Number, int], KindScore | None] = {}
+    def _scores(self, query: Vector) -> list[Level] | None:
+        flat: dict[Value, frozenset[int]] = {}
+        rising: dict[tuple[Value, int], Level | None] = {}
         for order, keys in self.keys.items():
             for key in keys:
                 score = self._score(query, key)
@@ -403,19 +403,19 @@ class KindRows:
                     flat[score] = flat.get(score, frozenset()) | {order}
         if None in rising.values():
             return None
-        some = [KindScore(score, score, None, orders) for score, orders in flat.items()]
+        some = [Level(score, score, None, orders) for score, orders in flat.items()]
         return [*some, *(one for one in rising.values() if one is not None)]
 
-    def _rising(self, score: Number, order: int) -> KindScore | None:
+    def _rising(self, score: Value, order: int) -> Level | None:
         sight = self.sights[order]
         rise = moved(score, j=KEY + 1) - score
         sign = 1 if self.signs.positive(rise, sight.domains) else -1
         if not self.signs.positive(sign * rise, sight.domains):
             return None
         low, high = self.signs.floor(score, sight), -1 * self.signs.floor(-1 * score, sight)
-        return KindScore(low, high, self.signs.floor(sign * rise, sight), frozenset([order]))
+        return Level(low, high, self.signs.floor(sign * rise, sight), frozenset([order]))
 
-    def _below(self, score: KindScore, scores: Sequence[KindScore]) -> int | None:
+    def _below(self, score: Level, scores: Sequence[Level]) -> int | None:
         """How many of the other scores are below this one; None if some score is neither seen to be below it nor above
         it.
         """

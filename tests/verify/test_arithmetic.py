@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardsim.verify.arithmetic import FAR, GRID, above, distance, falls, worst_of_all
-from hardsim.verify.formulas import CertificateChecker
+from hardsim.verify.formulas import FormulaChecker
 
 KIND = st.tuples(st.booleans(), st.integers(0, 1), st.integers(1, 50))
 TYPES = st.lists(st.lists(KIND, min_size=1, max_size=3), min_size=1, max_size=5)
@@ -102,7 +102,7 @@ def test_offsets_hold_what_is_looked_up(
 ) -> None:
     seen = tuple((value, Fraction(key, 2)) for value, key in zip(values, keys, strict=False))
     checker = cast(Any, SimpleNamespace(cache={}, spend=lambda steps: None, keep=lambda some: None))
-    found = CertificateChecker._offsets(checker, ((query,), len(keys), seen, stretch))
+    found = FormulaChecker._offsets(checker, ((query,), len(keys), seen, stretch))
     factor = 1 + (stretch - 1) * k / 4
     for c, (low, high) in enumerate(found):
         logits = [factor * (query[0] + c * query[1]) * key for _, key in seen]

@@ -11,15 +11,15 @@ from typing import Any, cast
 
 import pytest
 
-from hardsim.verify.decay import AtLength, uneven
+from hardsim.verify.decay import Recursion, uneven
 from tests.networks import context, number, softmax
 
 
 def row_bound(keys: int, maxima: int | None, inverse: Fraction, gap: Fraction | None, eta: Fraction) -> Any:
     """The checker's bound of a row with so many maxima, or (None) with any number of them."""
-    asked = cast(AtLength, SimpleNamespace(signs=SimpleNamespace(spend=lambda steps: None)))
+    asked = cast(Recursion, SimpleNamespace(signs=SimpleNamespace(spend=lambda steps: None)))
     off = Decimal(eta.numerator) / Decimal(eta.denominator)
-    return context.mpf(str(AtLength._row(asked, keys, maxima, (inverse, inverse), gap, off)))
+    return context.mpf(str(Recursion._row(asked, keys, maxima, (inverse, inverse), gap, off)))
 
 
 def distance(logits: list[Fraction], maxima: int) -> Any:

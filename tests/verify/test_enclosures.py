@@ -22,7 +22,7 @@ from hardsim.errors import Undecided
 from hardsim.lang.arith import in_python, parse_arith
 from hardsim.verify import digests, verify
 from hardsim.verify.arithmetic import FAR, GRID, Rejected, distance, exp_up_to, too_large, worst
-from hardsim.verify.decay import AtLength, ProgramFacts
+from hardsim.verify.decay import Law, Recursion
 from hardsim.verify.enclosures import CLOSE, FUNCTIONS, PRECISIONS, Blurred, Enclosure, enclosed, ends
 from hardsim.verify.expressions import enclosure, evaluate, expression, inverse_of
 from hardsim.verify.ratios import of
@@ -357,7 +357,7 @@ def functions() -> Functions:
 def test_rational_functions_lie_on_their_sides(text: str) -> None:
     told = functions()
     below, above = (told.of_length(in_python(text), side) for side in (-1, 1))
-    at = AtLength(told.signs, ProgramFacts((), (), (), (), (), False), 2, lambda i: (Fraction(1), Fraction(1)))
+    at = Recursion(told.signs, Law((), (), (), (), (), False), 2, lambda i: (Fraction(1), Fraction(1)))
     for n in (*range(2, 30), 100, 1000):
         at.n = n
         assert held(at.number(below, 1), mp_value(parse_arith(text).real(n=n)), at.number(above, 1))
@@ -462,7 +462,7 @@ def test_each_end_of_one_over_the_temperature_counts_where_it_is_worse() -> None
     """The share of what is not the largest falls with it, the drift of what is grows: each by its own formula."""
     signs = Signs(10**6, [])
     signs._signs, signs._multiples = {}, {}
-    at = AtLength(signs, ProgramFacts((), (), (), (), (), False), 4, lambda i: (Fraction(1), Fraction(1)))
+    at = Recursion(signs, Law((), (), (), (), (), False), 4, lambda i: (Fraction(1), Fraction(1)))
     low, high, gap, eta = Fraction(5), Fraction(6), Fraction(2), Fraction(1, 100)
     found = at._row(4, None, (low, high), gap, Decimal("0.01"))
     true = 2 * MP.exp(true_of(-(gap - 2 * eta) * low)) + 2 * MP.tanh(true_of(eta * high / 2))

@@ -29,9 +29,9 @@ from hardsim.verify.ratios import (
     NAMES,
     ONE,
     VARIABLE,
-    Number,
     Polynomial,
-    RationalFunction,
+    Ratio,
+    Value,
     line,
     lower,
     of,
@@ -252,10 +252,10 @@ def _left(i: int, n: int) -> int:
 
 
 @st.composite
-def functions(draw: st.DrawFn) -> tuple[Number, Any]:
+def functions(draw: st.DrawFn) -> tuple[Value, Any]:
     """A function of i and n, and the same as Python has it."""
     i, n, *_ = VARIABLE
-    number: Number = draw(st.integers(-3, 3))
+    number: Value = draw(st.integers(-3, 3))
     own = [lambda i, n, c=number: Fraction(c)]
     for _ in range(draw(st.integers(1, 4))):
         (other, value) = draw(st.sampled_from([(i, lambda i, n: i), (n, lambda i, n: n), (n - i + 1, _left),
@@ -273,9 +273,9 @@ def functions(draw: st.DrawFn) -> tuple[Number, Any]:
     return number, own[-1]
 
 
-def value_at(number: Number, i: int, n: int) -> Fraction:
+def value_at(number: Value, i: int, n: int) -> Fraction:
     """A number at a position."""
-    if not isinstance(number, RationalFunction):
+    if not isinstance(number, Ratio):
         return Fraction(number)
     top, bottom = (sum((c * Fraction(i) ** p[0] * Fraction(n) ** p[1] for p, c in poly.terms.items()), Fraction(0))
                    for poly in (number.top, number.bottom))  # fmt: skip
@@ -283,7 +283,7 @@ def value_at(number: Number, i: int, n: int) -> Fraction:
 
 
 @given(functions())
-def test_functions_have_the_values_of_their_definition(made_of: tuple[Number, Any]) -> None:
+def test_functions_have_the_values_of_their_definition(made_of: tuple[Value, Any]) -> None:
     number, define = made_of
     for n in range(1, 6):
         for i in range(1, n + 1):
@@ -291,7 +291,7 @@ def test_functions_have_the_values_of_their_definition(made_of: tuple[Number, An
 
 
 @given(functions())
-def test_bounds_of_functions_hold_in_every_class(made_of: tuple[Number, Any]) -> None:
+def test_bounds_of_functions_hold_in_every_class(made_of: tuple[Value, Any]) -> None:
     number, define = made_of
     for one in CLASSES:
         low, high, above = (ask(number, one.places) for ask in (lower, upper, positive))
@@ -304,12 +304,12 @@ def test_bounds_of_functions_hold_in_every_class(made_of: tuple[Number, Any]) ->
 
 
 @given(functions(), functions())
-def test_equal_functions_are_equal(first: tuple[Number, Any], second: tuple[Number, Any]) -> None:
+def test_equal_functions_are_equal(first: tuple[Value, Any], second: tuple[Value, Any]) -> None:
     (a, _), (b, _) = first, second
     assert a + b == b + a
     assert (a + b) - b == a
     assert a * b == b * a
-    assert not isinstance(a - a, RationalFunction)
+    assert not isinstance(a - a, Ratio)
 
 
 def test_every_site_is_in_one_class() -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.verify import digests, verify
-from hardsim.verify.formulas import CertificateChecker
+from hardsim.verify.formulas import FormulaChecker
 from hardsim.verify.sections import NODES, printable
 from tests.certificate_definitions import false_on
 from tests.damage import at, places, replaced
@@ -390,7 +390,7 @@ def test_large_coefficients_make_work() -> None:
     def steps(coefficient: str) -> int:
         layers = [{"heads": [], "clips": {"d": ["0", [["1", "0", {f"e{k}": coefficient for k in range(50)}]]]}}]
         encodings = {f"e{k}": "i" for k in range(50)} | {"out": "1"}
-        return CertificateChecker(handmade([TRUE], [0, False], 5, encodings=encodings, layers=layers)).work
+        return FormulaChecker(handmade([TRUE], [0, False], 5, encodings=encodings, layers=layers)).work
 
     assert steps(f"1/{7**2000}") - steps("1/7") >= 5 * 50 * ((7**2000).bit_length() // 64 - 1)
 
@@ -403,7 +403,7 @@ def test_averages_make_work() -> None:
         own = [mean | {"name": f"h{k}", "out": f"h{k}"} for k in range(heads)]
         document = handmade([TRUE], [0, False], n, encodings={"e": "i", "out": "1"})
         document["model"]["layers"] = [{"heads": own, "clips": {}}]
-        return CertificateChecker(document).work
+        return FormulaChecker(document).work
 
     assert steps(20, 3) - steps(20, 0) >= 3 * 20 * 20
 
@@ -434,7 +434,7 @@ def test_what_needs_much_memory_is_refused(kind: str, monkeypatch: pytest.Monkey
 
 def test_what_is_kept_for_later_lengths_is_dropped_where_it_is_much(monkeypatch: pytest.MonkeyPatch) -> None:
     document = made("mod3", "temperature", 6)
-    monkeypatch.setattr("hardsim.verify.arithmetic.ROOM", 2 * CertificateChecker(document).kept)
+    monkeypatch.setattr("hardsim.verify.arithmetic.ROOM", 2 * FormulaChecker(document).kept)
     assert verify(document) is None
 
 

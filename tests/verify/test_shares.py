@@ -35,11 +35,14 @@ from hardsim.verify import rejection, verify
 from hardsim.verify.arithmetic import Rejected
 from hardsim.verify.program_sections import PROGRAM_CLAIM, PROGRAM_VERSION
 from hardsim.verify.programs import ProgramChecker
-from hardsim.verify.ratios import RationalFunction
-from hardsim.verify.rows import RowFacts, RowReader, ScoreHead
+from hardsim.verify.ratios import Ratio as CheckedRatio
+from hardsim.verify.rows import Head as CheckedHead
+from hardsim.verify.rows import Row as CheckedRow
+from hardsim.verify.rows import ScoreRows as CheckedRows
 from hardsim.verify.sections import FORMAT
 from hardsim.verify.shares import ShareSigns
-from hardsim.verify.spans import KnownSpan, KnownZero
+from hardsim.verify.spans import IsolatedZero as CheckedZero
+from hardsim.verify.spans import NumberSpan as CheckedSpan
 from tests.damage import at, replaced
 from tests.program_certificates import handmade, made, rising, sealed, wrong_word
 from tests.subjects import shipped
@@ -188,7 +191,7 @@ def undivided(self: Any, own: Any, outer: Any, sight: Any, over: Any) -> bool:
 def either_side(self: Any, span: Any, base: Any, sign: int, domains: Any, apart: Any = ()) -> Iterator[Any]:
     """Isolated zeros whose base is not an end."""
     yield from ISOLATED(self, span, base, sign, domains, apart)
-    yield from (KnownZero(base, sign, (least,)) for least in self._off(span, base, apart))
+    yield from (CheckedZero(base, sign, (least,)) for least in self._off(span, base, apart))
 
 
 IN_SHARE, OFF = ShareSigns.in_share, ShareSigns._off
@@ -209,7 +212,7 @@ def every_sign_accepted(self: Any, a: int, groups: Any, pairs: Any) -> tuple[int
     return ACCEPTED_WINNERS(self, a, groups, {pair: (*found[:2], found[2] or 0) for pair, found in pairs.items()})
 
 
-WINNERS, ACCEPTED_WINNERS = ScoreRows._winners, RowReader._winners
+WINNERS, ACCEPTED_WINNERS = ScoreRows._winners, CheckedRows._winners
 
 
 Patches = list[tuple[Any, str, Any]]
@@ -218,13 +221,13 @@ BROKEN: dict[str, tuple[Patches, Patches]] = {
     "everywhere": ([(derivation, "Denominator", same_everywhere)], [(ShareSigns, "everywhere", lambda *_: True)]),
     "name": (
         [(derivation._Derivation, "_counted", one_name)],
-        [(ScoreHead, "scores", property(lambda self: None))],
+        [(CheckedHead, "scores", property(lambda self: None))],
     ),
     "every count": (
         [(known_shares, "union", lambda some, *_: tuple(dict.fromkeys(some))[:1])],
         [(ShareSigns, "in_share", lambda *_: True)],
     ),
-    "known set": ([(ScoreRows, "_winners", every_sign)], [(RowReader, "_winners", every_sign_accepted)]),
+    "known set": ([(ScoreRows, "_winners", every_sign)], [(CheckedRows, "_winners", every_sign_accepted)]),
     "own count": ([(derivation, "tied_mean", uncounted)], [(ProgramChecker, "_tied", untied)]),
     "read elsewhere": (
         [(derivation, "read_through", lambda span, via: span), (known_shares, "read_through", lambda span, via: span)],
@@ -246,7 +249,7 @@ BROKEN: dict[str, tuple[Patches, Patches]] = {
         [(known_shares, "_split", nearest_multiple), (known_shares, "_away_from_share", only_offset)],
         [(ShareSigns, "far", first_far)],
     ),
-    "sign test": ([(ScoreRows, "_extreme", lambda *_: True)], [(RowReader, "_highest", lambda *_: True)]),
+    "sign test": ([(ScoreRows, "_extreme", lambda *_: True)], [(CheckedRows, "_highest", lambda *_: True)]),
     "through 0": ([(known_shares, "_through", lambda share, *_: share)], [(ShareSigns, "in_share", without_ends)]),
 }  # fmt: skip
 """Rules, broken in the prover and in the checker."""
@@ -301,7 +304,7 @@ class Accepted(ProgramChecker):
 
 def ratio(number: Any) -> Any:
     """A function of the checker as one of the prover."""
-    if not isinstance(number, RationalFunction):
+    if not isinstance(number, CheckedRatio):
         return number
     parts = list[Any]()
     for poly in (number.top, number.bottom):
@@ -316,12 +319,12 @@ def ratio(number: Any) -> Any:
     return simplest(parts[0] / parts[1])
 
 
-def span(known: KnownSpan) -> NumberSpan:
+def span(known: CheckedSpan) -> NumberSpan:
     """A span of the checker as one of the prover."""
     share, zeros = known.share, known.isolated
     own = None
     if share is not None:
-        counts = tuple(Denominator(name, ratio(most), power, False) for name, most, power in share.counts)
+        counts = tuple(Denominator(name, ratio(most), power, False) for name, most, power in share.denominators)
         own = Share(ratio(share.offset), ratio(share.step), counts)
     isolated = tuple(IsolatedZero(ratio(one.base), one.sign, tuple(map(ratio, one.apart))) for one in zeros)
     step, most = (None if part is None else ratio(part) for part in (known.step, known.most))
@@ -333,7 +336,7 @@ def spans(columns: Any) -> Any:
     return {name: {order: span(one) for order, one in column.items()} for name, column in columns.items()}
 
 
-def row(facts: RowFacts) -> Any:
+def row(facts: CheckedRow) -> Any:
     """What is accepted of rows, as the tests' own evaluator reads it."""
     one = facts.winners[0] if len(facts.winners) == 1 else None
     told = {"visible": ratio(facts.visible), "gaps": tuple(map(ratio, facts.gaps)), "unique": facts.unique}
@@ -496,7 +499,7 @@ def test_functions_that_change_their_sign_prove_nothing_false() -> None:
         for factor in factors
     ]
     assert not any(accepts(program, one) is False for one in altered)
-    unsigned = (ShareSigns, "nonnegative", lambda self, value, _: isinstance(value, RationalFunction) or value >= 0)
+    unsigned = (ShareSigns, "nonnegative", lambda self, value, _: isinstance(value, CheckedRatio) or value >= 0)
     with broken([unsigned]):
         assert any(accepts(program, one) is False for one in altered)
 

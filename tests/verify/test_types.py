@@ -1,5 +1,5 @@
-"""Kinds, in the checker of certificates: what they tell of rows of scores is true of every short word, and certificates
-that rest on them are valid, true, and rejected where their network is another one."""
+"""Types in the checker of certificates: what follows from them for rows of scores is true of every short word, and
+certificates that rest on them are valid, true, and rejected where their network is another one."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from hardsim.proof.program import law_of
 from hardsim.proof.result import NotProved
 from hardsim.verify import types, verify
 from hardsim.verify.programs import ProgramChecker
-from hardsim.verify.ratios import Number, RationalFunction
-from hardsim.verify.spans import KnownSpan
-from hardsim.verify.types import KindRows, Kinds, always, few
+from hardsim.verify.ratios import Ratio, Value
+from hardsim.verify.spans import NumberSpan
+from hardsim.verify.types import TypedColumns, TypedRows, always, few
 from tests.mistakes import raised
 from tests.program_certificates import sealed, wrong_word
 from tests.random_scores import LETTERS, Claim, RandomScore, hold, random_score
@@ -41,9 +41,9 @@ Y(i) := m(i) >= 1 & 2*k(i) >= m(i)
 """Scores that one-hot letters of two positions decide."""
 
 
-def value(number: Number, i: int, n: int) -> Fraction:
+def value(number: Value, i: int, n: int) -> Fraction:
     """A function at a position of a length."""
-    if not isinstance(number, RationalFunction):
+    if not isinstance(number, Ratio):
         return Fraction(number)
 
     def at(terms: Any) -> Fraction:
@@ -78,16 +78,16 @@ class Watched(ProgramChecker):
         self.worlds = facts
         super()._prove(facts)
 
-    def _distances(self, claims: Any) -> tuple[tuple[int, Number], ...]:
+    def _distances(self, claims: Any) -> tuple[tuple[int, Value], ...]:
         return ()
 
     def _head(self, head: Any, claim: Any) -> Any:
         if head.name == "h":
-            rows = {p.order: KindRows(self.kinds, head.mask, head.pairs, p) for p in self.sites.places}
+            rows = {p.order: TypedRows(self.types, head.mask, head.pairs, p) for p in self.world.places}
             self.claims[self.longer] = {order: self._told(own, head.values["out"]) for order, own in rows.items()}
         return super()._head(head, claim)
 
-    def _told(self, rows: KindRows, form: Any) -> Claim:
+    def _told(self, rows: TypedRows, form: Any) -> Claim:
         row = rows.row()
         if row is None:
             raise NotProved("no order")
@@ -123,22 +123,22 @@ def test_what_kinds_tell_of_many_random_heads_is_true_of_every_word() -> None:
     assert sweep(16, 1000) > 500
 
 
-KEYS, JOINT, PICKED = KindRows._keys, Kinds.joint, Kinds._picked
+KEYS, JOINT, PICKED = TypedRows._keys, TypedColumns.joint, TypedColumns._picked
 BROKEN: dict[str, list[tuple[Any, str, Any]]] = {
-    "the largest is never below the highest": [(KindRows, "_certain", lambda self, ranked: len(ranked) - 1)],
-    "a score is one of one key": [(KindRows, "_alone", lambda self, score: True)],
+    "the largest is never below the highest": [(TypedRows, "_certain", lambda self, ranked: len(ranked) - 1)],
+    "a score is one of one key": [(TypedRows, "_alone", lambda self, score: True)],
     "keys of one kind only": [
-        (KindRows, "_keys", lambda self, forms: {o: k[:1] for o, k in KEYS(self, forms).items()}),
+        (TypedRows, "_keys", lambda self, forms: {o: k[:1] for o, k in KEYS(self, forms).items()}),
     ],
     "joint values of one choice only": [
-        (Kinds, "joint", lambda self, forms, order: (JOINT(self, forms, order) or [])[:1]),
+        (TypedColumns, "joint", lambda self, forms, order: (JOINT(self, forms, order) or [])[:1]),
     ],
     "numbers have one value": [
         (types, "few", lambda span, source: (few(span, source) or ())[:1] or None),
-        (Kinds, "_picked", lambda *some: {}),
+        (TypedColumns, "_picked", lambda *some: {}),
     ],
     "a head reads one kind of key": [
-        (Kinds, "_picked", lambda *some: {out: always(found[0][1]) for out, found in PICKED(*some).items()}),
+        (TypedColumns, "_picked", lambda *some: {out: always(found[0][1]) for out, found in PICKED(*some).items()}),
     ],
 }  # fmt: skip
 
@@ -265,8 +265,8 @@ def test_many_kinds_are_refused_and_not_worked_out(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_number_of_few_values_is_a_choice() -> None:
-    assert few(KnownSpan(0, 1, 0, 1), "x") == (({"x": 0}, 0), ({"x": 1}, 1))
-    assert few(KnownSpan(-1, 1, -1, 2), "x") == (({"x": 0}, -1), ({"x": 1}, 1))
-    assert few(KnownSpan(0, 100, 0, 1), "x") is None
-    assert few(KnownSpan(0, 1), "x") is None
-    assert few(KnownSpan(3, 3, 3, 0), "x") == always(3)
+    assert few(NumberSpan(0, 1, 0, 1), "x") == (({"x": 0}, 0), ({"x": 1}, 1))
+    assert few(NumberSpan(-1, 1, -1, 2), "x") == (({"x": 0}, -1), ({"x": 1}, 1))
+    assert few(NumberSpan(0, 100, 0, 1), "x") is None
+    assert few(NumberSpan(0, 1), "x") is None
+    assert few(NumberSpan(3, 3, 3, 0), "x") == always(3)
