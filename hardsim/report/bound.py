@@ -50,10 +50,10 @@ RATE_COLUMNS = columns(
     "<proved at\n1/(C n^(k+1))",
 )  # fmt: skip
 RATE = (
-    "Every length: gap(n) follows from the weights; n >= 2 is the length with its padding. For general heads, ties "
-    f"included, the theorem gives a temperature of the rate {THEOREM}, and names no constant. Two temperatures are "
-    "tried for every length: gap(n)/(a log(n + 1)), which has that rate, with the least a of a grid; and "
-    "1/(C n^(k+1)), at which errors fall exponentially, if gap(n) falls as n^-k."
+    "Every length: gap(n) is derived from the weights; n >= 2 is the length with its padding. For general heads, ties "
+    f"included, the theorem gives a temperature of rate {THEOREM}, without a constant. Two temperatures are tried for "
+    "every length: gap(n)/(a log(n + 1)), which has that rate, with the least a of a grid; and, if gap(n) falls as "
+    "n^-k, 1/(C n^(k+1)), at which errors fall exponentially."
 )
 """What is written above the rates."""
 SUMMARY_COLUMNS = columns(
@@ -106,9 +106,9 @@ def print_bound_verdict(screen: Screen, result: BoundResult, alphabet: Sequence[
         screen.word("The word", result.refuted, alphabet)
         how = sharper(result.model, is_stored(result.input))
         if is_stored(result.input) and result.kind == "ltl":
-            how = "compile the formula again: `hardsim check` says more of this word."
+            how = "compile the formula again; `hardsim check` shows more about this word."
         elif result.regime == "none":
-            how = f"{larger_beta(result.model)} reaches longer words; `hardsim check` says how far this one reaches."
+            how = f"{larger_beta(result.model)} reaches longer words; `hardsim check` shows how far this beta reaches."
         screen.line(f"  Next: {how}")
     if result.verdict is not Verdict.UNDECIDED:  # else the verdict says it
         print_hard_undecided(screen, result.hard_undecided)
@@ -255,9 +255,9 @@ def conclusions(result: CriticalResult) -> list[str]:
     every = result.every_length
     lines = []
     if result.partial:
-        lines.append("every length: not asked, since the search was interrupted")
+        lines.append("every length: no proof was tried, because the search was interrupted")
     elif result.formula is None:
-        lines.append(f"every length: not asked, since {result.reason}")
+        lines.append(f"every length: no proof was tried: {result.reason}")
     elif every.right_at is None:
         lines.append(f"every length: not proved at any beta up to {beta_text(LARGEST)}: {result.reason}")
     else:
@@ -266,28 +266,32 @@ def conclusions(result: CriticalResult) -> list[str]:
         )
         lines += [] if result.deciding is None else [f"  decided by head {decided(result.deciding, every.right_at)}"]
     if every.wrong_at is None:
-        lines.append("no word tried is wrong at any beta tried")
+        lines.append("no wrong word was found at any beta tried")
     else:
         lines.append(f"wrong at beta {beta_text(every.wrong_at)} on a word of length {every.n}")
     if every.closed:
-        lines.append(f"the bracket is closed: words come within {beta_text(WIDTH)} of the proved end")
+        lines.append(f"the bracket is closed: a wrong word was found within {beta_text(WIDTH)} of the proved beta")
     elif every.right_at is not None:
-        lines.append(f"the bracket is open: none of the {count(every.tried)} words tried comes that far (no word may)")
-        lines.append(f"  to close it there would have to be {result.missing}")
+        lines.append(
+            f"the bracket is open: none of the {count(every.tried)} words tried is wrong that close to the proved beta "
+            "(there may be no such word)"
+        )
+        lines.append(f"  this would close it: {result.missing}")
         inside = result.inside
         if inside is not None:
             close = (
-                "the same bracket for the Booleans inside is closed" if inside.closed else "Booleans inside come closer"
-            )
+                "the bracket for the Booleans inside the network is closed" if inside.closed else
+                "the Booleans inside the network come closer"
+            )  # fmt: skip
             lines.append(
                 f"  {close}: one is inexact at beta {beta_text(inside.wrong_at)} on a word of length {inside.n}"
             )
-            lines.append("  and is rounded once more by what reads it, so that the output is right on words tried")
+            lines.append("  but is rounded again where it is read, so the output is right on the words tried")
     paper = f"; Lemma 6 needs 2 ln 7 = {result.lemma_6:.4f}" if result.lemma_6 else ""
-    over = "" if result.schedule is None else f", of the temperature {result.schedule} over beta"
+    over = "" if result.schedule is None else f", which divides the temperature {result.schedule}"
     lines.append(f"beta in use: {beta_text(result.beta_used)}{over}{paper}")
     if result.partial:
-        lines.append("interrupted: not all lengths were done")
+        lines.append("interrupted: some lengths are missing")
     return lines
 
 

@@ -49,11 +49,13 @@ STYLES = dict.fromkeys(Verdict, "bold green") | {Verdict.REFUTED: "bold red", Ve
 AGREE = {True: "yes", False: "NO", None: NOTHING}
 """Whether answers are the same; none where one is missing."""
 NEXT_CLAIMS = (
-    "the bound follows from what the file says of its heads (gap, decay, kind, beta): correct that, or compile the "
-    "formula again."
+    "the bound is computed from what the file declares for its heads (gap, decay, kind, beta): correct these values, "
+    "or compile the formula again."
 )
 """Advice on an exceeded bound of an edited file, or of a file that hardsim did not write."""
-NEXT_CERTIFY = "Next: mpmath encloses nothing, so this may be its rounding; --engine ball certifies it or dismisses it."
+NEXT_CERTIFY = (
+    "Next: mpmath gives no error bounds, so this may be a rounding error; --engine ball certifies it or refutes it."
+)
 
 LENGTH_COLUMNS = columns(
     "n", "words\ntried", "accepted", "mismatches", "least\nmargin", "least\nscore gap", "temperature",
@@ -135,7 +137,7 @@ def print_reach(screen: Screen, result: CheckResult | BoundResult) -> None:
     style = STYLES[Verdict.UNDECIDED if found is Verdict.OBSERVED and not result.agreed else found]
     print_headline(screen, found.value, style, named(result.input, result.model.regime), result.reach)
     if result.partial:
-        screen.line("  PARTIAL: interrupted; this stands for what was done until then")
+        screen.line("  PARTIAL: interrupted; this covers only what was done before the interruption")
 
 
 def print_headline(screen: Screen, verdict: str, style: str, name: str, reach: str) -> None:
@@ -174,7 +176,7 @@ def model_line(facts: ModelFacts) -> str:
     elif facts.regime is not None:
         parts += [f"regime {facts.regime}", f"temperature {facts.temperature}", f"beta {facts.beta}"]
     elif facts.beta is not None:
-        parts += [f"temperature {facts.temperature}", f"beta {facts.beta}", "no regime of hardsim"]
+        parts += [f"temperature {facts.temperature}", f"beta {facts.beta}", "not a hardsim regime"]
     if facts.beta is not None:
         parts += [f"counting by {facts.counting}"] if facts.counting else []
         parts += [f"read at the {facts.at} position"]
@@ -305,12 +307,12 @@ def print_void(
         return
     screen.raw()
     if first is None:
-        told = "the error bounds are those of the specification, but the network's heads differ from its heads"
+        told = "the error bounds are for the heads that the specification gives; the heads of this network differ"
         screen.facts([(VOID, told)])
         return
     few = ", ".join(names) if len(names) <= MOST_NAMED else plural(len(names), "head")
     told = (
-        f"the error bound of {few}, since a bound assumes that earlier heads are right. At length {first.n} head "
+        f"the error bound of {few}, because a bound assumes that earlier heads are right. At length {first.n} head "
         f"{first.head} in layer {first.layer} failed first, on the word"
     )
     screen.facts([(VOID, told)])
@@ -386,7 +388,7 @@ def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
             screen.line(f"  {step}")
         command = result.command if not mismatch.direct else network_command(result, mismatch, alphabet)
         if command is not None:
-            screen.line("  More of this word:")
+            screen.line("  More about this word:")
             screen.raw(command)
     if mismatch is None or mismatch.refutes:  # else the verdict says it
         print_hard_undecided(screen, result.hard_undecided)
@@ -413,13 +415,13 @@ def print_parting(screen: Screen, found: Parting | None, mismatch: Mismatch, spe
         where = f"in layer {found.layer}, position {found.position}, head {found.head}{purpose}"
         screen.line(f"  softmax leaves hard attention {where}: {found.reads}")
     elif "hard/oracle" in mismatch.kind:
-        screen.line("  where hard attention leaves the oracle is not told: their steps are not the same")
+        screen.line("  no head or position to blame: the oracle does not compute in the steps of hard attention")
 
 
 def answers(mismatch: Mismatch, alphabet: Sequence[str] = (), rounds: bool = True) -> str:
     """What each says of a mismatching word; `rounds`: a network whose output shall be exactly 0 or 1."""
     if mismatch.direct:
-        return f"wanted: {judged_text(mismatch.oracle)}; the network says: {judged_text(mismatch.soft)}"
+        return f"expected: {judged_text(mismatch.oracle)}; network: {judged_text(mismatch.soft)}"
     soft = answer_text(mismatch.soft, alphabet)
     if mismatch.output is not None:
         exactness = ", neither 0 nor 1" if rounds and mismatch.soft is None else ""
@@ -441,9 +443,11 @@ def print_violation(
     if violation.observed:
         screen.line(f"  {NEXT_CERTIFY}")
     elif result.own:
-        screen.line("  Next: hardsim made this network, and it is unedited: a defect of hardsim, please report it.")
+        screen.line(
+            "  Next: hardsim made this network and nobody edited it: this is a defect of hardsim, please report it."
+        )
     elif "declared" in violation.what:
-        screen.line("  Next: correct the gap that the model declares, or leave it out: it is measured then.")
+        screen.line("  Next: correct the gap that the model declares, or remove it so that it is measured.")
     else:
         screen.line(f"  Next: {NEXT_CLAIMS}")
 
@@ -451,12 +455,18 @@ def print_violation(
 def next_arithmetic(engine: str, foreign: bool = False) -> str:
     """What a user can do about a word on which no answer was reached."""
     if engine == FLOAT64:
-        return f"Next: float64 cannot tell on which side of a threshold a value lies; --engine {AUTO} goes on in balls."
+        return (
+            f"Next: float64 cannot tell on which side of a threshold a value lies; --engine {AUTO} continues in ball "
+            "arithmetic."
+        )
     if foreign:
-        return "Next: outputs are equal there, or on their threshold, or closer than ball arithmetic can tell."
+        return (
+            "Next: two outputs are equal, or one is on its threshold, or they are too close for ball arithmetic to "
+            "separate."
+        )
     return (
-        "Next: a value lies on a threshold, or closer to it than the limit of ball arithmetic can tell; a slightly "
-        "different temperature moves it."
+        "Next: a value lies on a threshold, or too close to it for ball arithmetic to separate; a slightly different "
+        "temperature moves it."
     )
 
 
@@ -467,7 +477,7 @@ def next_step(result: CheckResult, mismatch: Mismatch) -> str | None:
     if mismatch.direct:
         return None
     if result.against is not None and "hard/oracle" in mismatch.kind:
-        return f"Next: what was compiled says something else than {result.against}: correct one of the two."
+        return f"Next: the compiled {result.input} and {result.against} disagree: correct one of them."
     if not mismatch.refutes and result.model.specified:
         return "Next: move the threshold of the model away from its outputs."
     what = "formula" if result.kind == "ltl" else "program"
@@ -496,12 +506,14 @@ def next_in_network(model: ModelFacts, mismatch: Mismatch, what: str, own: bool,
     from its specification's. Return None if softmax alone is at fault and no regime explains why. `own`: hardsim
     made the network itself and finds it unedited; `stored`: it was read from a file, so that no option changes it."""
     if not model.specified:
-        return "Next: the network is not the one that its specification makes; compile the formula again to compare."
+        return (
+            "Next: the network is not the one that its specification compiles to; compile the formula again to compare."
+        )
     if "hard/oracle" in mismatch.kind and own:
-        return f"Next: hard attention itself disagrees with the {what}: that is a defect of hardsim, please report it."
+        return f"Next: hard attention itself disagrees with the {what}: this is a defect of hardsim, please report it."
     if "hard/oracle" in mismatch.kind:
         return (
-            f"Next: hard attention itself disagrees with the {what}: the file's heads are not those that hardsim "
+            f"Next: hard attention itself disagrees with the {what}: the heads in the file are not those that hardsim "
             f"compiles from it; compile the {what} again."
         )
     if model.regime is None:
@@ -509,11 +521,12 @@ def next_in_network(model: ModelFacts, mismatch: Mismatch, what: str, own: bool,
     if model.regime == "none":
         if stored:
             return (
-                f"Next: compile the formula again, {larger_beta(model)} or in another regime (proven at every length)."
+                f"Next: compile the formula again with {larger_beta(model)}, or in another regime (proved right at "
+                "every length)."
             )
         return (
-            f"Next: {larger_beta(model)} reaches farther; the regimes that are proven right at every length: the same "
-            "command with --regime all"
+            f"Next: {larger_beta(model)} reaches farther; --regime all runs the regimes that are proved right at every "
+            "length."
         )
     return f"Next: attention is not sharp enough at this beta and temperature; {sharper(model, stored)}"
 
@@ -530,18 +543,18 @@ def sharper(model: ModelFacts, stored: bool = False) -> str:
     changes = {"beta": "raise --beta", "tau": "lower --tau", "epsilon": "lower --epsilon"}
     told = " or ".join(changes[name] for name in model.given)
     if model.regime is not None:
-        return f"{told or 'compile the formula again'}: the defaults are proven sharp enough."
+        return f"{told or 'compile the formula again'}: the defaults are proved sharp enough."
     if not told:
-        again = "the hard model alone, without a temperature in its file, has that of Theorem 26" if stored else ""
-        return f"{again or 'a lower temperature is given with --tau'}."
-    return f"{told}: the temperature that is taken by default is sharp enough."
+        again = "remove the temperature from the file, and the temperature of Theorem 26 is used" if stored else ""
+        return f"{again or 'give a lower temperature with --tau'}."
+    return f"{told}: the default temperature is sharp enough."
 
 
 def _sharper(result: CheckResult) -> str:
     """What to do where softmax at a temperature is not hard attention."""
     tied = next((tie for tie in result.ties if tie.simulated == "not simulated"), None)
     if tied is not None:
-        return f"Next: {tied.reason}. Take the temperature out of the file: then weights are added that break the ties."
+        return f"Next: {tied.reason}. Remove the temperature from the file: weights that break the ties are then added."
     stored = is_stored(result.input)
     return f"Next: softmax is not sharp enough at this temperature; {sharper(result.model, stored)}"
 

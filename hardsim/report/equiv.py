@@ -35,7 +35,7 @@ def print_equiv_verdict(screen: Screen, result: EquivResult, alphabet: Sequence[
     names = f"{result.input}, {result.other}"
     print_headline(screen, result.verdict.value, STYLES[result.verdict], names, result.reach)
     if result.partial:
-        screen.line("  PARTIAL: interrupted; this stands for what was done until then")
+        screen.line("  PARTIAL: interrupted; this covers only what was done before the interruption")
     if result.word is not None:
         screen.word("The word", result.word, alphabet)
         for name, answer in ((result.input, result.answer), (result.other, result.other_answer)):

@@ -24,14 +24,14 @@ def print_heads(screen: Screen, result: HeadsResult, alphabet: Sequence[str]) ->
     screen.head(
         result.input,
         [
-            ("words", told + ("; interrupted, the rest was not tried" if result.partial else "")),
-            ("queries", "those that see two positions or more; positions count from 0, with all that is read"),
-            ("gap", "of the two largest logits, in nats, where it is certain which is the largest"),
-            ("weight", "of the largest logit, with all that are not told apart from it"),
+            ("words", told + ("; interrupted, the other words were not tried" if result.partial else "")),
+            ("queries", "positions that see at least two positions; positions count from 0 and include added tokens"),
+            ("gap", "between the two largest logits, in nats, where it is certain which is the largest"),
+            ("weight", "of the largest logit, together with logits that cannot be told apart from it"),
         ],
     )
     if not result.heads:
-        screen.line("  it has no heads")
+        screen.line("  this network has no heads")
     screen.block(HEAD_COLUMNS, [_row(head) for head in result.heads])
     for head in result.heads:
         _print_tie(screen, head, alphabet)
@@ -75,7 +75,7 @@ def _print_tie(screen: Screen, head: HeadPattern, alphabet: Sequence[str]) -> No
         return
     others = head.ties - head.exact_ties
     kinds = [f"{count(head.exact_ties)} of them exact"] if head.exact_ties else []
-    kinds += [f"{count(others)} not told apart by float64, exact or not"] if others else []
+    kinds += [f"{count(others)} too close for float64 to tell"] if others else []
     screen.raw()
     ties = f"ties at {count(head.ties)} of {count(head.queries)} queries"
     screen.line((f"layer {head.layer}, head {head.name}", "bold"), f": {ties} ({', '.join(kinds)})")

@@ -49,7 +49,9 @@ def hold_map(path: str) -> None:
         InputError: for another ending, or if matplotlib is needed and not installed.
     """
     if not path.endswith((*FORMATS, PAGE)):
-        raise InputError(f"--plot {path}: not known how to draw that", "Give a name in .svg, .png, .pdf or .html.")
+        raise InputError(
+            f"--plot {path}: unknown picture format", "Give a name that ends in .svg, .png, .pdf or .html."
+        )
     if not path.endswith(PAGE):
         hold_drawable()
 
@@ -65,8 +67,8 @@ def drawn(result: TraceResult, heads: Sequence[TraceHead], path: str) -> str | b
     if path.endswith(PAGE):
         return page(result, heads)
     if len(heads) > MOST_DRAWN:
-        told = f"a picture has room for {MOST_DRAWN} heads, not for {len(heads)}"
-        raise InputError(told, "Name some with --head, or draw them all as an .html page.")
+        told = f"a picture has room for {MOST_DRAWN} heads, but there are {len(heads)}"
+        raise InputError(told, "Choose some with --head, or draw them all as an .html page.")
     return maps(result, heads, format_of(path))
 
 

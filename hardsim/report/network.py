@@ -33,15 +33,15 @@ from hardsim.report.numbers import NOTHING, tried_text
 from hardsim.report.screen import Screen, columns
 from hardsim.visible import visible
 
-JUDGED_COLUMNS = columns("n", "words\njudged", "mismatches", "undecided", "least\nmargin", "=a word with it")
-OUTPUT_COLUMNS = columns("position", "<token", "<says", "<wanted", "~outputs")
+JUDGED_COLUMNS = columns("n", "words\njudged", "mismatches", "undecided", "least\nmargin", "=on word")
+OUTPUT_COLUMNS = columns("position", "<token", "<answer", "<expected", "~outputs")
 SETTING_COLUMNS = columns("<setting", "<value", "~from")
 MOST_OUTPUTS = 8
 """Outputs of a place that a table shows."""
 OUTPUT_DIGITS = 6
 MARGINS_ROOM = 12
 """Columns before the text of a fact."""
-RIGHT = {True: "as wanted", False: "WRONG", None: ""}
+RIGHT = {True: "as expected", False: "WRONG", None: ""}
 
 
 # ---- check ----
@@ -105,7 +105,7 @@ def print_outputs(screen: Screen, found: Sequence[Evaluation], alphabet: Sequenc
         margin = f", margin {short(one.margin)}" if one.margin is not None else ""
         verdict = f", {RIGHT[one.right]}" if one.right is not None else ""
         screen.raw(shown_word(one.word, alphabet))
-        screen.line(f"  says {said}{verdict}{margin}")
+        screen.line(f"  answer {said}{verdict}{margin}")
         if one.no_output is not None:
             screen.line(f"  {one.no_output.summary}", hang=2)
         wished = any(place.wanted is not None for place in one.places)
@@ -238,7 +238,7 @@ def reads(subject: Foreign) -> str:
         "argmax": f"the largest output{among}",
         "value": f"the number itself, right to within {readout.level}",
     }[readout.decide]
-    return f"{given} (the word is *), judged at {where}: {how}"
+    return f"{given} (the word is *), answer at {where}: {how}"
 
 
 def _layer(number: int, layer: NetworkLayer) -> NetworkLayerReport:
@@ -276,7 +276,7 @@ def print_network(screen: Screen, report: NetworkReport) -> None:
         ("alphabet", " ".join(report.alphabet)),
         ("outputs", " ".join(report.outputs)),
         ("reads", report.reads),
-        ("longest", room and f"words of {room}, where the table of positions ends"),
+        ("longest", room and f"words of {room}: the table of positions has no more rows"),
         *((fact.what, fact.read) for fact in report.facts),
     ]
     screen.head(report.input, lines, width=12)

@@ -15,8 +15,11 @@ from hardsim.report.prove import print_every_length, print_proof_verdict
 from hardsim.report.screen import columns
 from hardsim.visible import visible
 
-DECIMALS = "Decimal numbers are shown to three digits; results.json has all that are known."
-AGAIN = "Typed where this page lies, this makes the report anew; hardsim replay runs it again and compares."
+DECIMALS = "Decimal numbers are shown to three digits; results.json has every known digit."
+AGAIN = (
+    "Run this command in the directory of this page to make the report again; hardsim replay runs it and compares the "
+    "results."
+)
 LONGEST = 20
 """Symbols of an alphabet that a theorem names."""
 CLAIM, PADDED = "On every non-empty word of every length ", ", where n is its length with its padding"

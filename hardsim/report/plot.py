@@ -60,8 +60,7 @@ def format_of(path: str) -> str:
     """
     found = next((end for end in FORMATS if path.endswith(end)), None)
     if found is None:
-        told = "a picture is drawn as .svg, .png or .pdf, by the end of its name"
-        raise InputError(f"--plot {path}: {told}", "Give a name that ends in .svg, .png or .pdf.")
+        raise InputError(f"--plot {path}: unknown picture format", "Give a name that ends in .svg, .png or .pdf.")
     return found
 
 
@@ -80,7 +79,7 @@ def hold_drawable() -> None:
     except ModuleNotFoundError:
         raise InputError("--plot needs matplotlib, which is not installed", install_hint("plot")) from None
     except Exception as error:  # whatever a setting leads to
-        hint = "It reads the variable MPLBACKEND, and the file matplotlibrc or the one that MATPLOTLIBRC names."
+        hint = "Its settings are in the variable MPLBACKEND, and in matplotlibrc or the file that MATPLOTLIBRC names."
         raise InputError(f"--plot: matplotlib does not start with its settings: {error}", hint) from None
 
 

@@ -11,10 +11,10 @@ from hardsim.report.check import model_line
 from hardsim.report.numbers import NOTHING, count
 from hardsim.report.screen import Screen, columns
 
-FORMAT_COLUMNS = columns("<format", "safe\nup to", "in\norder", "fails\nat", "<reference", "~fails first", "~mended by")
+FORMAT_COLUMNS = columns("<format", "safe\nup to", "in\norder", "fails\nat", "<reference", "~fails first", "~fixed by")
 RIGHT = {
     "formula": "the answer of the formula",
-    "specification": "what the specification says, at the positions that it judges",
+    "specification": "the answer of the specification, at the positions that it judges",
     "exact network": "the answer of the exact network, in real arithmetic",
 }
 """The meaning of each reference's name."""
@@ -28,7 +28,7 @@ def print_precision(screen: Screen, result: PrecisionResult, alphabet: Sequence[
     summed = f", sums in {result.accumulate}" if result.accumulate else ""
     judged = " that the specification judges" * (result.reference == "specification")
     reach = f"every word of length 1 to {count(result.max_n)}{judged}"
-    lines = [("network", model_line(result.model)), ("asked", f"{reach}, as model.py computes{summed}")]
+    lines = [("network", model_line(result.model)), ("scope", f"{reach}, computed as in model.py{summed}")]
     screen.head(title, [*lines, ("right", RIGHT[result.reference])])
     screen.block(FORMAT_COLUMNS, [_row(row, result.max_n) for row in result.rows])
     for row in result.rows:
@@ -69,7 +69,7 @@ def _print_word(screen: Screen, row: FormatRow, alphabet: Sequence[str]) -> None
     if row.exactly:
         told += "; the exact network is wrong there, too, as `hardsim check` shows"
         if row.reference == "specification":
-            told += " (name the network in place of the specification, and the reference is the exact network)"
+            told += " (to compare with the exact network, name the network instead of the specification)"
     if len(row.word) > LONGEST and len(runs) <= LONG:
         screen.line((f"  {row.arith}", "bold"), f" is {told}")
         return
@@ -82,9 +82,9 @@ def _print_judged(screen: Screen, row: FormatRow) -> None:
         return
     lengths = f"length 1 to {count(row.safe_to)}" if row.safe_to > 1 else "length 1"
     many = f"{plural(row.words, 'word')} of {lengths} {'is' if row.words == 1 else 'are'} judged"
-    told = many if row.words else f"no word of {lengths} is judged, so that nothing is known"
+    told = many if row.words else f"no word of {lengths} is judged, so nothing is known"
     screen.raw()
-    screen.line((f"  {row.arith}", "bold"), f": {told} (the specification says which)")
+    screen.line((f"  {row.arith}", "bold"), f": {told} (the specification names the words to judge)")
 
 
 def runs_of(word: Sequence[str]) -> str:

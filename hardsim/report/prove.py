@@ -41,16 +41,16 @@ PROGRAM_METHOD = (
     "A n^p e^(-r n)`. The scores of a head are then off by `eta`, a multiple of `E` of the layer before. Where "
     "`eta/tau <= 1/2` and `gap/tau >= r n`, its weights are off by at most `2 e n e^(-r n)`, without the `e` if "
     "`eta = 0`.",
-    "An inequality `F n^s e^(-r n) <= M` is checked at `n = N0 >= s/r`, from where on its left side falls. A clip "
-    "whose input is off by at most `M`, its hard inputs' distance from where it is not constant, is exact. Lengths "
-    "below `N0` were looked at one by one, at the same temperature.",
+    "An inequality `F n^s e^(-r n) <= M` is checked at `n = N0 >= s/r`; from there on its left side falls. A clip is "
+    "exact if its input is off by at most `M`, the distance of its hard inputs from where it is not constant. Lengths "
+    "below `N0` were checked one by one, at the same temperature.",
 )
 """What is written of every argument, formulas between backquotes."""
 TIES_METHOD = "Weights of a head are off by `eta/tau` more where several positions may have its largest score."
 """What is written of arguments with such heads that have errors before them."""
 POWERS_METHOD = (
     "Where `gap/tau >= s L`, `L = log(n + 1)`, weights are off by at most `2 e n (n + 1)^-s`, so that errors fall as "
-    "powers of `n`: `E(n) = A n^p` with `p < 0`. Of powers each inequality holds ever after where it holds at `N0`."
+    "powers of `n`: `E(n) = A n^p` with `p < 0`. An inequality of powers that holds at `N0` holds at all larger `n`."
 )
 """What is written of arguments in which an error falls as a power, too."""
 HEAD_COLUMNS = columns(
@@ -102,7 +102,7 @@ def print_proof_verdict(screen: Screen, result: ProofResult, alphabet: Sequence[
         screen.word("The word", result.hard_undecided.word, alphabet)
     word = result.word
     if word is not None:
-        screen.line("  More of this word:")
+        screen.line("  More about this word:")
         screen.raw(command_for(subject, word))
 
 
@@ -124,19 +124,19 @@ def print_confirmation(screen: Screen, found: Confirmation | None, min_n: int) -
     """The words that were run after a proof."""
     if found is None:
         return
-    text = f"{found.words:,} words were run besides"
+    text = f"{found.words:,} words were also run"
     if not found.words:
-        text = "no word was run besides" + ("" if found.partial else ": words of this length take too long")
+        text = "no word was run" + ("" if found.partial else ": words of this length take too long")
     if found.words and found.every_word_to:
         text += f", every one of {span_text(min_n, found.every_word_to)}"
     if found.longest > found.every_word_to:
         text += f"{' and some' if found.every_word_to else ', some'} of up to {found.longest:,} symbols"
     if found.words > found.undecided:
-        text += ": each is answered as proved"
+        text += ": each answer is as proved"
     if found.undecided:
         text += f"; on {found.undecided:,} of them no answer was reached, which decides nothing"
     if found.partial:
-        text += " (interrupted: more were to be run)"
+        text += " (interrupted: not all planned words were run)"
     screen.line(f"  {text}")
 
 
@@ -219,10 +219,10 @@ def print_argument(screen: Screen, proof: Proof, tables: bool) -> None:
         for heads in alike(proof):
             _print_heads(screen, heads)
         if proof.predicates:
-            screen.line(f"  counted as Booleans of which nothing is known: {'; '.join(proof.predicates)}")
+            screen.line(f"  treated as Booleans with unknown values: {'; '.join(proof.predicates)}")
         if proof.temperatures:
             screen.line(
-                f"  logits l are those of a temperature that is nowhere colder: {'; '.join(proof.temperatures)}"
+                f"  logits l are computed at an upper bound of the temperature: {'; '.join(proof.temperatures)}"
             )
     for number, link in enumerate(proof.links, start=1):
         reason = "proved" if link.proved else f"not proved: {link.reason}"
@@ -307,7 +307,7 @@ def _print_heads(screen: Screen, heads: list[HeadProof]) -> None:
             beyond = at_least(head.margin)
             told = f"is at most -{beyond} or at least 1 + {beyond}"
             if head.margin <= 0:
-                told = f"may be {at_most(-head.margin)} inside of 0 and 1"
+                told = f"may lie up to {at_most(-head.margin)} inside [0, 1]"
             screen.line(f"    whose input {told}")
 
 

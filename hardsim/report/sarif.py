@@ -17,10 +17,10 @@ RULES = {
     "mismatch": "Two answers differ on a word, a claim does not hold, or a certificate is invalid.",
     "required": "The verdict is less than was required.",
     "undecided": "No verdict was reached.",
-    "observed": "Nothing is wrong as far as mpmath can see, which encloses nothing.",
-    "not-run": "The input was not run, or not to its end.",
-    "bad-input": "The input cannot be worked on.",
-    "internal-error": "hardsim failed, which is a defect of hardsim.",
+    "observed": "No mismatch was found, in mpmath arithmetic without error bounds.",
+    "not-run": "The input was not run, or its run did not finish.",
+    "bad-input": "The input cannot be read or used.",
+    "internal-error": "hardsim failed. This is a defect of hardsim.",
 }
 """By identifier, what each says."""
 LEVELS = {Ending.FAILED: "error", Ending.ERROR: "error"}

@@ -123,7 +123,7 @@ def schema() -> dict[str, Any]:
         hints = kinds(Document) | {"seed": int if command in RANDOM else None}
         hints["results"] = Annotated[tuple[Any, ...], Embedded(json.dumps(items | {"type": "array"}))]
         del hints["command"]
-        told = {"__doc__": f"What `hardsim {command} --json` writes."}
+        told = {"__doc__": f"The document that `hardsim {command} --json` writes."}
         name = f"{command.capitalize()}Document"
         documents.append(structure(name, Document, hints, namespace=told, tag_field="command", tag=command))
     types = [reduce(or_, documents), *(wire(one) for one in get_args(Result))]

@@ -18,14 +18,15 @@ DETAILS = columns("position", "<symbol", "<looks at", "weight\nthere", "score\ng
 def print_trace(screen: Screen, result: TraceResult, names: Sequence[str], alphabet: Sequence[str]) -> None:
     """The word through the layers; or position by position what some heads read."""
     foreign = result.kind == "network"
-    looked = "of softmax where hard attention looks, at least"
-    told = "of softmax at the largest logits, at least; logits that are not told apart count as equal"
+    looked = "softmax weight at the positions where hard attention looks, at least"
+    told = "softmax weight at the largest logits, at least; logits that cannot be told apart count as equal"
     facts = [
         ("word", shown_word(result.word, alphabet)),
         ("network", model_line(result.model)),
         ("weight", told if foreign else looked),
     ]
-    screen.head(result.input, facts if foreign else [*facts, ("error", "of softmax against hard attention, at most")])
+    error = "difference between the values of softmax and hard attention, at most"
+    screen.head(result.input, facts if foreign else [*facts, ("error", error)])
     if names:
         for head in result.chosen(names):
             _print_head(screen, result, head)

@@ -222,7 +222,7 @@ def test_the_theorems_temperature_for_general_heads(
         told = hardsim("bound", name, "--gap", "--max-n", "2").exits(0).out
         row = next(line for line in told.splitlines() if line.startswith(name) and known(logarithmic) in line)
         assert row.split()[1:] == [gap, constant, logarithmic, *([proved] if proved in row else [])]
-        assert "of the rate tau(n) = Omega(gap(n)/log n), and names no constant" in " ".join(told.split())
+        assert "of rate tau(n) = Omega(gap(n)/log n), without a constant" in " ".join(told.split())
 
 
 def test_what_is_not_proved_is_said_with_the_gaps(hardsim: Any, since: Path) -> None:

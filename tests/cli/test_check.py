@@ -276,7 +276,7 @@ def test_undecided_words_are_exit_code_3_and_printed(
     cannot_tell(monkeypatch)
     outcome = hardsim("check", since, "--max-n", "3", "--engine", "float64")
     reach = "no answer of the softmax network was reached on 9 of 39 words; the others agree"
-    lines = outcome.exits(3, "UNDECIDED ", reach, "--engine auto goes on in balls").out.splitlines()
+    lines = outcome.exits(3, "UNDECIDED ", reach, "--engine auto continues in ball").out.splitlines()
     place = lines.index("The first of these words, on a line of its own:")
     assert lines[place + 1] == "aa"
     document = hardsim("check", since, "--max-n", "3", "--engine", "float64", "--require", "certified", "--json", "-")

@@ -69,7 +69,9 @@ def test_several_networks_work_and_others_are_refused(hardsim: Cli, net: Path, s
 
 def test_an_interruption_leaves_what_was_found(hardsim: Cli, net: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     interrupt(monkeypatch, "hardsim.run.dense_float.DenseFloat.attention", 2)
-    outcome = hardsim("heads", net, "--max-n", "4").exits(130, "12 words of length 1 to 2", "the rest was not tried")
+    outcome = hardsim("heads", net, "--max-n", "4").exits(
+        130, "12 words of length 1 to 2", "other words were not tried"
+    )
     outcome.says("is partial, it stands for the words tried until now")
 
 

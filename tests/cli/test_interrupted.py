@@ -118,7 +118,7 @@ def test_a_bound_report_is_partial(
 def test_a_least_beta_is_not_claimed(hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     interrupt(monkeypatch, f"hardsim.checking.critical.{place}", 3)
     outcome = hardsim("bound", since, "--critical", "--max-n", "1")
-    outcome.exits(130, "every length: not asked, since the search was interrupted")
+    outcome.exits(130, "every length: no proof was tried, because the search was interrupted")
     assert "right at beta" not in outcome.out.replace("right\nat beta", "")
 
 

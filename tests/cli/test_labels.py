@@ -108,8 +108,8 @@ def test_a_network_of_no_regime_is_proved_written_and_read(hardsim: Any, since: 
     certificate, again = tmp_path / "p.cert.json", tmp_path / "again.model.json"
     outcome = hardsim("prove", path, "--max-n", "4", "--certificate", certificate)
     assert outcome.code == 0
-    assert "network temperature 1/(n*i), beta 4, no regime of hardsim" in outcome.told
+    assert "network temperature 1/(n*i), beta 4, not a hardsim regime" in outcome.told
     assert hardsim("verify", certificate, "--model", path).code == 0
     assert hardsim("compile", path, "-o", again).code == 0
-    assert "no regime of hardsim" in hardsim("check", again, "--max-n", "3").told
+    assert "not a hardsim regime" in hardsim("check", again, "--max-n", "3").told
     hardsim("check", path, "--regime", "position").refused("already compiled (no regime of hardsim, beta 4", "--regime")

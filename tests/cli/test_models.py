@@ -530,7 +530,7 @@ def test_an_edited_network_is_its_files_fault(hardsim: Any, since: Path, tmp_pat
     document["model"]["layers"][0]["heads"][0]["w_k"]["entries"][0][2] = "1/9"  # of no beta
     target.write_text(json.dumps(document), "utf-8")
     outcome = hardsim("check", target, "--max-n", "3", "--json", tmp_path / "found.json").exits(1, "REFUTED")
-    assert "Next: the network is not the one that its specification makes; compile the formula again" in outcome.told
+    assert "Next: the network is not the one that its specification compiles to; compile the" in outcome.told
     assert "defect" not in outcome.out
     (result,) = json.loads((tmp_path / "found.json").read_text("utf-8"))["results"]
     assert result["model"]["specified"] is False

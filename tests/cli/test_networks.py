@@ -61,9 +61,9 @@ def test_a_wrong_word_is_printed_and_the_code_is_1(hardsim: Cli, net: Path, more
     hardsim("check", net, "--against", more).exits(
         1,
         "REFUTED", "the network is wrong on a word of length 2, the shortest: all shorter words were tried",
-        "The shortest mismatching word, on a line of its own: ab", "wanted: reject; the network says: accept",
+        "The shortest mismatching word, on a line of its own: ab", "expected: reject; network: accept",
     )  # fmt: skip
-    hardsim("check", net, "--against", more, "-q").exits(1, "wanted: reject; the network says: accept")
+    hardsim("check", net, "--against", more, "-q").exits(1, "expected: reject; network: accept")
 
 
 def test_the_json_of_a_check_meets_the_schema(hardsim: Cli, net: Path, more: Path) -> None:
@@ -153,9 +153,9 @@ def test_prove_says_that_it_has_no_proof_and_how_far_words_reach(
 
 
 def test_eval_shows_outputs_and_margins(hardsim: Cli, net: Path, most: Path, more: Path) -> None:
-    hardsim("eval", net, "a b b").clean("says False", "0 -0.16569")
-    hardsim("eval", net, "abb", "--against", most).clean("says reject, as wanted, margin 0.166")
-    hardsim("eval", net, "ab", "--against", more).exits(1, "says accept, WRONG").says("1 of 1 words are not as")
+    hardsim("eval", net, "a b b").clean("answer False", "0 -0.16569")
+    hardsim("eval", net, "abb", "--against", most).clean("answer reject, as expected, margin 0.166")
+    hardsim("eval", net, "ab", "--against", more).exits(1, "answer accept, WRONG").says("1 of 1 words are not as")
     found = hardsim("eval", net, "a b b", "--json", "-").result
     (place,) = found["words"][0]["places"]
     assert (place["position"], place["token"], place["answer"], place["wanted"]) == (2, "b", "False", None)
@@ -165,7 +165,7 @@ def test_eval_shows_outputs_and_margins(hardsim: Cli, net: Path, most: Path, mor
 
 def test_tokens_without_names_are_ids(hardsim: Cli, net: Path) -> None:
     (net / "vocab.json").unlink()
-    hardsim("eval", net, "0 1 1").clean("says False")
+    hardsim("eval", net, "0 1 1").clean("answer False")
     hardsim("eval", net, "a b").refused("a vocab.json beside the weights gives them, in Python tokens=")
 
 
@@ -207,7 +207,7 @@ def test_what_needs_hard_attention_is_refused(hardsim: Cli, net: Path, tmp_path:
 def test_several_outputs_need_to_be_told_apart(hardsim: Cli, tmp_path: Path, most: Path) -> None:
     two = hooked_folder(tmp_path / "two", TIE, outputs=2)
     hardsim("check", two, "--against", most).refused("has 2 outputs", "output NAME:", "decide:")
-    hardsim("eval", two, "a b").clean("position token says outputs")
+    hardsim("eval", two, "a b").clean("position token answer outputs")
 
 
 def test_a_symbol_without_a_token_is_refused(hardsim: Cli, net: Path, tmp_path: Path) -> None:

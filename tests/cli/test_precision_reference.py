@@ -99,7 +99,7 @@ def test_where_no_word_is_judged_nothing_is_safe(hardsim: Cli, tmp_path: Path) -
     file = spec_of(tmp_path, f"at: last\nassume: /ababab/\n{RIGHT}")
     assert row_of(hardsim, file, "--max-n", "4", code=3)["words"] == 0
     found = hardsim("precision", file, "--max-n", "4", "--arith", "float32")
-    found.exits(3, "no word of length 1 to 4 is judged, so that nothing is known")
+    found.exits(3, "no word of length 1 to 4 is judged, so nothing is known")
     assert row_of(hardsim, file, "--max-n", "6", code=0)["words"] == 1
 
 
@@ -109,7 +109,7 @@ def test_the_exact_network_may_be_wrong_too(hardsim: Cli, tmp_path: Path) -> Non
     row = row_of(hardsim, file, "--max-n", "4", code=1)
     assert (row["fails_at"], row["exactly"]) == (4, True)
     found = hardsim("precision", file, "--max-n", "4", "--arith", "float32")
-    found.exits(1, "the exact network is wrong there, too", "name the network in place of the specification")
+    found.exits(1, "the exact network is wrong there, too", "name the network instead of the specification")
 
 
 def test_words_of_a_language_are_looked_at_where_there_are_too_many_others(hardsim: Cli, tmp_path: Path) -> None:

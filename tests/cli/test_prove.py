@@ -208,15 +208,12 @@ def believing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_words_are_run_after_a_proof(hardsim: Any, since: Path) -> None:
     # 3 + 9 + 27 + 81.
     outcome = hardsim("prove", since, "--max-n", "4")
-    outcome.exits(0, "\n  120 words were run besides, every one of length 1 to 4: each is answered as proved\n")
+    outcome.exits(0, "\n  120 words were also run, every one of length 1 to 4: each answer is as proved\n")
     result = hardsim("prove", since, "--max-n", "4", "--json", "-").result
     assert result["confirmed"] == {"words": 120, "every_word_to": 4, "longest": 4, "undecided": 0, "partial": False}
-    longer = "words were run besides, every one of length 1 to 5 and some of up to 64 symbols: each is"
+    longer = "words were also run, every one of length 1 to 5 and some of up to 64 symbols: each answer is"
     hardsim("prove", since, "--no-tables").prints(longer)
-    assert (
-        "no word was run besides: words of this length"
-        in hardsim("prove", since, "--min-n", "2500", "--max-n", "2500").out
-    )
+    assert "no word was run: words of this length" in hardsim("prove", since, "--min-n", "2500", "--max-n", "2500").out
     # There is nothing to confirm where nothing is proved.
     assert hardsim("prove", since, "--beta", "1", "--json", "-").result["confirmed"] is None
 
@@ -334,7 +331,7 @@ def test_undecided_words_decide_nothing_and_are_counted(
     monkeypatch.setattr(FloatEngine, "decisions", nothing)
     monkeypatch.setattr("hardsim.checking.confirm.IN_BALLS", 3)
     hardsim("prove", since, "--max-n", "2").exits(
-        0, "12 words were run besides, every one of length 1 to 2: each is answered as proved; on 9 of them no"
+        0, "12 words were also run, every one of length 1 to 2: each answer is as proved; on 9 of them no"
     )
     result = hardsim("prove", since, "--max-n", "2", "--json", "-").result
     assert (result["verdict"], result["confirmed"]["undecided"]) == ("PROVED", 9)
@@ -345,7 +342,7 @@ def test_an_interruption_after_a_proof_leaves_it_printed(
 ) -> None:
     interrupt(monkeypatch, "hardsim.checking.engines.FloatEngine.decisions")
     outcome = hardsim("prove", since, since, "--regime", "all", "--max-n", "5")
-    outcome.exits(130, "no word was run besides (interrupted: more were to be run)").says("interrupted")
+    outcome.exits(130, "no word was run (interrupted: not all planned words were run)").says("interrupted")
     assert outcome.told.count("every word of length 1 to 5") == 1
     interrupt(monkeypatch, "hardsim.checking.engines.FloatEngine.decisions")
     outcome = hardsim("prove", since, since, "--max-n", "5", "--json", "-")
@@ -523,7 +520,7 @@ def test_words_are_run_after_a_proof_of_a_model(hardsim: Any, tmp_path: Path, mo
         outcome = hardsim("prove", asked, "--max-n", "3", "--json", "-")
         confirmed = {"words": 14, "every_word_to": 3, "longest": 3, "undecided": 0, "partial": False}
         assert outcome.result["confirmed"] == confirmed
-    hardsim("prove", model, "--max-n", "3").prints("  14 words were run besides, every one of length 1 to 3: each is")
+    hardsim("prove", model, "--max-n", "3").prints("  14 words were also run, every one of length 1 to 3: each answer")
 
 
 def test_a_word_that_contradicts_the_proof_of_a_model_is_exit_code_4(

@@ -24,7 +24,7 @@ def test_verdicts_and_answers(hardsim: Any, since: Path) -> None:
     hardsim("prove", since, "--tau", LOG, "--max-n", "8").exits(0).clean("PROVED", "every word of length 1 to 8")
     hardsim("eval", since, "bc", "--tau", LOG).exits(0)
     every = hardsim("prove", since, "--tau", LOG, "--all-n").exits(0).clean("every word of every length")
-    assert "a temperature that is nowhere colder: tau <= (250/693)/(n) where i = n = 1; tau <= (125/549)/(n) else" in (
+    assert "an upper bound of the temperature: tau <= (250/693)/(n) where i = n = 1; tau <= (125/549)/(n) else" in (
         every.told
     )
     hot = hardsim("prove", since, "--tau", "exp(n)/(4*n*exp(2*n))", "--all-n").exits(3)
@@ -38,7 +38,7 @@ def test_the_bracket_of_a_program(hardsim: Any) -> None:
     assert [row["right_at"] is not None for row in result["lengths"]] == [True, True]
     assert result["every_length"]["right_at"] is None
     assert result["schedule"] == "1/n^2"
-    hardsim(*asked, "--max-n", "1").exits(0).clean("beta in use: 1, of the temperature 1/(6*n^4) over beta")
+    hardsim(*asked, "--max-n", "1").exits(0).clean("beta in use: 1, which divides the temperature 1/(6*n^4)")
 
 
 @pytest.mark.parametrize(

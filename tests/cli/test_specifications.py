@@ -37,7 +37,7 @@ def test_check_judges_the_network_that_it_names(hardsim: Cli) -> None:
         0, "CERTIFIED most.spec held against most.spec: all 510 words up to length 8", "file says most are a"
     )
     hardsim("check", "more.spec").exits(
-        1, "REFUTED", "The shortest mismatching word, on a line of its own: ab", "wanted: reject"
+        1, "REFUTED", "The shortest mismatching word, on a line of its own: ab", "expected: reject"
     )
     found = hardsim("check", "most.spec", "--max-n", "2", "--json", "-").json
     assert [(one["name"], one["alphabet"]) for one in found["inputs"]] == [("most.spec", ["a", "b"])]
@@ -64,7 +64,7 @@ def test_other_networks_are_held_against_it(hardsim: Cli) -> None:
     )
     hardsim("check", "net", "--against", "more.spec", "--max-n", "4").exits(1, "REFUTED")
     hardsim("prove", "net", "--against", "most.spec", "--max-n", "4").exits(3, "CERTIFIED")
-    hardsim("eval", "net", "ab", "--against", "more.spec").exits(1, "says accept, WRONG")
+    hardsim("eval", "net", "ab", "--against", "more.spec").exits(1, "answer accept, WRONG")
     hardsim("check", "-e", "#L[a] + 1 > #L[b]", "--alphabet", "b a", "--against", "most.spec", "--max-n", "4").exits(
         0, "CERTIFIED", "held against most.spec"
     )
@@ -88,8 +88,8 @@ def test_other_commands_take_it(hardsim: Cli) -> None:
     hardsim("show", "most.spec").clean("TransformerLens", "alphabet a b", "network net")
     hardsim("heads", "most.spec", "--max-n", "2").clean("uniform")
     hardsim("prove", "most.spec", "--max-n", "3").exits(3, "CERTIFIED").says("there is no proof")
-    hardsim("eval", "most.spec", "ab", "b").clean("says accept, as wanted", "says reject, as wanted")
-    hardsim("eval", "more.spec", "ab").exits(1, "says accept, WRONG")
+    hardsim("eval", "most.spec", "ab", "b").clean("answer accept, as expected", "answer reject, as expected")
+    hardsim("eval", "more.spec", "ab").exits(1, "answer accept, WRONG")
 
 
 @pytest.mark.usefixtures("here")

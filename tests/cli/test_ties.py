@@ -140,7 +140,7 @@ def test_weights_that_come_with_a_temperature_are_left_alone(hardsim: Any, tmp_p
     """The output of ab is 1/2, the threshold, at every temperature."""
     path = write(tmp_path, with_head(sided("softmax"), hardmax="leftmost") | {"temperature": "1/9"})
     outcome = hardsim("check", path, "--max-n", "3")
-    outcome.exits(1, "REFUTED ", f"{DIFFER}; no weights were added", f"Next: {DIFFER}. Take the temperature out of the")
+    outcome.exits(1, "REFUTED ", f"{DIFFER}; no weights were added", f"Next: {DIFFER}. Remove the temperature from the")
     (tie,) = hardsim("check", path, "--max-n", "3", "--json", "-").result["ties"]
     assert tie["simulated"] == "not simulated"
 

@@ -85,7 +85,7 @@ def test_the_outputs_of_a_network_fold(hardsim: Cli) -> None:
         (("since", "ab", "--head", "S4"), "has no head 'S4'"),
         (("since", "ab", "--engine", "float64"), "in balls or in mpmath"),
         (("since", "a" * 257), "at most 256 positions, not 257"),
-        (("since", "ab", "--plot", "x.gif"), "Give a name in .svg, .png, .pdf or .html."),
+        (("since", "ab", "--plot", "x.gif"), "Give a name that ends in .svg, .png, .pdf or .html."),
         (("since", "ab", "--plot", "x.html", "--regime", "all"), "a picture is of one network"),
     ],
 )
@@ -166,7 +166,7 @@ def test_nothing_is_drawn_of_many_heads(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(maps, "MOST_DRAWN", 1)
     model = api.load("dyck1.srasp")
     error = raised(InputError, lambda: model.trace("()", plot=tmp_path / "x.svg"))
-    assert error.message == "a picture has room for 1 heads, not for 7"
+    assert error.message == "a picture has room for 1 heads, but there are 7"
     assert not list(tmp_path.iterdir())
     model.trace("()", plot=tmp_path / "x.svg", head="ok: none")
     assert (tmp_path / "x.svg").exists()

@@ -169,7 +169,7 @@ def test_the_verdict_has_its_reach() -> None:
     ("mismatch", "regime", "engine", "verdict", "expected"),
     [
         (MISMATCH, "temperature", "auto", Verdict.REFUTED, "raise --beta or lower --tau: the defaults"),
-        (MISMATCH, "none", "auto", Verdict.REFUTED, "the same command with --regime all"),
+        (MISMATCH, "none", "auto", Verdict.REFUTED, "--regime all runs the regimes"),
         (replace(MISMATCH, hard=False), "temperature", "auto", Verdict.REFUTED, "a defect of hardsim"),
         # What mpmath saw is to be certified next.
         (MISMATCH, "temperature", "mpmath", Verdict.OBSERVED, "--engine ball certifies it"),
@@ -204,7 +204,7 @@ def test_the_head_where_softmax_leaves_hard_attention_is_told_and_marked() -> No
     other = replace(result, model=replace(FACTS, specified=False))
     assert "as the specification has it" in " ".join(text_of(other).split())
     nowhere = replace(result, parting=None, mismatch=replace(MISMATCH, hard=False, soft=False))
-    assert "where hard attention leaves the oracle is not told" in text_of(nowhere)
+    assert "no head or position to blame" in text_of(nowhere)
     valid(result)
 
 
@@ -416,7 +416,7 @@ def test_a_mismatch_says_what_to_do(mismatch: Mismatch, says: str, next_step: st
     row = TiedRow(("a", "b"), 1, (TiedPosition(1, (Fraction(1),)), TiedPosition(2, (Fraction(0),))), True)
     given = replace(result, ties=(Tie("h", 2, ("a", "b"), 1, 2, "not simulated", row),))
     told = " ".join(text_of(given, tables=False).split())
-    shared = "head h ties: on `ab` the tied positions carry 1 and 0, so no temperature helps. Take the" in told
+    shared = "head h ties: on `ab` the tied positions carry 1 and 0, so no temperature helps. Remove the" in told
     assert shared is ("--tau" in next_step)
     assert not (shared and "--tau" in told)
     assert "among ties" not in text_of(replace(result, ties=()), tables=False)
@@ -436,7 +436,7 @@ def test_only_hardsims_own_network_is_called_a_defect() -> None:
 def test_a_violation_says_what_to_do() -> None:
     steps = {
         ("the declared gap of head h", False): "correct the gap",
-        ("the error bound of head h", False): "the bound follows from what the file says of its heads",
+        ("the error bound of head h", False): "the bound is computed from what the file declares for its heads",
         ("the error bound of head h", True): "a defect of hardsim, please report it",
     }
     for (what, own), next_step in steps.items():

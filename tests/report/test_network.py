@@ -95,7 +95,7 @@ def test_a_mismatch_on_the_empty_word_is_told_as_one() -> None:
         "REFUTED net",
         "the network is wrong on the empty word",
         "The shortest mismatching word is the empty word.",
-        "wanted: {a}; the network says: {b}",
+        "expected: {a}; network: {b}",
     ]
     assert "wrong the first wrong length found is 0" in lines
     assert not any("hardsim trace" in line for line in lines)
