@@ -152,10 +152,10 @@ def test_a_bound_of_theorem_26_that_is_too_small_is_found(
         assert result["violation"]["measured"] == pytest.approx(1 / (1 + exp(4)), rel=1e-9)
         assert result["violation"]["claimed"] == 0
         # The model is the user's: what it says of its heads may be wrong.
-        outcome = hardsim(command, model, "--tau", "1/4", "--max-n", "2").exits(1, "correct that")
+        outcome = hardsim(command, model, "--tau", "1/4", "--max-n", "2").exits(1, "correct these")
         outcome.lacks("defect", "report it")
     program = written(tmp_path / "some_a.srasp", SOME_A)
-    hardsim("bound", program, "--tau", "1/4", "--max-n", "2").exits(1, "it is unedited: a defect of hardsim")
+    hardsim("bound", program, "--tau", "1/4", "--max-n", "2").exits(1, "nobody edited it: this is a defect of hardsim")
 
 
 def test_a_bound_of_a_formula_that_is_too_small_is_found(
@@ -454,9 +454,9 @@ def test_the_claims_of_an_edited_file_are_not_hardsims(
     monkeypatch.setattr(Budget, "error_bound", lambda self, head, n, context: context.mpf("0.1"))
     for name in (since, path):
         hardsim("bound", name, "--max-n", "2").exits(
-            1, "the error bound of head", "it is unedited: a defect of hardsim"
+            1, "the error bound of head", "nobody edited it: this is a defect of hardsim"
         )
-    outcome = hardsim("bound", edited, "--max-n", "2").exits(1, "the error bound of head", "correct that")
+    outcome = hardsim("bound", edited, "--max-n", "2").exits(1, "the error bound of head", "correct these")
     outcome.lacks("defect", "report it")
 
 
