@@ -1,15 +1,17 @@
-"""One attention head at every site: what it is exactly, or how far its value can be from the specified one.
+"""Proof for one attention head at every site: its exact value, or a bound of the distance from the specified value.
 
-Everything is read from the network's W_Q, W_K, W_V, mask and temperature; the specification says only what the value
-should be. For heads that look for the nearest position see `nearest`; of those that count everything depends on the
-query i and the count alone.
+Everything is read from the network's W_Q, W_K, W_V, mask and temperature; the specification gives only the value
+that the head should read. For heads that look for the nearest position see `nearest`. For heads that count,
+everything depends on the query i and the count alone.
 
-Look-up. A count c is known as c/m, m the number of positions counted. The logits must be `-k (j - c)^2` up to what
-does not depend on j, k > 0 nats: that is checked exactly, since the rows of W_K x_j are fitted by polynomials of
-degree 2 in j at all positions. With weights w_d = e^(-k d^2) and V visible positions, the position that wins is
-max(c, 1), and what is read there differs from the attended value by at most
- - for the number j itself: `sum d w_d / (1 + sum w_d)` over 1 <= d < V. Numbers on the two sides of c pull in opposite
-   directions, and of a right part d <= V - c and a left part d <= c - 1 the numerator is largest and the denominator
+Look-up. A count c is known as c/m, m the number of positions counted. The logits must be `-k (j - c)^2` up to terms
+that do not depend on j, k > 0 nats. That is checked exactly, since the rows of W_K x_j are fitted by polynomials of
+degree 2 in j at all positions. With weights w_d = e^(-k d^2) and V visible positions, the position that should be
+read is max(c, 1), and the value there differs from the attended value by at most
+ - for the number j itself: `sum d w_d / (1 + sum w_d)` over 1 <= d < V. Numbers on the two sides of c pull in
+   opposite
+   directions, and of a right part d <= V - c and a left part d <= c - 1 the numerator is largest and the
+   denominator
    least where one part is empty (the sums of w are concave in the number of their terms). For c = 0 the logits are
    -k (j^2 - 1) relative to the winner 1: `sum d w_d e^(-2kd)`, which is taken with denominator 1;
  - for a Boolean: the weight of the positions where it differs from that at the winner, found for every c, for all
@@ -46,7 +48,7 @@ from hardsim.proof.sites import Sites
 from hardsim.proof.state import Attended, BooleanHead, CountHead, ExactColumn, HeadTask, Margins, Mean, State
 
 NEGLIGIBLE = 100
-"""Nats: positions that lose as much count with a bound of e^-100 each."""
+"""Difference of logits, in nats, beyond which positions are counted together, with a bound of e^-100 each."""
 
 SIDES = {
     (Weighting.RIGHTMOST, Mask.FUTURE): True,
@@ -54,27 +56,33 @@ SIDES = {
     (Weighting.LEFTMOST, Mask.PAST): False,
     (Weighting.LEFTMOST, Mask.NONE): False,
 }
-"""Where the last position in the direction of the tie-break is visible to every query on that side of it."""
+"""Supported heads for a nearest position: True for the rightmost selected position, False for the leftmost. Each
+mask here shows a query all positions that could win over its own in the direction of the tie-break.
+"""
 
 Types = tuple[tuple[LocalType, ...], ...]
 
 Errors = tuple[Array | float, HeadArgument | None]
-"""How far values can be off, by value where they are bits, and by site; and the argument, if it is for all lengths."""
+"""Bounds of the distance from the specified value, by site (for Booleans also by value), and the argument for them
+in a proof of every length.
+"""
 
 LookUpBound = Callable[[HeadTask, list[Any], object, list[Any], Rational | None], Errors]
-"""The errors of a look-up, from what `sharpness` finds, the number of positions counted, and the slope of the numbers
-that are read (None: bits)."""
+"""Function that bounds the errors of a look-up. Arguments: the head, the rates k by site and their cache key (both
+from `sharpness`), the number of positions counted by site, and the slope of the numbers that are read (None for
+Booleans).
+"""
 
 Apart = Callable[[HeadTask, list[Any], Rational], Callable[[int, int], float]]
-"""How much farther off one look-up can be than another one, as `CountHead` has it, from the rates and the slope."""
+"""Function that returns `CountHead.apart`, from the head, its rates k by site, and the slope of the numbers read."""
 
 SignBound = Callable[[HeadTask, list[Any]], Errors]
-"""The errors of a sign test, from the specified values."""
+"""Function that bounds the errors of a sign test, from the head and its specified values by site."""
 
 
 @dataclass(frozen=True)
 class Argument:
-    """What bounds how far values can be off: one function for each kind of head, one for clips that compare counts."""
+    """Bounds that a proof uses: one function for each kind of head, and one for clips that compare counts."""
 
     nearest: Callable[[HeadTask], BooleanHead]
     look_up: LookUpBound
@@ -83,7 +91,9 @@ class Argument:
     margins: Margins
 
     def attended(self, task: HeadTask) -> Attended:
-        """The value of a head that has scores; NotProved if these are not those of its kind, or no bound is found."""
+        """Return the value of a head that has scores. Raises NotProved if the scores are not those of the head's
+        kind, or no bound is found.
+        """
         if task.head.kind is Kind.NEAREST:
             return self.nearest(task)
         if task.head.kind in (Kind.LOOKUP, Kind.TABLE):
@@ -92,7 +102,9 @@ class Argument:
 
 
 def attend(state: State, plan: AttentionHead, head: Head, argument: Argument) -> None:
-    """Add what one head writes to the state; NotProved if it is not of the form that the specification speaks of."""
+    """Add the coordinate that one head writes to the state. Raises NotProved if the head does not match its
+    specification.
+    """
     if (plan.name, plan.mask) != (head.name, head.mask):
         raise NotProved(
             f"the network's head {plan.name} has mask '{plan.mask}', the specified head {head.name} '{head.mask}'",
@@ -119,7 +131,7 @@ def attend(state: State, plan: AttentionHead, head: Head, argument: Argument) ->
 
 
 def _uniform(state: State, head: Head, out: int, soft: Column, hard: Column) -> None:
-    """The mean over the visible positions, exactly."""
+    """Add the mean of a uniform head over the visible positions, which is exact."""
     static = state.facts.constant(soft) and state.facts.constant(hard)
     counts = soft == hard and state.facts.boolean(soft)
     if not static and not counts:
@@ -133,7 +145,9 @@ def _uniform(state: State, head: Head, out: int, soft: Column, hard: Column) -> 
 
 
 def split(state: State, form: Terms, what: str) -> tuple[list[Any], Terms, list[tuple[Rational, Column]]]:
-    """A form of the network as the part that is the same for every word (its values, and as a form) and the rest."""
+    """Split a linear form of the network: return the values by site of the part that is the same for every word,
+    that part as a form, and the other terms with their columns.
+    """
     fixed: list[tuple[int, Rational]] = []
     varying: list[tuple[Rational, Column]] = []
     for coordinate, coefficient in form:
@@ -146,7 +160,7 @@ def split(state: State, form: Terms, what: str) -> tuple[list[Any], Terms, list[
 
 
 def separate(form: Terms, counted: Collection[int]) -> tuple[dict[int, Rational], Terms]:
-    """A query form as the coefficients of its means, and what is the same for every word."""
+    """Split a query form: return the coefficients of the coordinates in `counted`, and the other terms."""
     means = {coordinate: coefficient for coordinate, coefficient in form if coordinate in counted}
     return means, tuple((coordinate, coefficient) for coordinate, coefficient in form if coordinate not in counted)
 
@@ -155,9 +169,10 @@ def separate(form: Terms, counted: Collection[int]) -> tuple[dict[int, Rational]
 
 
 def reading_of(task: HeadTask) -> tuple[NearestReading, list[Terms], tuple[Rational, Rational]]:
-    """The reading of a head that looks for the nearest position where `select` holds; what of each row of W_K is the
-    same for every word, as a form; and the network's values of 0 and 1. NotProved if it is no such head, or its query
-    depends on the word."""
+    """Return the reading of a head that looks for the nearest position where `select` holds, the fixed part of each
+    row of W_K (the same for every word) as a form, and the network's values for 0 and 1. Raises NotProved if the
+    head is not of that kind, or its query depends on the word.
+    """
     state, head = task.state, task.head
     if head.select is None or (head.weighting, head.mask) not in SIDES:
         raise NotProved(f"head {head.name} is not specified as the nearest position on a side", head.name)
@@ -179,7 +194,9 @@ def reading_of(task: HeadTask) -> tuple[NearestReading, list[Terms], tuple[Ratio
 
 
 def nearest(task: HeadTask) -> BooleanHead:
-    """A head that looks for the nearest position where `select` holds, with its worst cases."""
+    """Return the Boolean read by a head that looks for the nearest position where `select` holds, with its worst
+    cases.
+    """
     state = task.state
     found, forms, values = reading_of(task)
     # Heads that have the same key share the column, and its numbers as an array.
@@ -195,8 +212,9 @@ def nearest(task: HeadTask) -> BooleanHead:
 
 
 def _without_level(state: State, column: Sequence[Rational]) -> tuple[Rational, ...]:
-    """A key less its value at the first position of each length, where that is most of it: softmax is the same, and
-    floats keep the digits that tell positions apart."""
+    """Return a key less its value at the first position of each length, where the key is mostly that constant.
+    Softmax does not change, and floats keep the digits that tell positions apart.
+    """
     result = list(column)
     for _, start, end in state.sites.words():
         first = column[start]
@@ -207,8 +225,11 @@ def _without_level(state: State, column: Sequence[Rational]) -> tuple[Rational, 
 
 
 def _without_least(types: Types) -> Types:
-    """Types with what all of their keys have in common left out, row by row, for the same reason."""
+    """Return local types whose keys have lost their common part, row by row, so that floats keep the digits that
+    differ.
+    """
     rows: list[tuple[Rational, ...]] = list(zip(*(kind.key for some in types for kind in some), strict=True))
+    # The number nearest to 0 that all keys of a row have in common, with its sign; 0 if signs differ.
     least = [max(min(row), 0) + min(max(row), 0) for row in rows]
     if not any(least):
         return types
@@ -222,7 +243,9 @@ def _without_least(types: Types) -> Types:
 def local_types(
     state: State, name: str, keys: list[Column], select: Column, hard: Column, soft: Column
 ) -> tuple[tuple[int, ...], Types, tuple[Rational, Rational]]:
-    """The set of local types of every site, the different sets, and the network's values of 0 and 1."""
+    """Return the number of each site's set of local types, the different sets, and the network's values for 0 and
+    1.
+    """
     rows = list(zip(*keys, select, hard, soft, strict=True))
     numbers = {row: number for number, row in enumerate(dict.fromkeys(rows))}
     values: dict[int, Rational] = {}
@@ -242,7 +265,9 @@ def local_types(
 
 
 def describe(state: State, path: dict[Any, int]) -> Example:
-    """An assignment as pairs of what and which. Propositions are a set that the alphabet has, if one fits them."""
+    """Return an assignment as pairs of name and value, for reports. Propositions are replaced by a symbol of the
+    alphabet that fits them, if there is one.
+    """
     alphabet, found, assigned = state.model.alphabet, list[tuple[str | None, str]](), dict[str, int]()
     for name, branch in path.items():
         if name[0] == HOLDS:
@@ -260,9 +285,11 @@ def describe(state: State, path: dict[Any, int]) -> Example:
 
 
 def looked_up(program: Program, head: Head, sites: Sites, column: Callable[[Affine], list[Any]]) -> str:
-    """The mean that a look-up is of: the one that its score multiplies with multiples of j. Both links ask here, so
-    that they speak of one count; `column` gives the values of a form of the specification. NotProved if there is none,
-    or more than one."""
+    """Return the mean that a look-up head looks up: the one that its score multiplies with multiples of j.
+
+    Both links call this function, so they refer to the same count. `column` gives the values by site of a form of
+    the specification. Raises NotProved if there is no such mean, or more than one.
+    """
     means = {other.out for other in program.heads if other.uniform}
     rows = [(query.terms[0][0], key) for query, key in head.score if len(query.terms) == 1]
     names = dict.fromkeys(name for name, key in rows if name in means and sites.proportional(column(key)))
@@ -273,9 +300,10 @@ def looked_up(program: Program, head: Head, sites: Sites, column: Callable[[Affi
 
 
 def sharpness(task: HeadTask) -> tuple[int, list[Any], object]:
-    """The coordinate of the count that a look-up is of; k at every site, in nats (1 where one position is visible); and
-    what tells look-ups of different k apart. NotProved if the scores are not those of a look-up, in the network or in
-    the specification."""
+    """Return the coordinate of the count that a look-up head looks up, the rate k in nats at every site (1 where
+    one position is visible), and a cache key that is equal for look-ups with equal rates. Raises NotProved if the
+    scores are not those of a look-up, in the network or in the specification.
+    """
     state, head, name = task.state, task.head, task.head.name
     if task.soft != task.hard:
         raise NotProved(f"head {name} reads another value than its specification says", name)
@@ -304,8 +332,10 @@ def sharpness(task: HeadTask) -> tuple[int, list[Any], object]:
 
 
 def _factors(task: HeadTask, scores: Sequence[tuple[Terms, Terms]], counted: int, soft: bool) -> list[Any]:
-    """k > 0 by site (None where one position is visible), before the temperature, where the scores are `-k (j - c)^2`
-    up to what does not depend on j: a row has the query `mean * count/size + fixed`, the key `first j + second j^2`."""
+    """Return k > 0 by site (None where one position is visible), before the temperature, if the scores are `-k (j -
+    c)^2` up to terms that do not depend on j. Each row of a score has the query `mean * count/size + fixed` and the
+    key `first j + second j^2`.
+    """
     sites, sizes, name = task.state.sites, task.state.means[counted].sizes, task.head.name
     rows = []
     for query, key in scores:
@@ -327,7 +357,9 @@ def _factors(task: HeadTask, scores: Sequence[tuple[Terms, Terms]], counted: int
 
 
 def look_up(task: HeadTask, bound: LookUpBound, apart: Apart) -> Attended:
-    """A head that reads the position whose number is a count; NotProved if its scores are not those of a look-up."""
+    """Return the value of a head that reads the position whose number is a count. Raises NotProved if its scores
+    are not those of a look-up.
+    """
     state, name = task.state, task.head.name
     counted, rates, signature = sharpness(task)
     sizes = state.means[counted].sizes
@@ -344,7 +376,7 @@ def look_up(task: HeadTask, bound: LookUpBound, apart: Apart) -> Attended:
 def look_up_errors(
     task: HeadTask, rates: list[Any], signature: object, sizes: list[Any], slope: Rational | None
 ) -> Errors:
-    """The errors of a look-up at every site."""
+    """Return the errors of a look-up at every site; see `LookUpBound`."""
     state, visible = task.state, task.state.sites.sizes(task.head.mask)
     if slope is None:
         values = task.fixed(task.hard)
@@ -358,7 +390,9 @@ def look_up_errors(
 
 @lru_cache(maxsize=65536)
 def number_error(rate: Fraction, visible: int) -> float:
-    """At most how far the attended number can be from the count, for `-rate (j - c)^2` nats at `visible` positions."""
+    """Bound the distance of the attended number from the count, for logits `-rate (j - c)^2` nats at `visible`
+    positions.
+    """
     with working_precision():
         total, weights, shifted = arb(0), arb(0), arb(0)
         for d in range(1, visible):
@@ -375,21 +409,24 @@ def number_error(rate: Fraction, visible: int) -> float:
 
 
 def numbers_apart(task: HeadTask, rates: list[Any], slope: Rational) -> Callable[[int, int], float]:
-    """How much farther off one look-up can be than another at every site."""
+    """Return a function of a site and a distance d: a bound of the difference between the errors of two look-ups
+    that should read positions d apart.
+    """
     visible, size = task.state.sites.sizes(task.head.mask), above(abs(ball(slope)))
     return lambda site, d: float(np.nextafter(number_errors_apart(rates[site], visible[site], abs(d)) * size, np.inf))
 
 
 @lru_cache(maxsize=65536)
 def number_errors_apart(rate: RealNumber, visible: int, d: int) -> float:
-    """At most how far the errors of two look-ups differ whose winners are d positions apart, where the logits are
-    `-rate (j - c)^2` nats at `visible` positions: the largest of |e(p + d) - e(p)| over all p,
+    """Bound the difference between the errors of two look-ups whose winners are d positions apart, where the logits
+    are `-rate (j - c)^2` nats at `visible` positions: the largest of |e(p + d) - e(p)| over all p,
 
         e(p) = (sum over 1 <= m <= visible - p of m w_m - sum over 1 <= m < p of m w_m) / (sum of all w), w_m =
         e^(-rate m^2).
 
-    The first position wins for a count of 0, too, with weights e^(-rate (m^2 + 2m)). What is more than `reach` away is
-    negligible, so that all winners in the middle are as one of them."""
+    The first position wins for a count of 0, too, with weights e^(-rate (m^2 + 2m)). Positions more than `reach`
+    away are negligible, so one winner in the middle stands for all of them.
+    """
     reach = isqrt(int(NEGLIGIBLE / lower(rate))) + 1
     first, last = reach + 2, visible - d - reach
     places = range(1, visible + 1 - d) if last <= first else [*range(1, first + 1), *range(last, visible + 1 - d)]
@@ -407,8 +444,9 @@ def number_errors_apart(rate: RealNumber, visible: int, d: int) -> float:
 
 @lru_cache(maxsize=65536)
 def _number_error(rate: RealNumber, visible: int, before: int, after: int, ahead: int) -> arb:
-    """How much too high a number is read where so many positions stand on the two sides of the winner, which is
-    `ahead` of its count."""
+    """Return the error of a looked-up number (read minus winner), as a ball. `before` and `after` positions stand
+    on the two sides of the winner, and the winner's number is `ahead` above the count.
+    """
     top, bottom = arb(0), arb(1)
     for away in (*range(-before, 0), *range(1, after + 1)):
         nats = rate * (away * away + 2 * away * ahead)
@@ -423,17 +461,18 @@ def _number_error(rate: RealNumber, visible: int, before: int, after: int, ahead
 
 
 NEAR = 60
-"""Nats beyond which positions count together: e^-60 < 2^-80 each."""
+"""Difference of logits, in nats, beyond which positions are counted together: e^-60 < 2^-80 each."""
 CHUNK = 500_000
-"""Numbers in one array."""
+"""Largest number of entries in one array."""
 
 
 def table_errors(
     sites: Sites, rates: Sequence[RealNumber], values: Sequence[Rational], visible: Sequence[int], sizes: Sequence[int]
 ) -> Array:
-    """For every site the largest weight of other values where the value at the position looked up is 0, and where it is
-    1; minus infinity where no count leads there. A site sees the first `visible` positions, and its counts go from 0 to
-    `sizes`; `values` are 0 or 1 by site, `rates` are k in nats."""
+    """Bound, for every site, the weight of the wrong values where the value looked up is 0, and where it is 1;
+    minus infinity where no count leads to that value. A site sees the first `visible` positions, and its counts go
+    from 0 to `sizes`; `values` are 0 or 1 by site, `rates` are k in nats.
+    """
     found = np.full((2, len(rates)), NOTHING)
     for n, start, end in sites.words():
         column = np.array([int(value) for value in values[start:end]])
@@ -444,7 +483,9 @@ def table_errors(
 
 
 def _worst(rates: Sequence[RealNumber], column: Any, visible: Any, sizes: Any) -> Array:
-    """The same for some sites of one length; a count is a column of arrays whose rows are sites."""
+    """Return the bounds of `table_errors` for some sites of one length, as arrays by value and site; `column` has
+    the values. In the arrays inside, rows are sites and columns are counts.
+    """
     near = min(int(visible.max()) - 1, isqrt(int(NEAR / min(map(lower, rates)))) + 1)
     squares = np.arange(1, near + 1, dtype=np.float64) ** 2
     # A number next to a float, and a product: less than the four roundings that are taken.
@@ -464,6 +505,7 @@ def _worst(rates: Sequence[RealNumber], column: Any, visible: Any, sizes: Any) -
             seen = np.arange(first, last) + shift < visible[:, None]
             wrong[:, first:last] += np.where(seen & differs, high[:, d - 1, None], 0)
             right[:, first:last] += np.where(seen & ~differs, low[:, d - 1, None], 0)
+    # As 1/(1 + right/wrong) and not wrong/(wrong + right): one rounding less, and it grows with `wrong`.
     share = 1 / (1 + right / wrong)
     # A count of 0 leads to the first position too, with weights that fall faster than those of a count of 1.
     lone = wrong[:, 0]
@@ -478,8 +520,9 @@ def _worst(rates: Sequence[RealNumber], column: Any, visible: Any, sizes: Any) -
 
 
 def sign_test(task: HeadTask, bound: SignBound) -> BooleanHead:
-    """A head that tells whether a number is positive, by the parity of positions; NotProved if the network's query or
-    keys are not those of the specification, up to positive factors."""
+    """Return the Boolean of a head that tells whether a number is positive, using the parity of positions. Raises
+    NotProved if the network's query or keys are not those of the specification, up to positive factors.
+    """
     name = task.head.name
     if len(task.plan.scores) != 1 or len(task.head.score) != 1:
         raise NotProved(f"head {name} has not one product as its score", name)
@@ -492,7 +535,7 @@ def sign_test(task: HeadTask, bound: SignBound) -> BooleanHead:
 
 
 def sign_errors(task: HeadTask, specified: list[Any]) -> Errors:
-    """The errors of a sign test at every site."""
+    """Return the errors of a sign test at every site; see `SignBound`."""
     state, head, name = task.state, task.head, task.head.name
     factor, wanted, offsets = multiple(task)
     keys = task.values(task.plan.scores[0][1], True)
@@ -519,8 +562,10 @@ def sign_errors(task: HeadTask, specified: list[Any]) -> Errors:
 
 
 def multiple(task: HeadTask) -> tuple[Fraction, dict[int, Rational], list[Any]]:
-    """The network's query of a sign test over the specified one; the latter's means with their coefficients, and what
-    is added to them, by site; NotProved if it is no positive multiple."""
+    """Return the factor of the network's query over the specified query of a sign test, the means of the latter
+    with their coefficients, and the rest of the latter by site. Raises NotProved if the factor is not a positive
+    constant.
+    """
     state, name = task.state, task.head.name
     varying = state.means.keys() - state.exact.keys()
     own, fixed = separate(task.plan.scores[0][0], varying)
@@ -536,7 +581,9 @@ def multiple(task: HeadTask) -> tuple[Fraction, dict[int, Rational], list[Any]]:
 
 
 def _seen(state: State, mask: Mask, keys: list[Rational]) -> Iterator[tuple[int, dict[Rational, int]]]:
-    """Each site with how often each key is visible (the dictionary changes from site to site)."""
+    """Yield each site with the number of times that each key is visible from there. The dictionary is reused for
+    the next site.
+    """
     for _, start, end in state.sites.words():
         if mask is Mask.NONE:
             total = dict(Counter(keys[start:end]))
@@ -549,7 +596,9 @@ def _seen(state: State, mask: Mask, keys: list[Rational]) -> Iterator[tuple[int,
 
 
 def wrong_sign(seen: Mapping[Rational, int], bit: int, size: Fraction) -> float:
-    """At most the weight of the positions with the other value, where |y| in nats per unit of key is `size`."""
+    """Bound the weight of the positions with the other value than `bit`, where |y| in nats per unit of key is
+    `size`; `seen` has the keys and how often each is visible.
+    """
     with working_precision():
         sign = 1 if bit else -1
         best = max(sign * key for key in seen)

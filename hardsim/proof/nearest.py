@@ -1,25 +1,25 @@
-"""The worst case of a head that looks for the nearest position, over all words at once.
+"""Worst case, over all words at once, of a head that looks for the nearest selected position.
 
-A head at query i gives `sum_j e^(l_ij(t_j)) v(t_j) / sum_j e^(l_ij(t_j))`, where t_j is the local type of position j:
-what the head reads there (its key, whether the position is selected, its value). Positions choose their types
-independently of each other: every word makes such a choice, so the worst choice bounds all words. The specification
-says that the last selected position j* of those visible wins (for a leftmost head read the word backwards), so the
-positions after j* hold types that are not selected, those before it any; if none is selected the last one wins.
+A head at query i gives `sum_j e^(l_ij(t_j)) v(t_j) / sum_j e^(l_ij(t_j))`. Here t_j is the local type of position
+j: its key, whether the position is selected, and its value. Positions choose their types independently of each
+other: every word makes such a choice, so the worst choice bounds all words. The specification says that the last
+selected position j* of those visible wins (for a leftmost head read the word backwards). So the positions after j*
+have types that are not selected, those before it any type; if none is selected the last one wins.
 
-The weight w of the wrong values, relative to that of the winner, is a quotient in which every position counts either
-above (type with a wrong value, its largest weight) or, where it has no such type, below (its smallest weight). Both
-choices only increase the quotient, so the worst case is found position by position and sums on both sides of j* are
-running sums: O(n) steps for all j* of one query.
+The weight w of the wrong values, relative to that of the winner, is a quotient. Every position counts either above
+(a type with a wrong value, at its largest weight) or, if it has no such type, below (at its smallest weight). Both
+choices only increase the quotient. So the worst case is found position by position, and the sums on both sides of
+j* are running sums: O(n) steps for all j* of one query.
 
-Sites whose queries are the same share the sums before j*: in a regime whose temperature depends on n alone, all sites
-of one length. What stands beyond j* differs from site to site, but where it loses `FAR` nats it is negligible, and one
-pass over the positions settles all sites: O(n) for a length, or O(n) for a site where every site has its own query. So
-it is wherever the selected positions stand out by n or i times a constant, but for the shortest words; the sites that
-are left have sums of their own (`_near`).
+Sites with equal queries share the sums before j*. In a regime whose temperature depends on n alone these are all
+sites of one length. Positions beyond j* differ from site to site. Where they lose by `FAR` nats they are
+negligible, and one pass over the positions settles all sites: O(n) for a length, or O(n) for a site where every
+site has its own query. That holds for all but the shortest words wherever the logits of selected positions are
+higher by n or i times a constant. The other sites get sums of their own (`_near`).
 
-A row is a query of a word of some length: sites that have the same query share it. Positions are counted from 0 in the
-direction in which the last one wins, and rows are in the order of the number of positions that they see, the largest
-first, so that those which see position j are the first ones.
+A row is a query of a word of some length: sites that have the same query share it. Positions are counted from 0 in
+the direction in which the last one wins. Rows are sorted by the number of positions that they see, the largest
+first, so the rows that see position j are the first ones.
 
 Numbers: logits are products of exact rationals, each rounded once, with a bound on the error in nats; sums are of
 positive numbers, with a bound on their relative error; both enter the quotient outwards.
@@ -44,13 +44,15 @@ Numbers = NDArray[int64]
 Flags = NDArray[bool_]
 
 Example = tuple[tuple[str | None, str], ...]
-"""What holds at a position: coordinates and their values, and the symbol, which has no name."""
+"""Example of an assignment at a position: coordinates and their values, and the symbol, whose name is None."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalType:
-    """What a head can find at a position: the part of its key that depends on the word (one number for each row of
-    W_K), whether the position is selected, its value (0 or 1), and an assignment that leads to it."""
+    """Local type: one possible view of a position by a head. It has the part of the key that depends on the word
+    (one number for each row of W_K), whether the position is selected, its value (0 or 1), and an assignment that
+    leads to it.
+    """
 
     key: tuple[Rational, ...]
     selected: bool
@@ -60,9 +62,10 @@ class LocalType:
 
 @dataclass(frozen=True)
 class NearestReading:
-    """A head as its worst case needs it, at all sites. `queries[r]` is row r of W_Q x_i times the inverse temperature
-    at i, `keys[r]` the part of row r of W_K x_j that is the same for every word, `kinds` the number of the set of local
-    types at j, into `types`."""
+    """Head that looks for the nearest selected position, at all sites. `queries[r]` is row r of W_Q x_i times the
+    inverse temperature at i. `keys[r]` is the part of row r of W_K x_j that is the same for every word. `kinds`
+    has, for each j, the number of its set of local types in `types`.
+    """
 
     mask: Mask
     rightmost: bool
@@ -74,9 +77,11 @@ class NearestReading:
 
 @dataclass(frozen=True)
 class Extremes:
-    """For every site an upper bound of the weight of wrong values, over all words in which the head should give the
-    other value, and the position that wins in the worst of them (0: no word does that; the bound is then minus
-    infinity). `rounding` is how far a logit can be off in nats, which the bounds make up for."""
+    """Worst cases of a head for one specified value. `wrong` has an upper bound, by site, of the weight of wrong
+    values over all words in which the head should read that value; `winner` is the position that should be read in
+    the worst of them. If no word does that, they are minus infinity and 0. `rounding` is the largest rounding error
+    of a logit in nats; the bounds include it.
+    """
 
     wrong: Array
     winner: NDArray[int64]
@@ -84,15 +89,18 @@ class Extremes:
 
 
 UNDERFLOW = 2.0**-1000
-"""Relative to the other factor, and between numbers: far more than rounding costs where it loses all digits."""
+"""Bound of the absolute error of a product that underflows, relative to the other factor; far more than such a
+rounding costs.
+"""
 LARGEST_LOGIT = 2.0**1000
-"""The sizes of the products of a logit together; their float sums then are finite, whatever their rounding."""
+"""Largest total size of the products in a logit; below it their float sums are finite, whatever the rounding."""
 
 
 class HeadArrays:
-    """A head's sites, keys and sets of types as arrays. `length`, `visible` and `place` are by site (how many positions
-    it sees; which length it belongs to), `keys` one array for each row of the score, `kinds` the set of types: both by
-    position and length."""
+    """Sites, keys and sets of local types of a head as arrays. By site: `length`, `visible` (number of positions
+    seen) and `place` (index of the length). By position and length: `keys`, one array for each row of the score,
+    and `kinds`, the numbers of the sets of types.
+    """
 
     def __init__(self, sites: Sites, reading: NearestReading, columns: Columns) -> None:
         self.reading, self.columns = reading, columns
@@ -114,7 +122,9 @@ class HeadArrays:
         self.keys: list[Array] = [table(columns.floats(column)) for column in reading.keys]
 
     def queries(self) -> tuple[Numbers, Numbers]:
-        """A site for every row, and the row of every site: sites of one length that have the same query are one."""
+        """Return one site for every row, and the row of every site. Sites of one length with equal queries share a
+        row.
+        """
         codes = self.place
         for column in self.reading.queries:
             numbers = self.columns.numbers(column)
@@ -125,27 +135,30 @@ class HeadArrays:
 
 @dataclass(frozen=True)
 class RowPosition:
-    """One position of the first rows: its logit without what depends on the type, by row, and its set of types (one
-    number where it is the same in all of them)."""
+    """Position j in the rows that see it (the first ones). `base` is the part of the logit that does not depend on
+    the type, by row; `kind` is the number of its set of types, one number if it is the same in all rows.
+    """
 
     base: Array
     kind: int | Numbers
 
     def pick(self, table: Array) -> Array:
-        """Logits by value and row, from a table of their varying parts by value, set of types and row."""
+        """Return logits by value and row, from a table of their varying parts by value, set of types and row."""
         rows = slice(len(self.base)) if np.ndim(self.kind) == 0 else np.arange(len(self.base))
         found: Array = self.base + table[:, self.kind, rows]
         return found
 
     def flag(self, flags: Flags) -> Flags:
-        """A flag by value and row, from flags by value and set of types."""
+        """Return a flag by value and row, from flags by value and set of types."""
         return flags[:, self.kind, None] if np.ndim(self.kind) == 0 else flags[:, self.kind]
 
 
 @dataclass(frozen=True)
 class Sides:
-    """What a position other than the winner adds: the largest wrong logit, the smallest right one where there is no
-    wrong one; and by set of types whether that can be."""
+    """Contributions of a position that is not the winner, by value, set of types and row: the largest logit of a
+    wrong value (`wrong`) or, if the set has none, the smallest logit of a right value (`right`). `rights` is true,
+    by set of types, where the second case occurs.
+    """
 
     wrong: Array
     right: Array
@@ -153,20 +166,22 @@ class Sides:
 
 
 class QueryRows:
-    """Rows of a head: the queries of some sites by row of the score, the number of their length, how many positions
-    they see (in falling order), and how far a logit can be off, in nats. What a position can add is kept in tables by
-    value that the winner should have, set of types, and row. OverflowError if logits may be too large for floats."""
+    """Rows of a head, sorted by falling number of visible positions (`visible`): their queries by row of the score,
+    the index of their length (`place`), and the largest rounding error of a logit in nats (`error`). Contributions
+    of positions are tables by the value that the winner should have, set of types, and row. Raises OverflowError if
+    logits may be too large for floats.
+    """
 
     def __init__(self, head: HeadArrays, sites: Numbers, visible: Numbers) -> None:
         types = head.reading.types
         self.head, self.visible, self.place, self.longest = head, visible, head.place[sites], int(visible[0])
         self.queries = [head.columns.floats(column)[sites] for column in head.reading.queries]
         self.error = self._rounding()
-        # How many rows see each position.
+        # Rows are in falling order, so `counts[j]` rows, the first ones, see position j.
         self.counts: list[int] = np.searchsorted(-visible, -np.arange(self.longest), side="left").tolist()
         self._offsets = [{kind: self._offset(kind) for kind in some} for some in types]
-        # Before the winner there may be any type, beyond it none that is selected; where there is no other, none before
-        # it can win.
+        # Before the winner any type may occur, beyond it only unselected types. A set with selected types only blocks:
+        # no position before it can win.
         loose = [[kind for kind in some if not kind.selected] for some in types]
         self.before, self.after = self._sides(types), self._sides(loose)
         self.blocked = np.array([[not some for some in loose]], dtype=bool)
@@ -175,7 +190,7 @@ class QueryRows:
         return len(self.visible)
 
     def _offset(self, kind: LocalType) -> Array:
-        """What a type adds to the logits."""
+        """Return the amount that a local type adds to the logits, by row."""
         return sum((query * float(key) for query, key in zip(self.queries, kind.key, strict=True)), np.zeros(len(self)))
 
     def _rounding(self) -> Array:
@@ -194,7 +209,7 @@ class QueryRows:
         return found
 
     def at(self, j: int) -> RowPosition:
-        """A position, of the rows that see it."""
+        """Return position j in the rows that see it."""
         size = self.counts[j]
         place = 0 if len(self.head.lengths) == 1 else self.place[:size]
         rows = zip(self.queries, self.head.keys, strict=True)
@@ -202,7 +217,9 @@ class QueryRows:
         return RowPosition(base, self.head.kinds[j, place])
 
     def _table(self, chosen: Sequence[Sequence[Sequence[LocalType]]], largest: bool) -> Array:
-        """The largest or the smallest logit among the types chosen, by value and set of types."""
+        """Return the largest or the smallest logit among the chosen types, by value, set of types and row; minus
+        infinity without types.
+        """
         nothing, pick = np.full(len(self), NOTHING), np.max if largest else np.min
         return np.array([
             [pick([own[kind] for kind in some], axis=0) if some else nothing
@@ -217,7 +234,9 @@ class QueryRows:
         return Sides(self._table(bad, True), self._table(good, False), rights)
 
     def winners(self, selected: bool) -> tuple[Array, Flags]:
-        """The smallest logit of a winner, and whether there is one."""
+        """Return the smallest logit of a winner, by value, set of types and row, and flags that tell where there is
+        one. Winners are selected, or unselected, types.
+        """
         chosen = [
             [[kind for kind in types if kind.selected is selected and kind.value == value]
              for types in self.head.reading.types]
@@ -227,15 +246,17 @@ class QueryRows:
 
 
 FAR = 80
-"""Nats: unselected positions beyond the winner that lose as much count with a bound of 2^-115 > e^-80 each."""
+"""Difference of logits, in nats, beyond which unselected positions after the winner are counted together, with a
+bound of 2^-115 > e^-80 each.
+"""
 CHUNK = 2_000_000
-"""Numbers in one array."""
+"""Largest number of entries in one array."""
 
 
 @np.errstate(invalid="ignore", over="ignore")  # empty sums compared with each other, logits too large
 def head_worst_case(sites: Sites, reading: NearestReading, columns: Columns | None = None) -> tuple[Extremes, Extremes]:
-    """How much weight wrong values can have where the specified winner has value 0, and where it has value 1: the
-    head's output is within that bound of the value. `columns` keeps what was converted for other heads.
+    """Bound the weight of wrong values, over all words, where the specified winner has value 0, and where it has
+    value 1. The head's output is within that bound of the value. `columns` caches conversions for other heads.
 
     Raises:
         OverflowError: if a query or a key is too large for a float.
@@ -256,33 +277,35 @@ def head_worst_case(sites: Sites, reading: NearestReading, columns: Columns | No
 
 @dataclass(frozen=True)
 class _Sums:
-    """The wrong and the right weights so far (None: none of these)."""
+    """Sums of wrong and of right weights over the positions so far; `right` is None if there are no right weights."""
 
     wrong: Running
     right: Running | None = None
 
     def plus(self, position: RowPosition, sides: Sides) -> _Sums:
-        """With a position that is counted."""
+        """Return the sums with the contribution of one more position."""
         right = self.right
         if sides.rights[position.kind].any():
             right = (right or Running.empty(self.wrong.top.shape)).plus(position.pick(sides.right))
         return _Sums(self.wrong.plus(position.pick(sides.wrong)), right)
 
     def below(self, win: Array) -> Running:
-        """The right weights with that of the winner."""
+        """Return the right weights plus the weight of a winner with logit `win`."""
         return Running(win, np.ones(win.shape)) if self.right is None else self.right.plus(win)
 
     def at(self, rows: slice | Numbers) -> _Sums:
-        """Those of some rows."""
+        """Return the sums of some rows."""
         return _Sums(self.wrong.at(rows), None if self.right is None else self.right.at(rows))
 
 
 def _scan(head: HeadArrays) -> tuple[Array, Numbers, Array, Flags, float]:
-    """All sites, as far as what stands beyond the winner is negligible: running sums of rows, from the first position
-    on. Values that the winner should have are the first axis. What is found by site is the bound with the position of
-    that winner, counted from 1 (minus infinity and 0 where there is none); the bound where no position is selected; and
-    whether what stands beyond the winner may count, so that the first bound is not to be used. Besides how far a logit
-    can be off."""
+    """Bound all sites for which the positions beyond the winner are negligible, in one pass over the positions.
+
+    All results have the value that the winner should have as first axis, and the site as second: the bound, and the
+    position of that winner counted from 1 (minus infinity and 0 where there is none); the bound for words in which
+    no position is selected; and flags for sites where positions beyond the winner may count, whose first bound must
+    not be used. The last result is the largest rounding error of a logit, in nats.
+    """
     first, of = head.queries()
     visible = np.zeros(len(first), dtype=np.int64)
     np.maximum.at(visible, of, head.visible)
@@ -328,8 +351,9 @@ def _scan(head: HeadArrays) -> tuple[Array, Numbers, Array, Flags, float]:
 
 
 def _near(head: HeadArrays, sites: Numbers) -> tuple[Array, Numbers]:
-    """The bound and the worst winner of some sites, where what stands beyond the winner counts: from the last position
-    back to the first, with the sums before each position at hand."""
+    """Return the bound and the worst winner of some sites, including the positions beyond the winner. The pass goes
+    from the last position back to the first, with the sums before each position stored.
+    """
     order = np.argsort(-head.visible[sites], kind="stable")
     rows = QueryRows(head, sites[order], head.visible[sites][order])
     shape, before = (2, len(rows)), list[_Sums]()

@@ -1,9 +1,9 @@
 """Rational functions of positions and lengths, and lower bounds of them that hold for every length.
 
 A bound is found by comparing coefficients. Positions in a known order are written with numbers >= 0 (for j < w <= i
-<= n: j = 1 + a, w = 2 + a + b, i = 2 + a + b + c, n = 2 + a + b + c + d). If then every coefficient of N - g D is >= 0,
-where D has only coefficients >= 0 and a positive constant term, N/D >= g at all such positions. The largest g that
-this gives is the least quotient of a coefficient of N by that of D, which is easy to check by hand.
+<= n: j = 1 + a, w = 2 + a + b, i = 2 + a + b + c, n = 2 + a + b + c + d). If then every coefficient of N - g D is
+>= 0, where D has only coefficients >= 0 and a positive constant term, N/D >= g at all such positions. The largest g
+that this gives is the least quotient of a coefficient of N by that of D, which is easy to check by hand.
 """
 
 from __future__ import annotations
@@ -35,13 +35,15 @@ from hardsim.proof.result import NotProved
 
 LOG = "log(n + 1)"
 NAMES = ("i", "n", "j", "w", LOG, "a", "b", "c", "d")
-"""The query, the length, another position and the winner; the logarithm, of which functions of lengths are rational
-too; then what a chain of positions is written with."""
+"""Names of the variables: the query i, the length n, another position j, the winner w; the logarithm, which counts
+as one more variable; and the numbers >= 0 with which a chain of positions is written (`SLACKS`).
+"""
 SLACKS = ("a", "b", "c", "d")
 ORIGIN = (0,) * len(NAMES)
 LARGEST_DEGREE = 16
-"""The largest degree of an expression, and the largest constant exponent that is multiplied out: bounds are found among
-thousands of coefficients at it, and among millions at twice as much."""
+"""Largest degree of an expression, and largest constant exponent that is multiplied out. At this degree bounds are
+found among thousands of coefficients, at twice the degree among millions.
+"""
 
 
 @lru_cache(maxsize=1)
@@ -58,7 +60,9 @@ def _constant(value: Rational) -> fmpq_mpoly:
 
 
 class Ratio:
-    """A quotient of polynomials in lowest terms, for constants see `simplest`; NotProved for a divisor that is 0."""
+    """Quotient of polynomials in lowest terms. Constants stay quotients until `simplest`. Raises NotProved for a
+    divisor that is 0.
+    """
 
     def __init__(self, top: fmpq_mpoly, bottom: fmpq_mpoly) -> None:
         if not bottom:
@@ -72,19 +76,19 @@ class Ratio:
 
     @staticmethod
     def _lowest(top: fmpq_mpoly, bottom: fmpq_mpoly) -> Ratio:
-        """A quotient that is in lowest terms already, with 1 as the leading coefficient of its divisor."""
+        """Return a quotient whose terms are already the lowest and whose divisor has the leading coefficient 1."""
         found = Ratio.__new__(Ratio)
         found.top, found.bottom = top, bottom
         return found
 
     @staticmethod
     def variable(name: str) -> Ratio:
-        """One of `NAMES`."""
+        """Return the function that is one variable of `NAMES`."""
         return Ratio(_context().gens()[NAMES.index(name)], _constant(1))
 
     @staticmethod
     def of(value: Value) -> Ratio:
-        """A constant as a quotient; quotients as they are."""
+        """Return a number as a quotient, and a quotient unchanged."""
         return value if isinstance(value, Ratio) else Ratio(_constant(value), _constant(1))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -92,7 +96,7 @@ class Ratio:
 
     @cached_property
     def key(self) -> tuple[Any, ...]:
-        """Equal for equal functions."""
+        """Hashable key, equal for equal functions."""
         return tuple(tuple(sorted(_coefficients(part).items())) for part in (self.top, self.bottom))
 
     def __eq__(self, other: object) -> bool:
@@ -132,30 +136,33 @@ class Ratio:
         return Ratio.of(other) - self
 
     def __lt__(self, other: Value) -> bool:
-        """A function has no place among numbers; what needs one is NotProved."""
+        """Raise NotProved: a function cannot be compared with a number."""
         raise NotProved(f"{self} is compared with {other}, but depends on the position or the length")
 
+    # Comparisons of a function with anything would be wrong for some positions, so all four operators refuse.
     __le__ = __gt__ = __ge__ = __lt__
     __radd__ = __add__
     __rmul__ = __mul__
 
     @property
     def simplest(self) -> Value:
-        """The number, where it is constant."""
+        """Number if the function is constant, else the quotient."""
         constant = self.top.is_constant() and self.bottom.is_constant()
         return plain(_coefficients(self.top).get(ORIGIN, Fraction(0))) if constant else self
 
     @property
     def denominator(self) -> Ratio:
-        """The divisor."""
+        """Divisor, as a quotient."""
         return Ratio(self.bottom, _constant(1))
 
     def common_multiple(self, other: Ratio) -> Ratio:
-        """The least common multiple of two polynomials."""
+        """Return the least common multiple of two polynomials."""
         return Ratio(self.top * other.top / self.top.gcd(other.top), _constant(1))
 
     def at(self, places: Mapping[str, Value]) -> Ratio:
-        """With variables replaced by polynomials or numbers; NotProved for other quotients."""
+        """Return the function with variables replaced by polynomials or numbers. Raises NotProved if a replacement
+        is a quotient.
+        """
         put = {name: Ratio.of(place) for name, place in places.items()}
         if not all(place.bottom.is_constant() for place in put.values()):
             raise NotProved(f"{self} is taken at a quotient, not at a position")
@@ -165,7 +172,7 @@ class Ratio:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The variables that occur."""
+        """Names of the variables that occur."""
         powers = [power for part in (self.top, self.bottom) for power in part.to_dict()]
         return frozenset(name for place, name in enumerate(NAMES) if any(power[place] for power in powers))
 
@@ -175,18 +182,18 @@ class Ratio:
 
 
 def _restored(*parts: dict[tuple[int, ...], Fraction]) -> Ratio:
-    """A quotient from its coefficients."""
+    """Return a quotient from the coefficients of its two parts, for unpickling."""
     context = _context()
     return Ratio(*(context.from_dict({power: _number(c) for power, c in part.items()}) for part in parts))
 
 
 Value: TypeAlias = int | Fraction | Ratio
 Domain: TypeAlias = Mapping[str, Ratio]
-"""What variables are, written with numbers >= 0."""
+"""Domain: the values of some variables, written with numbers >= 0 (`SLACKS`)."""
 
 
 def common(numbers: Iterable[Fraction]) -> Fraction:
-    """The greatest common divisor of rationals (0 if there are none)."""
+    """Return the greatest common divisor of rationals; 0 if there are none."""
     result = Fraction(0)
     for number in numbers:
         bottom = lcm(result.denominator, number.denominator)
@@ -195,14 +202,14 @@ def common(numbers: Iterable[Fraction]) -> Fraction:
 
 
 def simplest(value: Any) -> Any:
-    """A quotient that is a constant as a number; numbers as ints where they are."""
+    """Return a constant quotient as a number, and an integral number as an int."""
     if isinstance(value, Real):
         return value
     return value.simplest if isinstance(value, Ratio) else plain(value)
 
 
 def chain(names: Sequence[str], gaps: Sequence[int]) -> dict[str, Ratio]:
-    """Positions in order: the first is 1 + gaps[0] + a, each other at least its gap further on."""
+    """Return positions in order, as a domain: the first is 1 + gaps[0] + a, each other at least its gap further on."""
     total, result = Ratio.of(1), {}
     for name, gap, slack in zip(names, gaps, SLACKS, strict=False):
         total = total + gap + Ratio.variable(slack)
@@ -211,26 +218,34 @@ def chain(names: Sequence[str], gaps: Sequence[int]) -> dict[str, Ratio]:
 
 
 def lower(value: Value, domain: Domain) -> Fraction | None:
-    """A lower bound of a rational function at all points of a domain; None if comparing coefficients gives none."""
+    """Return a lower bound of a rational function at all points of a domain; None if comparing coefficients gives
+    none.
+    """
     found = _within(value, domain)
     top, bottom = _coefficients(found.top), _coefficients(found.bottom)
+    # The quotient of the signs is what counts: turn both so that the constant term of the bottom is positive.
     if bottom.get(ORIGIN, Fraction(0)) < 0:
         top, bottom = ({power: -c for power, c in part.items()} for part in (top, bottom))
     if bottom.get(ORIGIN, Fraction(0)) <= 0 or any(c < 0 for c in bottom.values()):
         return None
+    # A negative coefficient without a partner in the bottom makes the quotient unbounded from below.
     if any(c < 0 for power, c in top.items() if power not in bottom):
         return None
     return min(top.get(power, Fraction(0)) / c for power, c in bottom.items())
 
 
 def upper(value: Value, domain: Domain) -> Fraction | None:
-    """An upper bound, found likewise."""
+    """Return an upper bound of a rational function at all points of a domain; None if comparing coefficients gives
+    none.
+    """
     found = lower(-Ratio.of(value), domain)
     return None if found is None else -found
 
 
 def _within(value: Value, domain: Domain) -> Ratio:
-    """A function written with numbers >= 0 alone; NotProved if it has a variable of which a domain says nothing."""
+    """Return a function written with numbers >= 0 alone. Raises NotProved if the domain does not give one of its
+    variables.
+    """
     found = Ratio.of(value).at(domain)
     if not found.names <= set(SLACKS):
         raise NotProved(f"nothing is known of where {value} is taken")
@@ -238,23 +253,25 @@ def _within(value: Value, domain: Domain) -> Ratio:
 
 
 def positive(value: Value, domain: Domain) -> bool:
-    """Whether a rational function is positive at all points of a domain, as far as its coefficients tell; NotProved if
-    it has a variable of which the domain says nothing."""
+    """Return True if the coefficients show that a rational function is positive at all points of a domain. Raises
+    NotProved if the domain does not give one of its variables.
+    """
     if not Ratio.of(value).names <= {*domain, *SLACKS}:
         raise NotProved(f"nothing is known of where {value} is taken")
     return known_sign(value, domain, True)
 
 
 def known_sign(value: Value, domain: Domain, strictly: bool) -> bool:
-    """Whether a function is at least 0 at all points of a domain, or `strictly` above it, as far as the coefficients
-    tell; not known of one that has a variable of which the domain says nothing."""
+    """Return True if the coefficients show that a function is at least 0 (with `strictly`: above 0) at all points
+    of a domain. Return False if the domain does not give one of its variables.
+    """
     if not isinstance(value, Ratio):
         return value > 0 or (value == 0 and not strictly)
     return _known_sign(value, _Region(domain), strictly)
 
 
 class _Region:
-    """A domain that can be hashed by what it is, and substituted quickly."""
+    """Domain with a hash of its contents, as an argument of cached functions."""
 
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
@@ -269,8 +286,9 @@ class _Region:
 
 @lru_cache(maxsize=65536)
 def _known_sign(value: Ratio, region: _Region, strictly: bool) -> bool:
-    """All coefficients of top and bottom, in numbers >= 0, have one sign, the constant term of the bottom (and of the
-    top, if it is to be `strictly` positive) is not 0."""
+    """Return True if all coefficients of top and bottom, in numbers >= 0, have one sign, and the constant term of
+    the bottom (and of the top, if it is to be `strictly` positive) is not 0.
+    """
     found = value.at(region.domain)
     if not found.names <= set(SLACKS):
         return False
@@ -290,7 +308,7 @@ def _coefficients(poly: fmpq_mpoly) -> dict[tuple[int, ...], Fraction]:
 
 @dataclass(frozen=True, slots=True)
 class LinearForm:
-    """`constant + of_i i + of_n n`."""
+    """Linear form `constant + of_i i + of_n n`."""
 
     constant: Fraction
     of_i: Fraction
@@ -298,7 +316,7 @@ class LinearForm:
 
 
 def line(value: Value) -> LinearForm | None:
-    """A function as a line in i and n; None if it is none."""
+    """Return a function as a linear form in i and n; None if it has another form."""
     ratio = Ratio.of(value)
     found = _coefficients(ratio.top)
     units = [tuple(int(name == other) for other in NAMES) for name in ("", "i", "n")]
@@ -317,11 +335,13 @@ ARITHMETIC: Mapping[str, Callable[[Any, Any], Ratio]] = {
 
 
 class NoRatio(Exception):
-    """An expression is no rational function of i, n and powers of -1."""
+    """Raised when an expression is not, or not known to be, a rational function of i, n and powers of -1."""
 
 
 def ratio_of(function: Arith, sign: Callable[[LinearForm], int], domain: Domain) -> Value:
-    """An expression in i and n as a rational function, `sign` being -1 to a power; NoRatio if it is or may be none."""
+    """Return an expression in i and n as a rational function. `sign` gives the value of a power of -1. Raises
+    NoRatio if the expression is not known to be a rational function on the domain.
+    """
 
     def walk(tree: Expression) -> Value:
         match tree:
@@ -365,7 +385,9 @@ def _power(base: Value, exponent: Value, sign: Callable[[LinearForm], int]) -> V
 
 
 def _held(value: Ratio) -> Value:
-    """A quotient of a degree and of numbers that can be multiplied out."""
+    """Return the simplest form of a quotient. Raises NoRatio if its degree or its numbers are too large to multiply
+    out.
+    """
     for part in (value.top, value.bottom):
         for powers, c in part.to_dict().items():
             if sum(powers) > LARGEST_DEGREE:

@@ -1,8 +1,8 @@
-"""Where a proof looks: all positions of some lengths, or of all lengths at once, as one list of sites.
+"""Sites of a proof: all positions of some lengths, or classes that cover all lengths at once.
 
-All lengths are nine classes: where a position stands, and whether it and the length are even. In each class (-1)^i and
-(-1)^n are known, so encodings are rational functions of i and n; a predicate of positions or lengths is a Boolean of
-which nothing else is known.
+All lengths are covered by nine classes: each says whether the position is the first, the last or between, and
+whether position and length are even. In each class (-1)^i and (-1)^n are known, so encodings are rational functions
+of i and n. A predicate of positions or lengths is a Boolean about which nothing else is known.
 """
 
 from __future__ import annotations
@@ -29,15 +29,16 @@ from hardsim.proof.result import NotProved
 
 @dataclass
 class Sites:
-    """Sites (i, n) for 1 <= i <= n and n in `lengths`, in this order: `i` and `n` by site (numbers; `Classes` has all
-    lengths, and rational functions for numbers). What happens at a site is a function of the word; a column is a list
-    with one entry per site."""
+    """Sites (i, n) for 1 <= i <= n and n in `lengths`, in this order. `i` and `n` have the position and the length
+    by site: numbers here, rational functions in `Classes`, which has all lengths. A column is a list with one entry
+    per site.
+    """
 
     lengths: tuple[int, ...]
     only_last: bool = False
-    """Whether the output is read at the last position even where there is one length."""
+    """True if the output is read at the last position only, even if there is one length."""
     shortest: int = 1
-    """Where one length stands for all shorter ones: the shortest that is meant."""
+    """Shortest length that is proved, where one length stands for all shorter ones."""
     i: list[Any] = field(default_factory=list)
     n: list[Any] = field(default_factory=list)
     starts: dict[int, int] = field(default_factory=dict)
@@ -53,27 +54,30 @@ class Sites:
         return len(self.i)
 
     def words(self) -> Iterator[tuple[int, int, int]]:
-        """Each length n with its first site and the one after its last."""
+        """Yield each length n with its first site and the site after its last."""
         for n, start in self.starts.items():
             yield n, start, start + n
 
     def apart(self) -> Sequence[int]:
-        """Numbers by site, which differ where what is known of the position and the length differs in kind."""
+        """Return a number by site, equal where positions and lengths are of the same kind. Sites with different
+        numbers are not compared.
+        """
         return [0] * len(self)
 
     AT: ClassVar = "at"
 
     def place(self, site: int) -> str:
-        """What is said of a site."""
+        """Return the name of a site for messages."""
         return f"position {self.i[site]} of {self.n[site]}"
 
     def edge(self, which: str) -> list[bool]:
-        """Whether a site is the first or last position."""
+        """Return for each site True if it is the first, or the last, position."""
         return [i == (1 if which == "first" else n) for i, n in zip(self.i, self.n, strict=True)]
 
     def read_at(self) -> list[int]:
-        """The sites at which an output is read: the last position of each length, and where one length stands for
-        all (or there is only one) every position."""
+        """Return the sites at which the output is read: the last position of each length, or every position if
+        there is only one length, which then stands for all shorter ones.
+        """
         if len(self.lengths) == 1 and not self.only_last:
             return list(range(self.shortest - 1, len(self)))
         return [end - 1 for _, _, end in self.words()]
@@ -81,8 +85,10 @@ class Sites:
     # ---- functions of the position ----
 
     def evaluate(self, function: PositionFunction) -> list[Any]:
-        """A position function at every site, exactly, or in every class: a number, a rational function or a free
-        Boolean; else NotProved. Equal ones are evaluated once."""
+        """Return the exact values of a position function at every site. In `Classes` a value is a number, a
+        rational function or a free Boolean. Raises NotProved if a value has no such form. Equal functions are
+        evaluated once.
+        """
         # Two meanings may have one name and text.
         key = function, function.user if isinstance(function, PredicateColumn) else None
         if key not in self._known:
@@ -100,47 +106,49 @@ class Sites:
         return self.tabulate(function.variables, value)
 
     def tabulate(self, names: Collection[str], value: Callable[[int, int], RealNumber]) -> list[Any]:
-        """A function of i and n at every site, which depends only on those of them that are named."""
+        """Return the values at every site of a function of i and n that depends only on the variables in `names`."""
         known, longest = cache(value), max(self.lengths)
         pairs = zip(self.i, self.n, strict=True)
         return [known(i if "i" in names else 1, n if "n" in names else longest) for i, n in pairs]
 
     def inverse(self, model: Transformer) -> list[Any]:
-        """The inverse temperature at every site: a rational or a Real."""
+        """Return the inverse temperature at every site: a rational or a Real."""
         return self.tabulate(model.temperature.variables, model.inverse_temperature)
 
     # ---- numbers at a site ----
 
     def at_most_zero(self, value: Any, site: int) -> bool:
-        """Whether a number is at most 0 at a site."""
+        """Return True if a number is at most 0 at a site."""
         return bool(value <= 0)
 
     def positive(self, value: Any, site: int) -> bool:
-        """Whether a number is positive at a site."""
+        """Return True if a number is positive at a site."""
         return bool(value > 0)
 
     def line(self, value: Any, site: int) -> LinearForm:
-        """A number as a line in what is not known of a position and its length."""
+        """Return a number as a linear form in i and n, which here are known: a constant."""
         return LinearForm(Fraction(value), Fraction(0), Fraction(0))
 
     def reaches(self, of_i: Fraction, of_n: Fraction, bound: int, site: int) -> bool | None:
-        """Whether `of_i i + of_n n` is at least a bound; None where that differs."""
+        """Return True if `of_i i + of_n n` is at least a bound at a site, False if it is less, None if that is not
+        known.
+        """
         return bool(of_i * self.i[site] + of_n * self.n[site] >= bound)
 
     # ---- what a mask shows ----
 
     def sizes(self, mask: Mask) -> list[Any]:
-        """How many positions are visible from every site, with a mask of formulas."""
+        """Return the number of positions that are visible from every site, for a mask that formulas use."""
         if mask is Mask.PAST:
             return [n - i + 1 for i, n in zip(self.i, self.n, strict=True)]
         return {Mask.NONE: self.n, Mask.FUTURE: self.i}[mask]
 
     def alone(self, mask: Mask) -> list[bool]:
-        """From which sites one position is visible."""
+        """Return for each site True if only one position is visible from it."""
         return [size == 1 for size in self.sizes(mask)]
 
     def totals(self, column: Sequence[Any], mask: Mask) -> list[Any]:
-        """The sum over the visible positions, at every site."""
+        """Return the sum of a column over the visible positions, at every site."""
         result: list[Any] = []
         for n, start, end in self.words():
             part = column[start:end]
@@ -152,7 +160,7 @@ class Sites:
         return result
 
     def means(self, column: Sequence[Any], mask: Mask) -> list[Any]:
-        """The mean over the visible positions, at every site."""
+        """Return the mean of a column over the visible positions, at every site."""
         # Words that begin alike have the same means.
         mean = cache(lambda total, size: simplest(total * Fraction(1) / size))
         return list(map(mean, self.totals(column, mask), self.sizes(mask)))
@@ -160,8 +168,10 @@ class Sites:
     # ---- keys of look-ups ----
 
     def quadratic(self, column: Sequence[Any], name: str) -> list[tuple[Any, Any]]:
-        """The coefficients of j and j^2, by site, of a head's key that is a polynomial of degree at most 2 in j. One or
-        two positions leave a choice: there the key is a constant and a multiple of j. NotProved for any other."""
+        """Return the coefficients of j and j^2, by site, of a head's key that is a polynomial of degree at most 2
+        in j. Raises NotProved for any other key. One or two positions leave a choice: there the key is a constant
+        or a multiple of j, plus a constant.
+        """
         result: list[tuple[Any, Any]] = []
         for n, start, end in self.words():
             # Over a common denominator the values are integers, with constant second differences.
@@ -178,7 +188,9 @@ class Sites:
         return result
 
     def linear(self, column: Sequence[Any], name: str) -> tuple[Rational, Rational]:
-        """The numbers a and b of a head's value that is `a + b i` at every length; NotProved for any other."""
+        """Return the numbers a and b of a head's value that is `a + b i` at every length. Raises NotProved for any
+        other value.
+        """
         last = self.starts[max(self.lengths)]
         slope = column[last + 1] - column[last] if len(column) > last + 1 else 1
         base = column[last] - slope
@@ -187,7 +199,7 @@ class Sites:
         return base, slope
 
     def proportional(self, column: Sequence[Any]) -> bool:
-        """Whether a column is a multiple of the position at every length, and never 0."""
+        """Return True if a column is a multiple of the position at every length, and never 0."""
         return all(column[start] != 0 and column[start + k] == column[start] * (k + 1)
                    for n, start, _ in self.words() for k in range(n))  # fmt: skip
 
@@ -199,22 +211,24 @@ QUERY, LENGTH = Ratio.variable("i"), Ratio.variable("n")
 
 @dataclass(frozen=True, slots=True)
 class Free:
-    """A predicate of the position or the length: 0 or 1, of which nothing else is known. Two are the same where their
-    columns are equal: a user's own by its name and definition."""
+    """Free Boolean: a predicate of the position or the length, 0 or 1, about which nothing else is known. Two are
+    equal if their columns are: a user's own predicate by its name and definition.
+    """
 
     column: PredicateColumn
 
     @property
     def text(self) -> str:
-        """What it says, for readers."""
+        """Text of the predicate for reports."""
         own = self.column.user is not None
         return f"{self.column}, which is: {self.column.definition}" if own else str(self.column)
 
 
 @dataclass(frozen=True)
 class SiteClass:
-    """The sites (i, n) with i = 1 or not, i = n or not, i and n even or odd. `domain` has all of them (and more: the
-    parities only bound i and n from below there)."""
+    """Class of sites (i, n): those with i = 1 or not, i = n or not, i and n even or odd. `domain` contains all of
+    them and more: there the parities only bound i and n from below.
+    """
 
     first: bool
     last: bool
@@ -229,20 +243,21 @@ class SiteClass:
         return f"1 < i = n, {parity}" if self.last else f"1 < i < n, i {'even' if self.even_i else 'odd'}, {parity}"
 
     def known(self, value: Value) -> Value:
-        """A value with 1 for i, or i for n, where they are."""
+        """Return a value with i replaced by 1 and n by i, where the class fixes them."""
         places: dict[str, Value] = {"n": QUERY} if self.last else {}
         if self.first:
+            # The last position may be the first one, too: n is replaced by i before i by 1.
             places = dict.fromkeys([*places, "i"], 1)
         return Ratio.of(value).at(places).simplest
 
     def sign(self, exponent: LinearForm) -> int:
-        """-1 to an integer power."""
+        """Return -1 to an integer power that is linear in i and n."""
         odd = exponent.constant + exponent.of_i * (not self.even_i) + exponent.of_n * (not self.even_n)
         return 1 if odd % 2 == 0 else -1
 
 
 LONGER: Domain = chain("i", [0]) | {"n": Ratio.variable("b") + 2}
-"""All positions of lengths from 2 on, and more."""
+"""Domain of all positions of lengths from 2 on, and more."""
 
 
 def _no_sign(exponent: LinearForm) -> int:
@@ -262,9 +277,9 @@ def _classes() -> Iterator[SiteClass]:
 
 
 class Classes(Sites):
-    """The classes in the place of sites: a column has one entry for each. What is said of them need hold only where
-    their `size` is larger than `beyond`: the length or, where positions of longer words are as in their prefixes, the
-    position."""
+    """Classes in the role of sites: a column has one entry for each class. Statements need to be true only where
+    `size` is larger than `beyond`; `size` is the length or, if nothing depends on the length, the position.
+    """
 
     def __init__(self, beyond: int = 0, prefix: bool = False) -> None:
         super().__init__(())
@@ -272,36 +287,40 @@ class Classes(Sites):
         self.classes = tuple(_classes())
         self.i, self.n = [QUERY] * len(self.classes), [LENGTH] * len(self.classes)
         self.hotter: list[Value] = []
-        """By class a rational function that is at least the temperature, where that is none."""
+        """Rational function, by class, that is at least the temperature; empty if the temperature itself is
+        rational.
+        """
 
     def least(self, value: Value, domain: Domain) -> Fraction | None:
-        """A lower bound at the points of a domain whose size is larger than `beyond`: that of `lower`, or one of the
-        multiples of the size that the value is at least; None if comparing coefficients gives neither."""
+        """Return a lower bound at the points of a domain whose size is larger than `beyond`; None if comparing
+        coefficients gives none. It is the better one of the bound by `lower` and of a multiple of the size that the
+        value always exceeds.
+        """
         found = ratios.lower(value, domain)
         share = ratios.lower(Ratio.of(value) / self.size, domain) if self.beyond else None
         grown = None if share is None or share < 0 else share * (self.beyond + 1)
         return max((bound for bound in (found, grown) if bound is not None), default=None)
 
     def only(self) -> str:
-        """What is said of the sites that are meant, where these are not all."""
+        """Return the condition on the size as text for messages; empty if all sites count."""
         return f", {self.size} > {self.beyond}" if self.beyond else ""
 
     def apart(self) -> Sequence[int]:
-        """Every class on its own."""
+        """Return a different number for every class."""
         return range(len(self))
 
     AT = "where"
 
     def place(self, site: int) -> str:
-        """What is said of a class."""
+        """Return the name of a class for messages."""
         return str(self.classes[site])
 
     def edge(self, which: str) -> list[bool]:
-        """Whether a site is the first or last position."""
+        """Return for each class True if its positions are the first, or the last, ones."""
         return [one.first if which == "first" else one.last for one in self.classes]
 
     def read_at(self) -> list[int]:
-        """Where an output is read."""
+        """Return the classes at which the output is read: those of last positions."""
         return [site for site, one in enumerate(self.classes) if one.last]
 
     def _evaluate(self, function: PositionFunction) -> list[Any]:
@@ -325,13 +344,15 @@ class Classes(Sites):
 
     @property
     def predicates(self) -> tuple[str, ...]:
-        """The free Booleans among what was evaluated."""
+        """Predicates among the evaluated functions, as texts."""
         return tuple(sorted({value.text for values in self._known.values() for value in values
                              if isinstance(value, Free)}))  # fmt: skip
 
     def inverse(self, model: Transformer) -> list[Value]:
-        """One over the temperature, which must be positive everywhere; of one with functions one over a rational one
-        that is nowhere colder (`hotter`)."""
+        """Return one over the temperature by class. A temperature with functions such as log is replaced by a
+        rational function that is nowhere colder (`hotter`). Raises NotProved unless the temperature is known to be
+        positive everywhere.
+        """
         temperature = model.temperature
         if isinstance(temperature, Arith) and temperature.irrational:
             self.hotter = [self._hotter(temperature, one) for one in self.classes]
@@ -344,6 +365,7 @@ class Classes(Sites):
     @staticmethod
     def _hotter(temperature: Arith, one: SiteClass) -> Value:
         with suppress(NoRatio):  # one for all that have several positions, if it serves
+            # One function for all classes with several positions is simpler to print.
             if not (one.first and one.last):
                 return hotter(temperature, _no_sign, LONGER)
         try:
@@ -353,7 +375,7 @@ class Classes(Sites):
 
     @property
     def temperatures(self) -> tuple[str, ...]:
-        """What the proof takes for a temperature with functions, and where."""
+        """Rational bounds that replace a temperature with functions, with the classes where each is used, as texts."""
         places: dict[Value, list[str]] = {}
         for one, value in zip(self.classes, self.hotter, strict=False):
             places.setdefault(value, []).append(str(one))
@@ -364,43 +386,49 @@ class Classes(Sites):
         )
 
     def at_most_zero(self, value: Any, site: int) -> bool:
-        """Whether a number is at most 0 throughout a class."""
+        """Return True if a value is known to be at most 0 throughout a class."""
         high = self.bounds(value, site)[1]
         return high is not None and high <= 0
 
     def positive(self, value: Any, site: int) -> bool:
-        """Whether a number is positive throughout a class."""
+        """Return True if a value is known to be positive throughout a class."""
         return ratios.positive(value, self.classes[site].domain)
 
     def line(self, value: Any, site: int) -> LinearForm:
-        """A value as a line in i and n; NotProved if it is none."""
+        """Return a value as a linear form in i and n. Raises NotProved if it has another form."""
         found = ratios.line(self.classes[site].known(value))
         if found is None:
             raise NotProved(f"{value} is compared, which is no line in i and n")
         return found
 
     def reaches(self, of_i: Fraction, of_n: Fraction, bound: int, site: int) -> bool | None:
-        """Whether `of_i i + of_n n` is at least a bound throughout a class; None where that is not known."""
+        """Return True if `of_i i + of_n n` is at least a bound throughout a class, False if it is less throughout,
+        None if neither is known.
+        """
         low, high = self.bounds(QUERY * of_i + LENGTH * of_n, site)
         return True if low is not None and low >= bound else False if high is not None and high < bound else None
 
     def bounds(self, value: Value, site: int) -> tuple[Fraction | None, Fraction | None]:
-        """A lower and an upper bound of a value throughout a class."""
+        """Return a lower and an upper bound of a value throughout a class; None for a bound that is not found."""
         domain = self.classes[site].domain
         return ratios.lower(value, domain), ratios.upper(value, domain)
 
     def alone(self, mask: Mask) -> list[bool]:
-        """The classes from which one position is visible."""
+        """Return for each class True if only one position is visible from its positions."""
         return [(one.first or mask is Mask.PAST) and (one.last or mask is Mask.FUTURE) for one in self.classes]
 
     def same(self, values: Sequence[Any], what: str, name: str) -> Any:
-        """What must be the same rational function in every class; NotProved for a head of that name if it is not."""
+        """Return the common value of all classes. Raises NotProved, naming `what` of a head, unless the values are
+        equal.
+        """
         if len(set(values)) != 1:
             raise NotProved(f"{what} of head {name} is not one rational function of position and length", name)
         return values[0]
 
     def quadratic(self, column: Sequence[Any], name: str) -> list[tuple[Any, Any]]:
-        """The coefficients of j and j^2 of a head's key that is a polynomial of degree at most 2 in j."""
+        """Return the coefficients of j and j^2, by class, of a head's key that is a polynomial of degree at most 2
+        in j.
+        """
         value = Ratio.of(self.same(column, "a key", name))
         one, two, three = (value.at({"i": place}) for place in (1, 2, 3))
         second = (three - 2 * two + one) * Fraction(1, 2)
@@ -410,20 +438,23 @@ class Classes(Sites):
         return [(first.simplest, second.simplest)] * len(self.classes)
 
     def linear(self, column: Sequence[Any], name: str) -> tuple[Rational, Rational]:
-        """The numbers a and b of a head's value that is `a + b i` in every class."""
+        """Return the numbers a and b of a head's value that is `a + b i` in every class."""
         value = ratios.line(self.same(column, "the value", name))
         if value is None or value.of_n:
             raise NotProved(f"head {name} looks up values that are no linear function of the position", name)
         return plain(value.constant), plain(value.of_i)
 
     def proportional(self, column: Sequence[Any]) -> bool:
-        """Whether a column is a multiple of the position, by a factor that may depend on the length and is not 0."""
+        """Return True if a column is a multiple of the position by a factor that may depend on the length and is
+        not 0.
+        """
         factors = [Ratio.of(value) / QUERY for value in column]
         return all(factor.simplest != 0 and "i" not in factor.names for factor in factors)
 
     def totals(self, column: Sequence[Any], mask: Mask) -> list[Any]:
-        """The sum over the visible positions of what is a number in every class: with `first`, `last` and the values
-        in between at even and odd positions, the number of each times its value."""
+        """Return the sum over the visible positions of a column that is a number in every class: the values at the
+        first, the last, and the even and odd positions between, each times the number of such positions.
+        """
         if not all(isinstance(value, int | Fraction) for value in column):
             raise NotProved("a uniform head averages a value that changes with the position")
         result: list[Any] = []
@@ -440,8 +471,9 @@ class Classes(Sites):
         return result
 
     def _prefix(self, column: Sequence[Any], like: SiteClass, end: Ratio, even: bool, last: bool) -> Ratio:
-        """The sum over the positions 1..end of words of a class's lengths, of more than one position; `even` says
-        whether the end is even, `last` whether it is the last position."""
+        """Return the sum over the positions 1..end of words with more than one position, of the lengths of a class.
+        `even` says that the end is even, `last` that it is the last position.
+        """
         found: dict[tuple[bool, bool, bool], Rational] = {
             (one.first, one.last, one.even_i): value
             for one, value in zip(self.classes, column, strict=True)
@@ -456,7 +488,7 @@ class Classes(Sites):
         return total + found[False, True, like.even_n] if last else total
 
     def neighbours(self, site: int, way: int) -> list[int]:
-        """The classes in which the position before (-1) or after (1) one of a class can be."""
+        """Return the classes in which the position before (-1) or after (1) a position of a class can be."""
         one, result = self.classes[site], []
         for number, other in enumerate(self.classes):
             fits = other.even_n == one.even_n and other.even_i != one.even_i and not (other.first and other.last)
