@@ -56,8 +56,8 @@ SIDES = {
     (Weighting.LEFTMOST, Mask.PAST): False,
     (Weighting.LEFTMOST, Mask.NONE): False,
 }
-"""Supported heads for a nearest position: True for the rightmost selected position, False for the leftmost. Each
-mask here shows a query all positions that could win over its own in the direction of the tie-break.
+"""Weightings and masks of heads for the nearest selected position: True for the rightmost one, False for the
+leftmost. No other pair is supported.
 """
 
 Types = tuple[tuple[LocalType, ...], ...]
@@ -505,7 +505,6 @@ def _worst(rates: Sequence[RealNumber], column: Any, visible: Any, sizes: Any) -
             seen = np.arange(first, last) + shift < visible[:, None]
             wrong[:, first:last] += np.where(seen & differs, high[:, d - 1, None], 0)
             right[:, first:last] += np.where(seen & ~differs, low[:, d - 1, None], 0)
-    # As 1/(1 + right/wrong) and not wrong/(wrong + right): one rounding less, and it grows with `wrong`.
     share = 1 / (1 + right / wrong)
     # A count of 0 leads to the first position too, with weights that fall faster than those of a count of 1.
     lone = wrong[:, 0]

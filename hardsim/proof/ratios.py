@@ -139,7 +139,7 @@ class Ratio:
         """Raise NotProved: a function cannot be compared with a number."""
         raise NotProved(f"{self} is compared with {other}, but depends on the position or the length")
 
-    # Comparisons of a function with anything would be wrong for some positions, so all four operators refuse.
+    # The result may differ between positions, so all four operators raise.
     __le__ = __gt__ = __ge__ = __lt__
     __radd__ = __add__
     __rmul__ = __mul__
@@ -223,12 +223,12 @@ def lower(value: Value, domain: Domain) -> Fraction | None:
     """
     found = _within(value, domain)
     top, bottom = _coefficients(found.top), _coefficients(found.bottom)
-    # The quotient of the signs is what counts: turn both so that the constant term of the bottom is positive.
+    # If the bottom is negative, turn both signs.
     if bottom.get(ORIGIN, Fraction(0)) < 0:
         top, bottom = ({power: -c for power, c in part.items()} for part in (top, bottom))
     if bottom.get(ORIGIN, Fraction(0)) <= 0 or any(c < 0 for c in bottom.values()):
         return None
-    # A negative coefficient without a partner in the bottom makes the quotient unbounded from below.
+    # No g compensates for a negative coefficient that has no counterpart in the bottom.
     if any(c < 0 for power, c in top.items() if power not in bottom):
         return None
     return min(top.get(power, Fraction(0)) / c for power, c in bottom.items())

@@ -59,9 +59,7 @@ class Sites:
             yield n, start, start + n
 
     def apart(self) -> Sequence[int]:
-        """Return a number by site, equal where positions and lengths are of the same kind. Sites with different
-        numbers are not compared.
-        """
+        """Return a group number by site. Sites of one group have positions and lengths of the same kind."""
         return [0] * len(self)
 
     AT: ClassVar = "at"
@@ -169,8 +167,8 @@ class Sites:
 
     def quadratic(self, column: Sequence[Any], name: str) -> list[tuple[Any, Any]]:
         """Return the coefficients of j and j^2, by site, of a head's key that is a polynomial of degree at most 2
-        in j. Raises NotProved for any other key. One or two positions leave a choice: there the key is a constant
-        or a multiple of j, plus a constant.
+        in j. Raises NotProved for any other key. With one position the
+        key is taken as a constant, with two as a constant plus a multiple of j.
         """
         result: list[tuple[Any, Any]] = []
         for n, start, end in self.words():
@@ -246,7 +244,7 @@ class SiteClass:
         """Return a value with i replaced by 1 and n by i, where the class fixes them."""
         places: dict[str, Value] = {"n": QUERY} if self.last else {}
         if self.first:
-            # The last position may be the first one, too: n is replaced by i before i by 1.
+            # If the first position is also the last one, n is 1, too.
             places = dict.fromkeys([*places, "i"], 1)
         return Ratio.of(value).at(places).simplest
 
@@ -293,8 +291,8 @@ class Classes(Sites):
 
     def least(self, value: Value, domain: Domain) -> Fraction | None:
         """Return a lower bound at the points of a domain whose size is larger than `beyond`; None if comparing
-        coefficients gives none. It is the better one of the bound by `lower` and of a multiple of the size that the
-        value always exceeds.
+        coefficients gives none. The bound is that of `lower`, or
+        follows from a multiple of the size that the value is at least.
         """
         found = ratios.lower(value, domain)
         share = ratios.lower(Ratio.of(value) / self.size, domain) if self.beyond else None
@@ -364,7 +362,7 @@ class Classes(Sites):
 
     @staticmethod
     def _hotter(temperature: Arith, one: SiteClass) -> Value:
-        with suppress(NoRatio):  # one for all that have several positions, if it serves
+        with suppress(NoRatio):
             # One function for all classes with several positions is simpler to print.
             if not (one.first and one.last):
                 return hotter(temperature, _no_sign, LONGER)
