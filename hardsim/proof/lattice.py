@@ -1,16 +1,19 @@
-"""What is known of a number for every word: between two functions of position and length, and on a lattice.
+"""Spans: sets that contain a number for every word, given by two functions of position and length and by a lattice.
 
-A span is what one coordinate can be at one kind of position (`places.Place`): between `low` and `high`, and in
-`offset + step Z`, all of them rational functions of i and n. Booleans have step 1, integers stored as v/n have step
-1/n, so that it is known that a clip of Booleans is never strictly between 0 and 1, whatever the length. Correlations
-are forgotten: the spans are larger than what occurs, never smaller.
+A span describes one coordinate at one kind of position (`places.Place`): its values lie between `low` and `high`,
+and in `offset + step Z`, all of them rational functions of i and n. Booleans have step 1, integers stored as v/n
+have step 1/n. So a clip of Booleans is known never to be strictly between 0 and 1, whatever the length.
+Correlations are forgotten: spans may contain more numbers than occur, never fewer.
 
-A step is r/D with a rational r > 0 and a polynomial D of integer coefficients without a common divisor. For integers i
-and n the value of such a polynomial is an integer, which gives the three rules that all else rests on (ours):
+A step is r/D with a rational r > 0 and a polynomial D of integer coefficients without a common divisor. For
+integers i and n the value of such a polynomial is an integer. This gives the three rules that everything else rests
+on (ours):
 
- - `r/D Z` and `s/E Z` both lie in `gcd(r, s)/lcm(D, E) Z`, since lcm(D, E)/D has integer coefficients again (Gauss);
- - a function c P/Q, P and Q of that kind, has its values in `c/Q Z`, and moves `r/D Z` into `rc/(DQ) Z`, where what P
-   and D have in common may be left out first;
+ - `r/D Z` and `s/E Z` both lie in `gcd(r, s)/lcm(D, E) Z`, since lcm(D, E)/D has integer coefficients again
+   (Gauss);
+ - a function c P/Q, P and Q of that kind, has its values in `c/Q Z`, and moves `r/D Z` into `rc/(DQ) Z`, where
+   common
+   factors of P and D may be left out first;
  - x is in `s Z` if x/s is a polynomial with integer coefficients. Others may be, too: then a proof is missed.
 """
 
@@ -31,22 +34,26 @@ from hardsim.proof.ratios import NAMES, Domain, Ratio, Value, simplest
 from hardsim.proof.result import NotProved
 
 Domains: TypeAlias = Sequence[Domain]
-"""What variables can be: one of several."""
+"""Domains: the variables lie in at least one of them."""
 HALF = Fraction(1, 2)
 INSIDE = -HALF
-"""A margin for inputs of which nothing is known: they may be in the middle of (0, 1)."""
+"""Margin of an input about which nothing is known: it may be in the middle of (0, 1)."""
 
 
 # ---- signs ----
 
 
 def nonnegative(value: Value, domains: Domains) -> bool:
-    """Whether a function is at least 0 wherever its variables are in a domain, as far as its coefficients tell."""
+    """Return True if the coefficients show that a function is at least 0 wherever its variables are in one of the
+    domains.
+    """
     return all(ratios.known_sign(value, domain, False) for domain in domains)
 
 
 def positive(value: Value, domains: Domains) -> bool:
-    """Whether it is above 0."""
+    """Return True if the coefficients show that a function is above 0 wherever its variables are in one of the
+    domains.
+    """
     return all(ratios.known_sign(value, domain, True) for domain in domains)
 
 
@@ -54,21 +61,25 @@ def positive(value: Value, domains: Domains) -> bool:
 
 
 def _primitive(part: fmpq_mpoly) -> tuple[Fraction, fmpq_mpoly]:
-    """A polynomial as a positive rational times one with integer coefficients without a common divisor."""
+    """Return a polynomial as a positive rational and a polynomial with integer coefficients without a common
+    divisor; their product is the given one.
+    """
     numbers = [Fraction(int(c.p), int(c.q)) for c in part.to_dict().values()]
     content = ratios.common(map(abs, numbers))
     return content, part / fmpq(content.numerator, content.denominator)
 
 
 def _parts(step: Ratio) -> tuple[Fraction, fmpq_mpoly]:
-    """r and D."""
+    """Return the rational r and the polynomial D of a step r/D."""
     (top, rest), (bottom, divisor) = _primitive(step.top), _primitive(step.bottom)
     assert rest.is_constant()
     return top / bottom, divisor
 
 
 def common_step(steps: Iterable[Value | None]) -> Value | None:
-    """A step of which all are multiples; None if one of them is unknown. Of numbers it is the largest."""
+    """Return a step of which all given steps are multiples, the largest one if they are numbers; None if a step is
+    unknown.
+    """
     total: Value = 0
     for step in steps:
         if step is None:
@@ -91,16 +102,17 @@ _SOMEWHERE = [{"i": 3, "j": 5, "n": 7}.get(name, 1) for name in NAMES]
 
 
 def _upright(step: Ratio) -> Value:
-    """Change the sign of a step if it is negative at positions of a word: a step of i - n - 2 divides the same numbers
-    as n - i + 2.
+    """Return a step with its sign changed if it is negative at positions of a word: a step of i - n - 2 divides the
+    same numbers as n - i + 2.
     """
     return (-step if step.top(*_SOMEWHERE) * step.bottom(*_SOMEWHERE) < 0 else step).simplest
 
 
 @lru_cache(maxsize=65536)
 def content(value: Value, free: frozenset[str] = frozenset()) -> Value | None:
-    """A step of which the values of a function are multiples (0 of 0); None if it would depend on a variable that is
-    not `free` to be in it: then each value has a step of its own."""
+    """Return a step that divides all values of a function (0 for the function 0). None if the step would depend on
+    a variable in `free`: then each value has a step of its own.
+    """
     if not isinstance(value, Ratio):
         return abs(Fraction(value))
     (c, _), (d, bottom) = _primitive(value.top), _primitive(value.bottom)
@@ -109,12 +121,12 @@ def content(value: Value, free: frozenset[str] = frozenset()) -> Value | None:
 
 
 def times_step(step: Value | None, value: Value, free: frozenset[str] = frozenset()) -> Value | None:
-    """A step of what has a step, times a function."""
+    """Return a step of numbers that have a step, multiplied by a function; None if there is none."""
     return None if step is None and value != 0 else content(times(step or 0, value), free)
 
 
 def multiple(value: Value, step: Value) -> bool:
-    """Whether all values of a function are certainly multiples of a step."""
+    """Return True if all values of a function are known to be multiples of a step."""
     if value == 0:
         return True
     if step == 0:
@@ -124,8 +136,9 @@ def multiple(value: Value, step: Value) -> bool:
 
 
 def remainder(value: Value, step: Value) -> Value:
-    """A function less a part that is a multiple of a step: what its coefficients over the step have beyond integers,
-    each at most 1/2 in size."""
+    """Return a function minus a multiple of a step: over the step, each coefficient of the rest is at most 1/2 in
+    size if its term is an integer, and unchanged otherwise.
+    """
     if step == 0:
         return value
     found = Ratio.of(value) / step
@@ -152,7 +165,7 @@ def _monomial(power: Sequence[int]) -> fmpq_mpoly:
 
 
 def finer_steps(value: Value, step: Value) -> Iterator[tuple[Value, Value]]:
-    """Split off one term of a function at a time, constants first. Yield the term with a step that divides both the
+    """Yield ways to split off one term of a function, constants first: the term, and a step that divides both the
     given step and the other terms. Two steps are tried, since either may be the larger one: that of the sum of the
     other terms in lowest terms, and one over the denominator of the function.
     """
@@ -173,8 +186,9 @@ def finer_steps(value: Value, step: Value) -> Iterator[tuple[Value, Value]]:
 
 
 DenominatorName: TypeAlias = tuple[str | int, ...]
-"""Which number of tied positions a denominator is: the head whose maxima are counted, then the heads (by name) or the
-single positions (by order of their place) through which the number was read."""
+"""Name of a denominator, a number of tied positions: the head whose maxima are counted, then the heads (by name) or
+the single positions (by order of their place) through which the number was read.
+"""
 
 
 def _moved(value: Any, places: Domain) -> Any:
@@ -183,10 +197,11 @@ def _moved(value: Any, places: Domain) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Denominator:
-    """The `power`-th power of an integer from 1 to `most`: how many positions share the largest score of a row.
+    """Denominator: the `power`-th power of an integer from 1 to `most`, the number of positions that share the
+    largest score of a row.
 
-    Two denominators of one name, at one position of one word, are the same integer. An `everywhere` denominator has one
-    value at all positions of a word: its head has no mask, and the same query at every position.
+    Two denominators of one name, at one position of one word, are the same integer. An `everywhere` denominator has
+    one value at all positions of a word: its head has no mask, and the same query at every position.
     """
 
     name: DenominatorName
@@ -197,20 +212,20 @@ class Denominator:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Numbers in `offset + step/(m_1^e_1 ... m_r^e_r) Z`, for the integers m_l of the denominators (ours)."""
+    """Share: numbers in `offset + step/(m_1^e_1 ... m_r^e_r) Z`, for the integers m_l of the denominators (ours)."""
 
     offset: Value
     step: Value
     denominators: tuple[Denominator, ...]
 
     def at(self, places: Domain) -> Share:
-        """With other variables."""
+        """Return the share with variables replaced."""
         some = tuple(replace(one, most=_moved(one.most, places)) for one in self.denominators)
         return Share(_moved(self.offset, places), _moved(self.step, places), some)
 
     @property
     def product(self) -> Value:
-        """The largest product of the denominators."""
+        """Largest value of the product of the denominators."""
         total: Value = 1
         for one in self.denominators:
             for _ in range(one.power):
@@ -220,24 +235,27 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class IsolatedZero:
-    """Numbers `base + sign z` with z = 0 or z at least the least of `apart`; exactly the base if the sign is 0."""
+    """Isolated zero: numbers `base + sign z` with z = 0 or z at least the minimum of `apart`. With sign 0 the
+    number is the base.
+    """
 
     base: Value
     sign: int
     apart: tuple[Value, ...]
 
     def at(self, places: Domain) -> IsolatedZero:
-        """With other variables."""
+        """Return the isolated zero with variables replaced."""
         apart = tuple(_moved(one, places) for one in self.apart)
         return IsolatedZero(_moved(self.base, places), self.sign, apart)
 
 
 @dataclass(frozen=True, slots=True)
 class NumberSpan:
-    """Numbers from `low` to `high`, in `offset + step Z`: with a step of 0 exactly the offset, with None anything.
+    """Span: numbers from `low` to `high`, in `offset + step Z`. With a step of 0 the number is the offset; with
+    None it has no lattice.
 
-    With `most` they are 1/m for integers m from 1 to `most`. `share` and `isolated` are known besides (`shares`): each
-    is true of every number. There is at most one isolated zero for each sign.
+    With `most` the numbers are 1/m for integers m from 1 to `most`. `share` and `isolated` are further facts about
+    every number of the span (see `shares`). There is at most one isolated zero for each sign.
     """
 
     low: Value
@@ -250,16 +268,16 @@ class NumberSpan:
 
     @staticmethod
     def exactly(value: Value) -> NumberSpan:
-        """One number, or function."""
+        """Return the span of one number or function."""
         return NumberSpan(value, value, value, 0)
 
     @property
     def exact(self) -> bool:
-        """Whether it is one function of position and length, the same for every word."""
+        """True if the span is one function of position and length, the same for every word."""
         return self.step == 0
 
     def at(self, places: Domain) -> NumberSpan:
-        """With other variables."""
+        """Return the span with variables replaced."""
         some = (self.low, self.high, self.offset, self.step, self.most)
         if not (self.share or self.isolated or any(isinstance(part, Ratio) for part in some)):
             return self
@@ -274,7 +292,7 @@ NOTHING = NumberSpan.exactly(0)
 
 
 def plus(left: Value, right: Value) -> Value:
-    """A sum; a number where it is constant."""
+    """Return the sum of two functions, as a number if it is constant."""
     if type(right) is int and not right:
         return left
     if type(left) is int and not left:
@@ -285,7 +303,7 @@ def plus(left: Value, right: Value) -> Value:
 
 
 def times(left: Value, right: Value) -> Value:
-    """A product; a number where it is constant."""
+    """Return the product of two functions, as a number if it is constant."""
     if type(right) is int and right in (0, 1):
         return left if right else 0
     if type(left) is int and left in (0, 1):
@@ -296,7 +314,7 @@ def times(left: Value, right: Value) -> Value:
 
 
 def linear(terms: Iterable[tuple[NumberSpan, Rational]], bias: Rational = 0) -> NumberSpan:
-    """A linear combination."""
+    """Return the span of a linear combination, from bounds and lattices alone."""
     low: Value = bias
     high: Value = bias
     offset: Value = bias
@@ -314,7 +332,7 @@ def linear(terms: Iterable[tuple[NumberSpan, Rational]], bias: Rational = 0) -> 
 
 
 def scaled(span: NumberSpan, factor: Value, domains: Domains) -> NumberSpan:
-    """The span times a function of known sign; NotProved of another."""
+    """Return a span times a function. Raises NotProved if the function's sign is not known."""
     if nonnegative(factor, domains):
         low, high = span.low, span.high
     elif nonnegative(times(factor, -1), domains):
@@ -326,7 +344,9 @@ def scaled(span: NumberSpan, factor: Value, domains: Domains) -> NumberSpan:
 
 
 def least(values: Iterable[Value], domains: Domains) -> Value:
-    """A function that is at most each of several: one of them, or else a number; NotProved if none is found."""
+    """Return a function that is at most each of several functions: one of them, or else a number. Raises NotProved
+    if none is found.
+    """
     some = list(dict.fromkeys(values))
     numbers = [value for value in some if not isinstance(value, Ratio)]
     if len(numbers) == len(some):
@@ -338,12 +358,12 @@ def least(values: Iterable[Value], domains: Domains) -> Value:
 
 
 def greatest(values: Iterable[Value], domains: Domains) -> Value:
-    """A function that is at least each of several."""
+    """Return a function that is at least each of several functions. Raises NotProved if none is found."""
     return times(least([times(value, -1) for value in values], domains), -1)
 
 
 def floor_of(value: Value, domains: Domains) -> Fraction:
-    """A number that is at most a function; NotProved if none is found."""
+    """Return a number that is at most a function. Raises NotProved if none is found."""
     if not isinstance(value, Ratio):
         return Fraction(value)
     found = [ratios.lower(value, domain) for domain in domains]
@@ -354,7 +374,9 @@ def floor_of(value: Value, domains: Domains) -> Fraction:
 
 
 def hull(spans: Sequence[NumberSpan], domains: Domains) -> NumberSpan:
-    """One of several: between the extremes, on a lattice that has all."""
+    """Return a span that contains the numbers of several spans: it reaches from the least to the greatest end, and
+    has a lattice that contains all lattices.
+    """
     first = spans[0]
     if all(span == first for span in spans):
         return first
@@ -367,12 +389,12 @@ def hull(spans: Sequence[NumberSpan], domains: Domains) -> NumberSpan:
 
 
 def joined(span: NumberSpan, value: Value) -> Value | None:
-    """The step of a lattice through 0 that has a span's numbers, and a value."""
+    """Return the step of a lattice through 0 that contains a span's numbers and a value; None if there is none."""
     return common_step([span.step, None if span.step is None else content(span.offset), content(value)])
 
 
 def relu(span: NumberSpan, domains: Domains) -> NumberSpan:
-    """max(x, 0)."""
+    """Return the span of max(x, 0)."""
     if nonnegative(span.low, domains):
         return span
     if nonnegative(times(span.high, -1), domains):
@@ -381,7 +403,9 @@ def relu(span: NumberSpan, domains: Domains) -> NumberSpan:
 
 
 def margin(span: NumberSpan, domains: Domains) -> Value:
-    """At most max(-z, z - 1) for every number z of a span: how far they certainly are outside (0, 1)."""
+    """Return a bound from below of max(-z, z - 1) for every number z of a span: the distance of z from (0, 1),
+    negative inside.
+    """
     if nonnegative(times(span.high, -1), domains):
         return times(span.high, -1)
     if nonnegative(plus(span.low, -1), domains):
@@ -394,8 +418,9 @@ def margin(span: NumberSpan, domains: Domains) -> Value:
 
 
 def around(span: NumberSpan, value: Fraction) -> list[Fraction]:
-    """The nearest numbers on both sides of a value, where there is one, of a lattice that is the same everywhere; an
-    end that is a function limits nothing."""
+    """Return the nearest numbers on both sides of a value, where they exist, in a span whose lattice has numbers as
+    offset and step. An end of the span that is a function is ignored.
+    """
     assert not isinstance(span.offset, Ratio)
     offset, step = Fraction(span.offset), _rational(span.step)
     top = value if isinstance(span.high, Ratio) else min(value, span.high)
@@ -412,7 +437,7 @@ def _rational(value: Value | None) -> Fraction:
 
 
 def clip(span: NumberSpan, domains: Domains) -> NumberSpan:
-    """min(max(x, 0), 1)."""
+    """Return the span of min(max(x, 0), 1)."""
     if nonnegative(times(span.high, -1), domains):
         return NOTHING
     if nonnegative(plus(span.low, -1), domains):

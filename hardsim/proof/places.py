@@ -1,8 +1,8 @@
-"""The positions of a program, every length from 2 on at once: the beginning of the sequence, the first position, the
-last, and any other; or those of length 1, which has one that is both first and last.
+"""Places: kinds of positions of a program, for every length from 2 on at once. They are the beginning of the
+sequence, the first position, the last, and any other; length 1 has one position that is both first and last.
 
-What an encoding is there is a function of i and n; a condition that holds at some positions of a kind and not at others
-is a Boolean of which nothing else is known, and so is a predicate.
+The value of an encoding at a place is a function of i and n. A predicate is a Boolean about which nothing else is
+known; so is a condition that holds at some positions of a place and not at others.
 """
 
 from __future__ import annotations
@@ -35,13 +35,14 @@ from hardsim.proof.result import NotProved
 INDEX, J, N = (Ratio.variable(name) for name in "ijn")
 A, B, C = (Ratio.variable(name) for name in "abc")
 MIDDLE = 2
-"""The order of the place that is any position but the first and the last."""
+"""Order of the place that stands for all positions but the first and the last."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """A kind of position: `order` is 0 for the beginning of the sequence, 1 first, 2 neither first nor last, 3 last.
-    `domains` says what i and n can be there."""
+    """Kind of position. `order` is 0 for the beginning of the sequence, 1 for the first position, 2 for those
+    neither first nor last, 3 for the last. `domains` has the possible values of i and n.
+    """
 
     name: str
     order: int
@@ -51,12 +52,14 @@ class Place:
 
     @property
     def several(self) -> bool:
-        """Whether it stands for more than one position."""
+        """True if the place stands for more than one position."""
         return self.order == MIDDLE
 
     def least(self, value: Value) -> Value:
-        """A function of n that is at most one of i and n here: it at one end, if it rises or falls; of one that is
-        positive and does neither, as 1/((i+1)(n-i+1)), a multiple of a power of 1/n."""
+        """Return a function of n that is at most a function of i and n at all positions of the place. If the
+        function rises or falls with i, its value at one end is returned. If it is positive and does neither, like
+        1/((i+1)(n-i+1)), the result is a multiple of a power of 1/n.
+        """
         if not self.several or not isinstance(value, Ratio) or "i" not in value.names:
             return value
         rise = (value.at({"i": INDEX + 1}) - value).simplest
@@ -72,10 +75,10 @@ class Place:
         return floor_of(value, self.domains)
 
     def evaluate(self, function: PositionFunction) -> NumberSpan:
-        """What an encoding is here.
+        """Return the span of an encoding at the place.
 
         Raises:
-            NotProved: if it is something else than an expression or a predicate, or may have no value.
+            NotProved: if it is neither an expression nor a predicate, or may have no value.
         """
         if isinstance(function, PredicateColumn):
             return BOOLEAN
@@ -118,6 +121,7 @@ class Place:
 
     def _power(self, base: NumberSpan, exponent: NumberSpan) -> NumberSpan:
         power = exponent.offset
+        # An even or odd exponent is not told apart: the power is -1 or 1.
         if base.exact and base.offset == -1 and exponent.exact and isinstance(power, Ratio):
             if content(power) is None or not _whole(content(power)):
                 raise NotProved(f"{power} is no integer")
@@ -137,7 +141,7 @@ class Place:
         return NumberSpan(0, m - 1, 0, 1)
 
     def _truth(self, tree: Expression) -> bool | None:
-        """Whether a condition holds here; None where that differs, or is not known."""
+        """Return the truth of a condition at the place; None if it differs between positions, or is not known."""
         match tree:
             case Complement(arg):
                 truth = self._truth(arg)
@@ -168,7 +172,7 @@ class Place:
 
 
 def _whole(value: Value | None) -> bool:
-    """Whether a function certainly has integers as values."""
+    """Return True if a function is known to have integers as values."""
     step = None if value is None else content(value)
     return step is not None and not isinstance(step, Ratio) and Fraction(step).denominator == 1
 
@@ -188,23 +192,25 @@ COMPARED: Final[Mapping[str, Callable[[int, int], bool]]] = {
 
 @dataclass(frozen=True)
 class Seen:
-    """The positions j from `low` to `high`, functions of i and n, that are visible; `domains` says what i, n and j can
-    be."""
+    """Visible positions j from `low` to `high`, functions of i and n. `domains` has the possible values of i, n and
+    j.
+    """
 
     low: Value
     high: Value
     domains: Domains
 
     def at(self, value: Value, j: Value) -> Value:
-        """A function at one j."""
+        """Return a function at one value of j."""
         return simplest(value.at({"j": Ratio.of(j)})) if isinstance(value, Ratio) else value
 
     def rise(self, value: Value) -> Value:
-        """What a function gains from one j to the next."""
+        """Return the increase of a function from one j to the next."""
         return simplest(value.at({"j": J + 1}) - value) if isinstance(value, Ratio) and "j" in value.names else 0
 
     def least(self, value: Value) -> Value:
-        """A function of i and n that is at most one of i, n and j: it at one end if it rises or falls, else a number.
+        """Return a function of i and n that is at most a function of i, n and j: its value at one end if it rises
+        or falls with j, else a number.
 
         Raises:
             NotProved: if none is found.
@@ -218,20 +224,22 @@ class Seen:
         return floor_of(value, self.domains)
 
     def greatest(self, value: Value) -> Value:
-        """A function of i and n that is at least one of i, n and j."""
+        """Return a function of i and n that is at least a function of i, n and j. Raises NotProved if none is
+        found.
+        """
         return times(self.least(times(value, -1)), -1)
 
 
 @dataclass(frozen=True)
 class World:
-    """The places of one length, or of every length from 2 on."""
+    """Places of one length, or of every length from 2 on; `bos` says that words have a beginning of sequence."""
 
     bos: bool
     n: Value
     places: tuple[Place, ...]
 
     def sees(self, query: Place, key: Place, mask: Mask) -> Seen | None:
-        """What a query sees of a place; None if it is nothing."""
+        """Return the positions of a place that a query at another place sees; None if it sees none."""
         if query.several and key.several:
             return _between(mask)
         before, same = key.order < query.order, key.order == query.order
@@ -242,15 +250,16 @@ class World:
             Mask.PAST: not before,
             Mask.STRICT_PAST: not before and not same,
         }[mask]
+        # Every query sees BOS, whatever the mask.
         if not seen and key.order:
             return None
         if key.several:
-            # the query is at an end
+            # The query is at an end, so it sees all middle positions.
             return Seen(2, N - 1, [{"j": 2 + A, "n": 3 + A + B}])
         return Seen(key.i, key.i, [{**domain, "j": Ratio.of(key.i).at(domain)} for domain in query.domains])
 
     def count(self, query: Place, mask: Mask) -> Value:
-        """How many positions a query sees."""
+        """Return the number of positions that a query sees, BOS included."""
         if not query.order:
             return plus(self.n, 1) if mask in (Mask.NONE, Mask.PAST, Mask.STRICT_PAST) else 1
         i, n = query.i, self.n
@@ -265,7 +274,7 @@ class World:
 
 
 def _between(mask: Mask) -> Seen:
-    """What a position that is neither first nor last sees of those that are neither."""
+    """Return the middle positions that a middle position sees."""
     upto, beyond = {"j": 2 + A, "i": 2 + A + B, "n": 3 + A + B + C}, {"i": 2 + A, "j": 3 + A + B, "n": 4 + A + B + C}
     match mask:
         case Mask.NONE:
@@ -281,8 +290,9 @@ def _between(mask: Mask) -> Seen:
 
 
 def every_length(bos: bool) -> World:
-    """The places of every length from 2 on; of length 2 the middle ones are none, and what is claimed of them is
-    true."""
+    """Return the places of every length from 2 on. Length 2 has no middle position, so statements about that place
+    are true there.
+    """
     ends: Domains = [{"n": 2 + A}]
     middle = Place("2 <= i < n", MIDDLE, INDEX, N, [{"i": 2 + A, "n": 3 + A + B}])
     places = (Place("i = 1", 1, 1, N, ends), middle, Place("i = n", MIDDLE + 1, N, N, ends))
@@ -290,6 +300,6 @@ def every_length(bos: bool) -> World:
 
 
 def one_position(bos: bool) -> World:
-    """The places of length 1."""
+    """Return the places of length 1."""
     only = Place("i = 1", 1, 1, 1, [{}])
     return World(bos, 1, (Place("BOS", 0, 0, 1, [{}]), only) if bos else (only,))

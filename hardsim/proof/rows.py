@@ -1,26 +1,38 @@
-"""The gap between the scores of a row, and whether its largest is unique, read off the score itself.
+"""Scores of a row: the gap between them, and whether the largest is unique, derived from the form of the score.
 
-A score is split, for the query's place and each place of keys, into what is the same for every word (a function of i, j
-and n) and what the lattices of its coordinates say of the rest (`Pieces`). From these follows, of any two scores of a
-row, by how much they differ at least if they differ at all, and whether they certainly differ. The rules (ours):
+For the query's place and each place of keys, a score is split into a part that is the same for every word (a
+function of i, j and n) and multiples of unknown numbers whose lattices are known (`Pieces`). This gives, for any
+two scores of a row, the least difference if they differ at all, and whether they certainly differ. The rules
+(ours):
 
- - *lattice and tie-break*: keys j of neighbouring places whose scores are `A + t(j)` with A on a lattice of step s, the
+ - *lattice and tie-break*: keys j of neighbouring places whose scores are `A + t(j)` with A on a lattice of step s,
+   the
    same for the row, and t strictly monotone. Then two scores differ by at least the least step of t, if their A are
-   equal, and else by at least s less the range of t. With no A, t alone decides. With t = 0 equal scores are ties, and
+   equal, and else by at least s less the range of t. With no A, t alone decides. With t = 0 equal scores are ties,
+   and
    all others differ by s. This covers Boolean scores and equalities of integers with tie-breaks, prefix maxima, and
    scores of positions alone.
- - *apart from a lattice*: a key at one end (BOS, first, last) whose score differs from others by `A + t(j)`, where t(j)
-   stays strictly between two neighbouring multiples of s, differs from them by its distance from these. This is a sign
-   test (`q_i ([j = 1] - [j = 0])`, q on a lattice that avoids 0) and BOS with an offset of its own.
- - *concave*: `-W j^2 + V j` plus what does not depend on j, over neighbouring positions j, W > 0 the same for every
+ - *apart from a lattice*: a key at one end (BOS, first, last) whose score differs from others by `A + t(j)`, where
+   t(j)
+   stays strictly between two neighbouring multiples of s. Then the scores differ by at least the distance of t(j)
+   from
+   these multiples. This is a sign test (`q_i ([j = 1] - [j = 0])`, q on a lattice that avoids 0), and BOS with an
+   offset
+   of its own.
+ - *concave*: `-W j^2 + V j` plus terms that do not depend on j, over neighbouring positions j, W > 0 the same for
+   every
    word, has one maximum if V/(2W) is no half-integer, and if it is at least e from all of these, the next score is
-   lower by at least 2 e W: the two best are neighbours j and j + 1, and their scores differ by 2 W |V/(2W) - j - 1/2|.
+   lower by at least 2 e W: the two best are neighbours j and j + 1, and their scores differ by 2 W |V/(2W) - j -
+   1/2|.
    This is a look-up, whether its number is in the range of the positions or not.
- - *reciprocals*: if a coordinate of the query is 1/m with an integer m >= 1, the row is first multiplied by m, which
+ - *reciprocals*: if a coordinate of the query is 1/m with an integer m >= 1, the row is first multiplied by m,
+   which
    changes no order, and in the end its gap is divided by the largest m.
  - *product*: one pair of forms, a query q that is a mean over ties (`shares`) and keys on a lattice of step s: two
-   scores that differ do so by |q| s, which is bounded from below by how far q stays from 0.
- - *known set*: single keys that are equal whatever the word and above all others are the maxima; there are so many.
+   scores that differ do so by |q| s, which is bounded from below by the distance of q from 0.
+ - *known set*: single keys that are equal whatever the word and above all others are the maxima, and their number
+   is
+   known.
  - two keys whose scores add up to twice those of others, all equal, and differ, are one above and one below them.
 """
 
@@ -56,7 +68,7 @@ from hardsim.proof.result import NotProved
 Columns: TypeAlias = Mapping[str, Mapping[int, NumberSpan]]
 """Spans by coordinate and order of the place."""
 Unknown: TypeAlias = tuple[str, ...]
-"""What a part of a score is a multiple of: a coordinate of the query or of the key, or both."""
+"""Name of an unknown part of a score: a coordinate of the query or of the key, or a pair of both."""
 KEY = frozenset("j")
 TIE_BREAK = "lattice and tie-break"
 PRODUCT = "share times lattice"
@@ -64,9 +76,10 @@ PRODUCT = "share times lattice"
 
 @dataclass(frozen=True)
 class Pieces:
-    """A score at one place of keys: `known(i, j, n)`, plus the sum of `factor * x` over the unknown parts x of
-    coordinates, each in `step Z` (None: anywhere), the unknown part of a number being what it has beyond its lattice's
-    offset."""
+    """Score at one place of keys: the function `known` of i, j and n, plus multiples of unknown parts of
+    coordinates of the query, the key, or both. The unknown part of a number is its difference from its lattice's
+    offset; it is in `step Z` (any number for a step of None). `keys` has the spans of the key's coordinates.
+    """
 
     known: Value
     of_query: Mapping[str, Value]
@@ -75,13 +88,13 @@ class Pieces:
     keys: Mapping[str, NumberSpan]
 
     def in_key(self) -> Iterable[tuple[Unknown, Value]]:
-        """The parts that depend on what is unknown of the key."""
+        """Yield the parts that depend on unknown parts of the key, with their factors."""
         yield from (((name,), factor) for name, factor in self.of_key.items())
         yield from self.of_both.items()
 
 
 def spread(terms: Affine, columns: Mapping[str, NumberSpan]) -> tuple[Value, dict[str, Rational]]:
-    """A form as a function, plus multiples of unknown parts."""
+    """Return a linear form as a known function, and the coefficients of its coordinates' unknown parts."""
     known: Value = 0
     unknown: dict[str, Rational] = {}
     for name, factor in terms.terms:
@@ -94,7 +107,7 @@ def spread(terms: Affine, columns: Mapping[str, NumberSpan]) -> tuple[Value, dic
 
 
 def pieces_of(head: Head, query: Mapping[str, NumberSpan], key: Mapping[str, NumberSpan]) -> Pieces:
-    """The score of a head between two places; what the keys are is written with j."""
+    """Return the score of a head between two places. The key's spans are functions of j."""
     known: Value = 0
     of_query: dict[str, Value] = {}
     of_key: dict[str, Value] = {}
@@ -120,30 +133,32 @@ class Group:
 
     reach: Seen
     pieces: tuple[Pieces, ...]
-    """By place; all have the same function and factors of the query, those of the first."""
+    """Scores by place. All have the same known function and factors of the query's coordinates as the first."""
     places: tuple[int, ...]
 
     @property
     def known(self) -> Value:
-        """The function."""
+        """Known function of the scores."""
         return self.pieces[0].known
 
     @property
     def of_query(self) -> Mapping[str, Value]:
-        """The factors of the query's coordinates."""
+        """Factors of the query's coordinates."""
         return self.pieces[0].of_query
 
     @property
     def single(self) -> bool:
-        """Whether it is one key."""
+        """True if the group is one key."""
         return len(self.places) == 1 and self.reach.low == self.reach.high
 
 
 @dataclass(frozen=True)
 class Difference:
-    """What is known of the difference of two scores: if they differ, then by at least each of `gaps`. `sign` is that
-    of the difference where it is known (0: they are equal). It is a multiple of `step` plus `rest`, which for keys of
-    one group is the difference of that function of j; of a look-up V/W - 1 is."""
+    """Facts about the difference of two scores: if they differ, then by at least the least of `gaps`. `sign` is the
+    sign of the difference where it is known (0: equal). The difference is a multiple of `step` plus `rest`; for
+    keys of one group, plus the difference of `rest` as a function of j; for a look-up, V/W - 1 is such a multiple
+    plus `rest`.
+    """
 
     gaps: tuple[Value, ...]
     may_tie: bool
@@ -155,8 +170,8 @@ class Difference:
 
 @dataclass(frozen=True)
 class ProductRule:
-    """Scores `q k` of one product: the query form q, the hull of the key forms k, and positive functions whose minimum
-    is at most |q|. These are empty if q may be 0.
+    """Scores `q k` of one product: the query form q, the hull of the key forms k, and positive functions whose
+    minimum is at most |q|. These are empty if q may be 0.
     """
 
     query: NumberSpan
@@ -166,10 +181,11 @@ class ProductRule:
 
 @dataclass(frozen=True)
 class Row:
-    """What is known of the scores in a row of a head, for queries at one place: if two of them differ, then by at least
-    the least of `gaps`; `equal`: none of them do. `winner` is the order of the place of the largest one where that is
-    known, `rules` what the rest follows from; `first` says that BOS has the largest score in every row, perhaps with
-    others."""
+    """Facts about the scores in a row of a head, for queries at one place. If two scores differ, then by at least
+    the least of `gaps`; `equal` says that none differ. `visible` is the number of visible positions. `winner` is
+    the order of the place of the largest score where that is known, `rules` has the names of the rules used.
+    `first` says that BOS has the largest score in every row, perhaps with others.
+    """
 
     place: Place
     visible: Value
@@ -180,15 +196,15 @@ class Row:
     rules: tuple[str, ...] = ()
     first: bool = False
     groups: tuple[tuple[int, ...], ...] = ()
-    """The places of keys whose scores have one form,"""
+    """Groups of places of keys whose scores have one form."""
     inner: tuple[Difference | None, ...] = ()
-    """what is known of the scores of each,"""
+    """Facts about the difference of two scores of each group; None for a group of one key."""
     pairs: Mapping[tuple[int, int], Difference] = field(default_factory=dict)
-    """and of single keys against others, by their numbers."""
+    """Facts about the score of a single key minus those of another group, by the numbers of both groups."""
     winners: tuple[int, ...] = ()
-    """The orders of the places of the maxima, where these are always the same few single positions (R2)."""
+    """Orders of the places of the maxima, where these are always the same few single positions (R2)."""
     product: ProductRule | None = None
-    """The rule by which the gap follows from one product; then there are no groups (R3)."""
+    """Rule by which the gap follows from one product; then there are no groups (R3)."""
     agreed: tuple[str, ...] = ()
     """Coordinates to which the head adds one value, whichever of the positions with the largest score it reads."""
 
@@ -198,7 +214,7 @@ class Row:
 
 
 class ScoreRows:
-    """The rows of one head for queries at one place."""
+    """Rows of one head for queries at one place, with the spans of all coordinates (`columns`)."""
 
     def __init__(self, world: World, head: Head, query: Place, columns: Columns) -> None:
         self.world, self.head, self.query, self.columns = world, head, query, columns
@@ -227,7 +243,9 @@ class ScoreRows:
         return found
 
     def _cleared(self, pieces: Pieces) -> Pieces:
-        """The score times m, where a coordinate of the query is 1/m: what had no factor 1/m has a factor m now."""
+        """Return the score times m, where a coordinate of the query is 1/m: terms without the factor 1/m get the
+        factor m.
+        """
         name = self.inverse
         if name is None:
             return pieces
@@ -238,11 +256,13 @@ class ScoreRows:
         return replace(pieces, known=pieces.of_query.get(name, 0), of_query=factors)
 
     def step(self, name: str) -> Value | None:
-        """That of a coordinate of the query; of its m where it is 1/m."""
+        """Return the step of a coordinate of the query; for a coordinate 1/m, the step of m."""
         return 1 if name == self.inverse else self.own[name].step
 
     def _merged(self, groups: Sequence[Group]) -> list[Group]:
-        """Groups joined where the middle positions have the form of the ends beside them."""
+        """Return the groups, with the middle positions and the ends beside them joined where their scores have the
+        same form.
+        """
         middle = next((group for group in groups if not group.single), None)
         if middle is None:
             return list(groups)
@@ -265,12 +285,12 @@ class ScoreRows:
                 for name in names
             )
         except NotProved:
-            return False  # the form has no value there
+            return False  # a function may divide by 0 at that end
 
     # ---- differences ----
 
     def _unknown(self, parts: Sequence[Pieces]) -> list[Value | None]:
-        """Steps of what the keys have that is unknown."""
+        """Return the steps of the scores' parts that depend on unknown parts of the keys."""
         steps: list[Value | None] = []
         for piece in parts:
             for names, factor in piece.in_key():
@@ -282,7 +302,7 @@ class ScoreRows:
         return steps
 
     def _of_row(self, factors: Mapping[str, Value]) -> list[Value | None]:
-        """Steps of multiples of the query's coordinates."""
+        """Return the steps of multiples of the query's coordinates."""
         return [
             None if (step := self.step(name)) is None else times_step(step, factor, KEY)
             for name, factor in factors.items()
@@ -290,7 +310,7 @@ class ScoreRows:
         ]
 
     def within(self, group: Group) -> Difference:
-        """Of two keys of a group."""
+        """Return the facts about the difference of two scores of one group. Raises NotProved if there are none."""
         reach = group.reach
         vary = {name: plus(f, times(reach.at(f, reach.low), -1)) for name, f in group.of_query.items()}
         step = common_step([*self._unknown(group.pieces), *self._of_row(vary)])
@@ -305,6 +325,7 @@ class ScoreRows:
             return Difference(gaps, False, None, "positions in order" if step == 0 else TIE_BREAK, step, tie)
         if found := self._concave(group):
             return Difference(found[0], False, None, "look-up", *found[1:])
+        # Count all but one term as multiples of a finer step: the remaining term may then be a tie-break.
         for term, finer in finer_steps(tie, step):
             rest = remainder(term, finer)
             if gaps := self._ordered(rest, finer, reach):
@@ -315,8 +336,9 @@ class ScoreRows:
         return Difference((coarse,), True, None, "lattice", coarse)
 
     def _ordered(self, tie: Value, step: Value, reach: Seen) -> tuple[Value, ...]:
-        """The gaps of scores on a lattice plus a strictly monotone term whose range is below the step (if there is
-        one); none if it is not known to be so."""
+        """Return the gaps of scores on a lattice plus a strictly monotone term whose range is below the step (if
+        there is one); () if that is not known.
+        """
         for sign in (1, -1):
             rise = times(reach.rise(tie), sign)
             if positive(rise, reach.domains):
@@ -327,7 +349,9 @@ class ScoreRows:
         return ()
 
     def _concave(self, group: Group) -> Beside | None:
-        """2 e W, as functions of which the least counts, for a score that is concave in j; None for another."""
+        """Return 2 e W, as functions of which the least counts, with the lattice of V/W, for a score that is
+        concave in j; None for another score.
+        """
         if any(True for piece in group.pieces for _ in piece.in_key()):
             return None
         known, parts = powers(group.known), {name: powers(factor) for name, factor in group.of_query.items()}
@@ -338,7 +362,7 @@ class ScoreRows:
             return None
         over = simplest(Ratio.of(1) / width)
         slopes = {name: times(part[1], over) for name, part in parts.items() if part is not None and len(part) > 1}
-        # V/W avoids the odd numbers, by 2e
+        # V/(2W) avoids half-integers by e, so V/W avoids the odd numbers by 2e.
         step = common_step([2, *self._of_row(slopes)])
         if step is None:
             return None
@@ -346,7 +370,9 @@ class ScoreRows:
         return found and (tuple(times(width, apart) for apart in found[0]), *found[1:])
 
     def between(self, one: Group, other: Group) -> Difference:
-        """The score of a single key less those of a group."""
+        """Return the facts about the score of a single key (`one`) minus the scores of a group. Raises NotProved if
+        there are none.
+        """
         names = {*one.of_query, *other.of_query}
         apart = {name: plus(one.of_query.get(name, 0), times(other.of_query.get(name, 0), -1)) for name in names}
         known = plus(one.known, times(other.known, -1))
@@ -365,7 +391,9 @@ class ScoreRows:
         return Difference((coarse,), sign is None, sign, "lattice", coarse)
 
     def _order(self, one: Group, other: Group) -> int | None:
-        """The sign of the difference, where the ends of all that is unknown decide it."""
+        """Return the sign of the score of a single key minus those of a group, if the bounds of all unknown parts
+        decide it.
+        """
         try:
             ends = self._ends(one, other)
         except NotProved:
@@ -375,14 +403,16 @@ class ScoreRows:
         return -1 if all(positive(times(high, -1), other.reach.domains) for _, high in ends) else None
 
     def at_least(self, one: Group, other: Group) -> bool:
-        """Whether the score of a single key is never below those of a group."""
+        """Return True if the score of a single key is known never to be below those of a group."""
         try:
             return all(nonnegative(low, other.reach.domains) for low, _ in self._ends(one, other))
         except NotProved:
             return False
 
     def _ends(self, one: Group, other: Group) -> list[tuple[Value, Value]]:
-        """Bounds of the difference of two scores, from those of every coordinate, by place of the second key."""
+        """Return bounds of the difference of two scores, from those of every coordinate, by place of the second
+        key.
+        """
         if self.inverse is not None or any(piece.of_both for piece in (*one.pieces, *other.pieces)):
             raise NotProved("a product of two numbers that are not known")
         names = {*one.of_query, *other.of_query}
@@ -405,7 +435,7 @@ class ScoreRows:
 
     @cached_property
     def row(self) -> Row:
-        """What is known of the rows here; NotProved if it is not even a gap."""
+        """Facts about the rows at this place. Raises NotProved if not even a gap is known."""
         visible = self.world.count(self.query, self.head.mask)
         groups = self.groups
         if len(groups) == 1 and groups[0].single:
@@ -435,9 +465,9 @@ class ScoreRows:
         )  # fmt: skip
 
     def _product(self, visible: Value) -> Row | None:
-        """The row of one product `q k` where q has a share or an isolated zero, and k is on a lattice of step s. Two
-        scores that differ do so by at least |q| s. If q is never 0, and the largest and the least key each have a
-        single place, the maximum is unique: the head reads the sign of q.
+        """Return the row of one product `q k` where q has a share or an isolated zero, and k is on a lattice of
+        step s; None for another score. Two scores that differ do so by at least |q| s. If q is never 0, and the
+        largest and the least key each have a single place, the maximum is unique: the head reads the sign of q.
         """
         if len(self.head.score) != 1:
             return None
@@ -459,7 +489,7 @@ class ScoreRows:
         return Row(self.query, visible, gaps, unique, rules=(PRODUCT,), product=ProductRule(q, every, far))
 
     def _keys(self, form: Affine) -> dict[int, NumberSpan]:
-        """The span of a key form at each visible place, as seen from the query."""
+        """Return the span of a key form at each visible place, as seen from the query."""
         found: dict[int, NumberSpan] = {}
         for place in self.world.places:
             reach = self.world.sees(self.query, place, self.head.mask)
@@ -485,8 +515,8 @@ class ScoreRows:
         )
 
     def _winners(self, pairs: Mapping[tuple[int, int], Difference]) -> tuple[int, ...]:
-        """The orders of the single places whose keys are equal and above all others in every word; () if there are
-        none.
+        """Return the orders of the single places whose keys are equal and above all others in every word; () if
+        there are none.
         """
         groups = self.groups
 
@@ -504,7 +534,7 @@ class ScoreRows:
         return ()
 
     def _divided(self, gaps: tuple[Value, ...]) -> tuple[Value, ...]:
-        """The gaps of the row, of those of its m-fold."""
+        """Return the gaps of the row, given those of the row multiplied by m."""
         if self.inverse is None:
             return gaps
         most = self.own[self.inverse].most
@@ -512,10 +542,11 @@ class ScoreRows:
         return tuple(simplest(Ratio.of(gap) / most) for gap in gaps)
 
     def _beaten(self, place: int, pairs: Mapping[tuple[int, int], Difference]) -> bool:
-        """Whether some single key is certainly above all of a group."""
+        """Return True if some single key is certainly above all keys of a group (given by its number)."""
         if any(b == place and d.sign == 1 for (_, b), d in pairs.items()):
             return True
         group = self.groups[place]
+        # Two keys whose mean is this group's score: as they differ, one of them is above it.
         for (a, b), d in pairs.items():
             if place in (a, b) or not self.groups[a].single or not self.groups[b].single or d.may_tie:
                 continue
@@ -534,7 +565,7 @@ class ScoreRows:
         return False
 
     def _winner(self, pairs: Mapping[tuple[int, int], Difference]) -> int | None:
-        """The place of the single key that is above all others, where it is always the same one."""
+        """Return the place of the single key that is above all others in every word; None if there is none."""
         for a, group in enumerate(self.groups):
             if group.single and all(
                 ((a, b) in pairs and pairs[a, b].sign == 1) or ((b, a) in pairs and pairs[b, a].sign == -1)
@@ -545,7 +576,7 @@ class ScoreRows:
         return None
 
     def _first(self) -> bool:
-        """Whether BOS has the largest score, perhaps with others."""
+        """Return True if BOS is known to have the largest score, perhaps with others."""
         bos = next((group for group in self.apart if group.places == (0,)), None)
         return bos is not None and all(group is bos or self.at_least(bos, group) for group in self.apart)
 
@@ -556,7 +587,7 @@ def _joined(middle: Group, end: Group, low: Value, high: Value) -> Group:
 
 
 def powers(value: Value) -> list[Value] | None:
-    """The coefficients of a polynomial in j, functions of i and n; None of what is none."""
+    """Return the coefficients of a polynomial in j, functions of i and n; None if the value is no polynomial in j."""
     if not isinstance(value, Ratio):
         return [value]
     if any(power[NAMES.index("j")] for power in value.bottom.to_dict()):
@@ -572,15 +603,17 @@ def powers(value: Value) -> list[Value] | None:
 
 
 Beside: TypeAlias = tuple[tuple[Value, ...], Value, Value]
-"""Distances, a step, and what numbers are beyond a multiple of it."""
+"""Distances from 0 (positive functions, of which the least counts), a step, and a rest: the numbers are multiples
+of the step plus the rest.
+"""
 
 
 def distances(known: Value, step: Value, reach: Seen) -> Beside | None:
-    """Positive functions of i and n such that no `known(j) + step Z` is nearer to 0 than the least of them, whatever
-    the visible j, with the multiples and the rest that show it; None if that is not known.
+    """Return positive functions of i and n such that no `known(j) + step Z` is nearer to 0 than the least of them,
+    whatever the visible j, with the step and the rest that show it; None if that is not known.
 
-    Where the function itself is not between two multiples, all of it but one term is taken as a multiple of a smaller
-    step: (2n - 4i + 1)/(2n) is in 1/(2n) + (1/n) Z.
+    Where the function itself is not between two multiples, all of it but one term is taken as a multiple of a
+    smaller step: (2n - 4i + 1)/(2n) is in 1/(2n) + (1/n) Z.
     """
     off = known if step == 0 else remainder(known, step)
     found = _beside(off, step, reach)
@@ -591,7 +624,9 @@ def distances(known: Value, step: Value, reach: Seen) -> Beside | None:
 
 
 def _beside(off: Value, step: Value, reach: Seen) -> Beside | None:
-    """The distances of a function from the two multiples of a step that it stays between (0: from 0 itself)."""
+    """Return the distances of a function from the two neighbouring multiples of a step between which it stays (with
+    step 0: from 0); None if that is not known.
+    """
     if step == 0:
         sides = [off, times(off, -1)]
         found = next((_least(reach, [side]) for side in sides if positive(side, reach.domains)), ())
@@ -612,7 +647,9 @@ def _least(reach: Seen, values: Sequence[Value]) -> tuple[Value, ...]:
 
 
 def _sample(value: Value, reach: Seen) -> Fraction:
-    """The value somewhere within reach: which two multiples of a step it may be between."""
+    """Return the value of a function at some point within reach, to guess the two multiples of a step that it stays
+    between.
+    """
     if not isinstance(value, Ratio):
         return Fraction(value)
     slacks = {name: Ratio.of(k) for name, k in zip("abcd", (3, 2, 5, 4), strict=True)}

@@ -1,23 +1,26 @@
-"""Numbers that a tied head reads: shares and isolated zeros (ours).
+"""Shares and isolated zeros: facts about numbers that a head with ties reads (ours).
 
-The mean of values in `o + s Z` over m tied positions lies in `o + s/m Z`. The integer m differs from word to word; only
-`1 <= m <= M` is known. A *share* keeps such denominators by name, so that sums of means over the same positions have
-one denominator and not its square. Rules:
+The mean of values in `o + s Z` over m tied positions lies in `o + s/m Z`. The integer m differs from word to word;
+only `1 <= m <= M` is known. A *share* keeps such denominators by name, so that sums of means over the same
+positions have one denominator and not its square. Rules:
 
- - Sums: offsets add up; a common step serves all terms; a denominator of several terms counts once, with its largest
+ - Sums: offsets add up; a common step serves all terms; a denominator of several terms counts once, with its
+   largest
    power, since one name at one position is one integer.
- - Reading: a denominator that is the same everywhere keeps its name. Any other one belongs to the position where the
+ - Reading: a denominator that is the same everywhere keeps its name. Any other one belongs to the position where
+   the
    number stood, and is renamed after the head, or the position, that the number came through.
- - Tied means: values with one offset and step, all of whose denominators are the same everywhere, gain the denominator
+ - Tied means: values with one offset and step, all of whose denominators are the same everywhere, gain the
+   denominator
    of the head. If a denominator differed from key to key, the mean would be on no known lattice.
  - max(x, 0) of a share: a share through 0 with a step that divides the offset too.
 
 A sum of means with different denominators may be on no useful lattice, and yet known to avoid 0 from one side: with
-`x = b + z`, `z = 0` or `z >= d`, a mean of V such numbers is b, or at least d/V away from it, whatever its denominator.
-This is an *isolated zero*. Sums need one sign; their d is the least of all.
+`x = b + z`, `z = 0` or `z >= d`, a mean of V such numbers is b, or at least d/V away from it, whatever its
+denominator. This is an *isolated zero*. Sums need one sign; their d is the least of all.
 
-`away` reads off both how far a number stays from a threshold t: if `x - t` is in `w + s/(m_1^e_1 ...) Z` with w of one
-sign and `|w| < s/(M_1^e_1 ...)`, then `|x - t| >= min(|w|, s/(M_1^e_1 ...) - |w|)`.
+`away` derives from both how far a number stays from a threshold t: if `x - t` is in `w + s/(m_1^e_1 ...) Z` with w
+of one sign and `|w| < s/(M_1^e_1 ...)`, then `|x - t| >= min(|w|, s/(M_1^e_1 ...) - |w|)`.
 """
 
 from __future__ import annotations
@@ -55,13 +58,13 @@ SIGNS = (1, -1)
 
 
 def share_of(span: NumberSpan) -> Share | None:
-    """The share of a span; a lattice is a share without denominators. None if the span has neither."""
+    """Return the share of a span; a lattice is a share without denominators. None if the span has neither."""
     return Share(span.offset, span.step, ()) if span.step is not None else span.share
 
 
 def isolated_of(span: NumberSpan, domains: Domains) -> tuple[IsolatedZero, ...]:
-    """The isolated zeros of a span, at most one of each sign: the stored ones, or else those at its ends. If an end b
-    lies in the share, each number of the span is b or at least s/(M ...) away from b.
+    """Return the isolated zeros of a span, at most one of each sign: the stored ones, or else those at its ends. If
+    an end b lies in the share, each number of the span is b or at least s/(M ...) away from b.
     """
     if span.exact:
         return (IsolatedZero(span.offset, 0, ()),)
@@ -96,7 +99,7 @@ def known(spans: Iterable[NumberSpan]) -> bool:
 
 
 def linear(terms: Iterable[tuple[NumberSpan, Rational]], domains: Domains, bias: Rational = 0) -> NumberSpan:
-    """A linear combination of numbers at one position."""
+    """Return the span of a linear combination of numbers at one position, with its share and isolated zeros."""
     some = [(span, factor) for span, factor in terms if factor]
     found = lattice.linear(some, bias)
     if not known(span for span, _ in some) or found.share is not None or found.isolated:
@@ -120,9 +123,9 @@ def _sum_of_shares(terms: Sequence[tuple[NumberSpan, Rational]], domains: Domain
 
 
 def union(denominators: Iterable[Denominator], domains: Domains) -> tuple[Denominator, ...] | None:
-    """Unite denominators: each name once, with its largest power and its largest bound. None if it is not known which
-    bound of a name is the largest. (Two bounds of one name differ if, for example, a head read from the first position
-    or from another one.)
+    """Unite denominators: each name once, with its largest power and its largest bound. None if it is not known
+    which bound of a name is the largest. (Two bounds of one name differ if, for example, a head read from the first
+    position or from another one.)
     """
     found: dict[DenominatorName, Denominator] = {}
     for one in denominators:
@@ -139,7 +142,7 @@ def union(denominators: Iterable[Denominator], domains: Domains) -> tuple[Denomi
 def _shared(
     offset: Value, steps: Iterable[Value | None], denominators: Iterable[Denominator], domains: Domains
 ) -> Share | None:
-    """A share with a common step of the given ones; None if there is none."""
+    """Return a share with a common step of the given ones; None if there is none."""
     step, every = common_step(steps), union(denominators, domains)
     return None if step is None or every is None else Share(offset, step, every)
 
@@ -154,7 +157,7 @@ def _sum_of_zeros(
 def _one_sided(
     zeros: Sequence[tuple[tuple[IsolatedZero, ...], Rational]], sign: int, bias: Rational
 ) -> IsolatedZero | None:
-    """The isolated zero of a sum, with this sign; None if one term has no isolated zero in that direction."""
+    """Return the isolated zero of a sum, with this sign; None if one term has no isolated zero in that direction."""
     base: Value = bias
     apart: list[Value] = []
     for some, factor in zeros:
@@ -171,7 +174,7 @@ def _one_sided(
 
 
 def hull(spans: Sequence[NumberSpan], domains: Domains) -> NumberSpan:
-    """A span that contains every number of several spans, at one position."""
+    """Return a span that contains every number of several spans, at one position."""
     found = lattice.hull(spans, domains)
     if not known(spans) or found.share is not None or found.isolated:
         return found
@@ -193,7 +196,9 @@ def _common_share(spans: Sequence[NumberSpan], domains: Domains) -> Share | None
 
 
 def _common_zero(zeros: Sequence[tuple[IsolatedZero, ...]], sign: int, domains: Domains) -> IsolatedZero | None:
-    """One isolated zero that fits several spans; a span with a farther base is that much apart from the common base."""
+    """Return one isolated zero that fits several spans; a span with a farther base is that much apart from the
+    common base.
+    """
     some = [next((zero for zero in each if zero.sign in (0, sign)), None) for each in zeros]
     known = [zero for zero in some if zero is not None]
     if len(known) < len(some):
@@ -214,7 +219,7 @@ def _common_zero(zeros: Sequence[tuple[IsolatedZero, ...]], sign: int, domains: 
 
 
 def relu(span: NumberSpan, domains: Domains) -> NumberSpan:
-    """max(x, 0)."""
+    """Return the span of max(x, 0), with its share and isolated zeros."""
     found = lattice.relu(span, domains)
     if not known([span]) or found is span or found.exact:
         return found
@@ -224,7 +229,7 @@ def relu(span: NumberSpan, domains: Domains) -> NumberSpan:
 
 
 def _through(share: Share | None, *values: Rational) -> Share | None:
-    """A share with offset 0 that contains the given share and the given values."""
+    """Return a share with offset 0 that contains the given share and the given values; None if there is none."""
     if share is None:
         return None
     step = common_step([share.step, content(share.offset), *map(content, values)])
@@ -232,8 +237,8 @@ def _through(share: Share | None, *values: Rational) -> Share | None:
 
 
 def _relu_of_zero(zero: IsolatedZero, domains: Domains) -> IsolatedZero | None:
-    """The isolated zero of relu(b + e z). If e = 1 and b <= 0 < b + d, it is 0 or at least b + d. If b > 0, it is b or
-    apart from b: by z if e = 1, by at least min(z, b) if e = -1.
+    """Return the isolated zero of relu(b + e z). If e = 1 and b <= 0 < b + d, it is 0 or at least b + d. If b > 0,
+    it is b or apart from b: by z if e = 1, by at least min(z, b) if e = -1.
     """
     if zero.sign == 1 and nonnegative(_minus(zero.base), domains):
         apart = tuple(plus(least, zero.base) for least in zero.apart)
@@ -245,7 +250,7 @@ def _relu_of_zero(zero: IsolatedZero, domains: Domains) -> IsolatedZero | None:
 
 
 def clip(span: NumberSpan, domains: Domains) -> NumberSpan:
-    """min(max(x, 0), 1)."""
+    """Return the span of min(max(x, 0), 1), with its share and isolated zeros."""
     found = lattice.clip(span, domains)
     if not known([span]) or found.step is not None:
         return found
@@ -254,7 +259,7 @@ def clip(span: NumberSpan, domains: Domains) -> NumberSpan:
 
 
 def _clip_of_zeros(span: NumberSpan, domains: Domains) -> tuple[IsolatedZero, ...]:
-    """The isolated zeros of a clip, which is 1 - relu(1 - relu(x))."""
+    """Return the isolated zeros of a clip, which is 1 - relu(1 - relu(x))."""
     upper = linear([(relu(span, domains), -1)], domains, 1)
     return linear([(relu(upper, domains), -1)], domains, 1).isolated
 
@@ -263,8 +268,8 @@ def _clip_of_zeros(span: NumberSpan, domains: Domains) -> tuple[IsolatedZero, ..
 
 
 def seen_from(span: NumberSpan, reach: Seen, via: str | int) -> NumberSpan:
-    """The span of a number at any visible key j, seen from the query: a function of j becomes one of i and n. `via`
-    renames its denominators (see `read_through`).
+    """Return the span of a number at any visible key j, seen from the query: a function of j becomes one of i and
+    n. `via` renames its denominators (see `read_through`).
     """
     low, high, offset, step = reach.least(span.low), reach.greatest(span.high), span.offset, span.step
     if step is not None:
@@ -280,7 +285,9 @@ def seen_from(span: NumberSpan, reach: Seen, via: str | int) -> NumberSpan:
 
 
 def _seen_lattice(offset: Value, step: Value, reach: Seen) -> tuple[Value, Value | None]:
-    """One lattice that contains the lattices at all visible j; the step is None if there is none."""
+    """Return offset and step of one lattice that contains the lattices at all visible j; the step is None if there
+    is none.
+    """
     if isinstance(step, Ratio) and "j" in step.names:
         return 0, None
     if not isinstance(offset, Ratio) or "j" not in offset.names:
@@ -297,8 +304,8 @@ def _seen_share(share: Share, reach: Seen) -> Share | None:
 
 
 def read_through(span: NumberSpan, via: str | int) -> NumberSpan:
-    """Rename the denominators of a number that is read at another position. `via` is the reading head, or the order of
-    the place if the number comes from a known place.
+    """Rename the denominators of a number that is read at another position. `via` is the reading head, or the order
+    of the place if the number comes from a known place.
     """
     share = span.share
     if share is None or all(one.everywhere for one in share.denominators):
@@ -308,14 +315,14 @@ def read_through(span: NumberSpan, via: str | int) -> NumberSpan:
 
 
 def same_everywhere(span: NumberSpan) -> bool:
-    """Whether all denominators of a number, if it has any, are the same at all positions of a word."""
+    """Return True if all denominators of a number, if it has any, are the same at all positions of a word."""
     share = share_of(span)
     return share is None or all(one.everywhere for one in share.denominators)
 
 
 def tied_mean(span: NumberSpan, head: Denominator, count: Value, domains: Domains) -> NumberSpan:
-    """The mean over the positions that share the largest score. `span` has the values at all of them; `head` is the
-    denominator that counts them, and `count` bounds it.
+    """Return the span of the mean over the positions that share the largest score. `span` has the values at all of
+    them; `head` is the denominator that counts them, and `count` bounds it.
     """
     share = share_of(span)
     if share is not None:
@@ -326,8 +333,8 @@ def tied_mean(span: NumberSpan, head: Denominator, count: Value, domains: Domain
 
 
 def full_mean(mean: NumberSpan, span: NumberSpan, count: Value, domains: Domains) -> NumberSpan:
-    """The mean over all visible positions. `mean` is what the lattice gives for it, and `span` has the values at all
-    positions.
+    """Return the span of the mean over all visible positions. `mean` is its span by the lattice rules, and `span`
+    has the values at all positions.
     """
     share = span.share
     if share is not None:
@@ -340,7 +347,7 @@ def full_mean(mean: NumberSpan, span: NumberSpan, count: Value, domains: Domains
 
 
 def _divided(zero: IsolatedZero, count: Value) -> IsolatedZero:
-    """The isolated zero of a mean of at most `count` numbers that have this isolated zero."""
+    """Return the isolated zero of a mean of at most `count` numbers that have this isolated zero."""
     return replace(zero, apart=tuple(_over(least, count) for least in zero.apart))
 
 
@@ -348,8 +355,8 @@ def _divided(zero: IsolatedZero, count: Value) -> IsolatedZero:
 
 
 def away(span: NumberSpan, value: Rational, domains: Domains) -> tuple[Value, ...]:
-    """Positive functions whose minimum is at most |x - value|, from the share or an isolated zero of a span; () if
-    there are none.
+    """Return positive functions whose minimum is at most |x - value|, from the share or an isolated zero of a span;
+    () if there are none.
     """
     share = share_of(span)
     if share is not None:
@@ -361,8 +368,9 @@ def away(span: NumberSpan, value: Rational, domains: Domains) -> tuple[Value, ..
 
 
 def splits(offset: Value, step: Value) -> Iterable[tuple[Value, Value]]:
-    """Ways to write an offset as a multiple of a step plus a rest; each is a pair of the rest and a step that divides
-    the given one. A finer step can absorb one part of the offset: its limit for long words, or all terms but one.
+    """Yield ways to write an offset as a multiple of a step plus a rest; each is a pair of the rest and a step that
+    divides the given one. A finer step can absorb one part of the offset: its limit for long words, or all terms
+    but one.
     """
     rest = offset if step == 0 else remainder(offset, step)
     yield rest, step
@@ -386,8 +394,8 @@ def _away_from_share(share: Share, value: Rational, domains: Domains) -> tuple[V
 
 
 def _split(share: Share, value: Rational, domains: Domains) -> Share | None:
-    """The share with a new offset such that the rest from `value` has one sign and is smaller than a step; None if
-    there is none.
+    """Return the share with a new offset such that the rest from `value` has one sign and is smaller than a step;
+    None if there is none.
     """
     most = share.product
     for rest, step in splits(plus(share.offset, -value), share.step):
@@ -400,8 +408,8 @@ def _split(share: Share, value: Rational, domains: Domains) -> Share | None:
 
 
 def shown_away(span: NumberSpan, value: Rational, domains: Domains) -> NumberSpan | None:
-    """The span with only the share, or only the isolated zero, that bounds its distance from `value` (see `away`); None
-    if nothing does.
+    """Return the span with only the share, or only the isolated zero, that bounds its distance from `value` (see
+    `away`); None if nothing does.
     """
     share = share_of(span)
     found = None if share is None else _split(share, value, domains)
@@ -413,7 +421,9 @@ def shown_away(span: NumberSpan, value: Rational, domains: Domains) -> NumberSpa
 
 
 def _away_from_zero(zero: IsolatedZero, value: Rational, domains: Domains) -> tuple[Value, ...]:
-    """b + z is at least b - t above t if b > t; else at least t - b below it, or d - (t - b) above it."""
+    """Return positive functions that bound |x - t| by their minimum, for a number with an isolated zero: b - t
+    above t if b > t; else t - b below it, and d - (t - b) above it.
+    """
     signs = SIGNS if not zero.sign else (zero.sign,)
     for sign in signs:
         off = times(plus(zero.base, -value), sign)
@@ -426,7 +436,7 @@ def _away_from_zero(zero: IsolatedZero, value: Rational, domains: Domains) -> tu
 
 
 def _limit(value: Ratio) -> Fraction | None:
-    """The limit of a function of n as n grows; None if it depends on more than n, or has no finite limit."""
+    """Return the limit of a function of n as n grows; None if it depends on more than n, or has no finite limit."""
     if value.names - {"n"}:
         return None
     place = NAMES.index("n")
@@ -440,7 +450,7 @@ def _limit(value: Ratio) -> Fraction | None:
 
 
 def apart_from_zero(span: NumberSpan, domains: Domains) -> tuple[Value, ...]:
-    """Positive functions whose minimum is at most |x| for every x != 0 of a span; () if there are none."""
+    """Return positive functions whose minimum is at most |x| for every x != 0 of a span; () if there are none."""
     share = _through(share_of(span))
     if share is not None and share.step != 0:
         least = _over(share.step, share.product)
@@ -449,6 +459,6 @@ def apart_from_zero(span: NumberSpan, domains: Domains) -> tuple[Value, ...]:
 
 
 def shown_apart(span: NumberSpan) -> NumberSpan:
-    """The span with the share that `apart_from_zero` uses; unchanged if it uses none."""
+    """Return the span with the share that `apart_from_zero` uses; unchanged if it uses none."""
     share = _through(share_of(span))
     return span if share is None or share.step == 0 else replace(span, share=share)

@@ -1,22 +1,23 @@
 """Types: the joint values of coordinates at a position, and the scores of a row that follow from them (ours).
 
 A span forgets that the coordinates of a one-hot letter exclude each other. So a score `sum_t A_t(i) B_t(j)` over
-letters t has a lattice, but no known maximum. Here each coordinate at a place is a function of a few *sources*, each of
-which takes one of finitely many values, whatever the others take:
+letters t has a lattice, but no known maximum. Here each coordinate at a place is a function of a few *sources*,
+each of which takes one of finitely many values, whatever the others take:
 
  - the symbol of the position: the coordinates of the embedding take one joint value a symbol. Over sets of
    propositions, each part of the set that no constraint connects to another is a source of its own;
- - what a head with a unique maximum reads: its values take the joint value of one visible key;
+ - the read of a head with a unique maximum: its values take the joint value of one visible key;
  - any other coordinate that is on a lattice of a few numbers, such as a predicate or a Boolean of an earlier head.
 
 Functions of position and length that are the same for every word have no source. Hidden units read and write at one
-position, so their values are worked out for each choice of the sources. A coordinate without such a table, such as a
+position, so their values are computed for each choice of the sources. A coordinate without such a table, such as a
 count, has no type, and the rule does not apply to a score that reads it.
 
-The type of a key is the joint value of its forms in the score, and so is that of a query. For each type of the query
-each type of a key at each place has a score, a function of i, j and n. If these functions are in a known order, then
-the maxima of a row are all visible positions of the best type that is present, and the gap is at least the least
-difference of two neighbours in that order, of which the upper one is no lower than a position that is always visible.
+The type of a key is the joint value of its forms in the score, and so is that of a query. For each type of the
+query each type of a key at each place has a score, a function of i, j and n. If these functions are in a known
+order, then the maxima of a row are all visible positions of the best type that is present. The gap is at least the
+least difference of two neighbours in that order, of which the upper one is no lower than a position that is always
+visible.
 """
 
 from __future__ import annotations
@@ -40,23 +41,23 @@ from hardsim.proof.result import NotProved
 from hardsim.proof.rows import Columns, Row, ScoreRows
 
 MOST_CHOICES = 512
-"""The most values of a table, and the most types of a form at a place."""
+"""Largest number of values of a table, and of types of a form at a place."""
 MOST_NUMBERS = 8
-"""The most numbers of a lattice that is taken as a source."""
+"""Largest number of values on a lattice that is used as a source."""
 MOST_SCORES = 8192
-"""The most pairs of a query type and a key type in one row."""
+"""Largest number of pairs of a query type and a key type in one row."""
 RULE = "types"
 
 Source: TypeAlias = tuple[str, ...]
-"""What a value depends on: the symbol, a part of a set, what a head reads, or a coordinate."""
+"""Source of a value: the symbol, a part of a set of propositions, the key that a head reads, or a coordinate."""
 Types: TypeAlias = list[tuple[Value, ...]]
-"""The joint values of some forms, each one once."""
+"""Joint values of some forms, each one once."""
 
 
 @dataclass(frozen=True)
 class TypeTable:
-    """A value for each joint choice of some sources, in the order of `product`. `sizes` has the number of choices of
-    each source.
+    """Table of a value for each joint choice of some sources, in the order of `product`. `sizes` has the number of
+    choices of each source.
     """
 
     sources: tuple[Source, ...]
@@ -65,11 +66,11 @@ class TypeTable:
 
     @staticmethod
     def constant(value: Value) -> TypeTable:
-        """The table of a value that depends on no source."""
+        """Return the table of a value that depends on no source."""
         return TypeTable((), (), (value,))
 
     def at(self, choice: Mapping[Source, int]) -> Value:
-        """The value for a choice of at least the sources of this table."""
+        """Return the value for a choice of at least the sources of this table."""
         place = 0
         for source, size in zip(self.sources, self.sizes, strict=True):
             place = place * size + choice[source]
@@ -83,7 +84,9 @@ class TypeTable:
 
 
 def choices(tables: Iterable[TypeTable]) -> Iterator[dict[Source, int]] | None:
-    """Iterate over the joint choices of all sources of some tables; None if there are more than MOST_CHOICES."""
+    """Return an iterator over the joint choices of all sources of some tables; None if there are more than
+    MOST_CHOICES.
+    """
     sizes = {source: size for table in tables for source, size in zip(table.sources, table.sizes, strict=True)}
     if prod(sizes.values()) > MOST_CHOICES:
         return None
@@ -91,7 +94,7 @@ def choices(tables: Iterable[TypeTable]) -> Iterator[dict[Source, int]] | None:
 
 
 def combined(terms: Iterable[tuple[TypeTable | None, Rational]], bias: Rational = 0) -> TypeTable | None:
-    """The table of a linear combination; None if the table of a term is missing, or the result is too large."""
+    """Return the table of a linear combination; None if the table of a term is missing, or the result is too large."""
     some: list[tuple[TypeTable, Rational]] = []
     for table, factor in terms:
         if factor:
@@ -121,7 +124,7 @@ def combined(terms: Iterable[tuple[TypeTable | None, Rational]], bias: Rational 
 
 
 def _without_idle(table: TypeTable) -> TypeTable:
-    """Drop the sources that the values of a table do not depend on."""
+    """Return the table without the sources that its values do not depend on."""
     sources, sizes, values = table.sources, table.sizes, table.values
     for source in table.sources:
         at = sources.index(source)
@@ -134,8 +137,8 @@ def _without_idle(table: TypeTable) -> TypeTable:
 
 
 def free(span: NumberSpan, source: Source) -> TypeTable | None:
-    """The table of a number of which only its span is known: a constant, or a source of its own if the span has few
-    numbers; else None.
+    """Return the table of a number of which only its span is known: a constant, or a source of its own if the span
+    has few numbers; else None.
     """
     if span.exact:
         return TypeTable.constant(span.offset)
@@ -155,7 +158,7 @@ def free(span: NumberSpan, source: Source) -> TypeTable | None:
 
 @dataclass(frozen=True)
 class TypedColumns:
-    """The tables of all coordinates, by name and by order of the place, at one moment of a program. None means that the
+    """Tables of all coordinates, by name and by order of the place, at one moment of a program. None means that the
     coordinate has no type at that place.
     """
 
@@ -163,11 +166,13 @@ class TypedColumns:
     tables: Mapping[str, Mapping[int, TypeTable | None]]
 
     def form(self, terms: Affine, order: int) -> TypeTable | None:
-        """The table of an affine form at a place, or None."""
+        """Return the table of a linear form at a place; None if there is none."""
         return combined((self.tables[name][order], factor) for name, factor in terms.terms)
 
     def joint(self, forms: Sequence[Affine], order: int) -> Types | None:
-        """The joint values of some forms at a place; None if a form has no table, or there are too many choices."""
+        """Return the joint values of some forms at a place; None if a form has no table, or there are too many
+        choices.
+        """
         tables = [self.form(form, order) for form in forms]
         known = [table for table in tables if table is not None]
         if len(known) < len(tables):
@@ -182,7 +187,7 @@ class TypedColumns:
 
 
 def input_types(program: Program, world: World, columns: Columns) -> TypedColumns:
-    """The types of the coordinates before the first layer, whose spans are `columns`."""
+    """Return the types of the coordinates before the first layer, whose spans are `columns`."""
     symbols = _symbol_tables(program)
     tables: dict[str, dict[int, TypeTable | None]] = {
         CONSTANT: {place.order: TypeTable.constant(1) for place in world.places}
@@ -203,7 +208,7 @@ def input_types(program: Program, world: World, columns: Columns) -> TypedColumn
 
 
 def _symbol_tables(program: Program) -> dict[str, TypeTable | None]:
-    """The table of what the word embedding gives each coordinate at the position of a symbol."""
+    """Return the table of each coordinate that the word embedding writes, as a function of the symbol."""
     letters: dict[str, list[Letter]] = {}
     for letter in program.letters:
         letters.setdefault(letter.name, []).append(letter)
@@ -227,7 +232,7 @@ def _symbol_tables(program: Program) -> dict[str, TypeTable | None]:
 
 
 def _of_set(letter: Letter, alphabet: Valuations) -> TypeTable | None:
-    """The table of what one entry of the embedding adds, if symbols are sets of propositions."""
+    """Return the table of one entry of the embedding, if symbols are sets of propositions."""
     if not isinstance(letter.symbols, Holding):
         return None if letter.symbols else TypeTable.constant(0)
     name = letter.symbols.name
@@ -247,8 +252,8 @@ def attended_types(
     reads: Mapping[tuple[str, str], Mapping[int, NumberSpan]],
     attended: Columns,
 ) -> TypedColumns:
-    """The types after the heads of layer `number`. `rows` are the rows of the heads, `reads` the spans of what they
-    add, and `attended` the spans of the coordinates afterwards.
+    """Return the types after the heads of layer `number`. `rows` are the rows of the heads, `reads` the spans of
+    the values that they add, and `attended` the spans of the coordinates afterwards.
     """
     parts: dict[str, list[tuple[dict[int, TypeTable | None], Rational]]] = {}
     for head in layer.heads:
@@ -274,8 +279,8 @@ def _written(
     spans: Columns,
     source: Source,
 ) -> TypedColumns:
-    """The types of the coordinates that something is added to; a sum without a table gets a source of its own if
-    `spans` gives it few values.
+    """Return the types of all coordinates after `parts` and `biases` are added. A sum without a table gets a source
+    of its own if `spans` gives it few values.
     """
     tables = dict(before.tables)
     for out in {**parts, **biases}:
@@ -288,9 +293,9 @@ def _written(
 
 
 def picked_types(columns: TypedColumns, head: Head, query: Place, row: Row) -> tuple[tuple[str, ...], Types]:
-    """The coordinates that a head reads from one key, and the joint values of what it adds to them. A head reads one
-    key if its maximum is unique, or if all maxima carry one value. A coordinate is left out if it has no table at some
-    visible place, or a value that depends on n or position.
+    """Return the coordinates that a head writes from one key, and the joint values that it adds to them. A head
+    reads one key if its maximum is unique, or if all maxima carry one value. A coordinate is left out if it has no
+    table at some visible place, or a value that depends on n or position.
     """
     world = columns.world
     keys = [key for key in world.places if world.sees(query, key, head.mask) is not None]
@@ -312,7 +317,9 @@ def picked_types(columns: TypedColumns, head: Head, query: Place, row: Row) -> t
 
 
 def _picked(columns: TypedColumns, head: Head, query: Place, row: Row, source: Source) -> dict[str, TypeTable]:
-    """The table of each coordinate that a head reads from one key. The source is the choice of one joint value."""
+    """Return the table of each coordinate that a head writes from one key. The source is the choice of one joint
+    value.
+    """
     outs, found = picked_types(columns, head, query, row)
     return {
         out: _without_idle(TypeTable((source,), (len(found),), tuple(vector[k] for vector in found)))
@@ -327,8 +334,8 @@ def hidden_types(
     units: Sequence[tuple[Mapping[int, NumberSpan], Mapping[int, NumberSpan]]],
     leaving: Columns,
 ) -> TypedColumns:
-    """The types after the hidden units of a layer. `units` has the spans of their inputs and outputs, and `leaving`
-    those of the coordinates after the layer.
+    """Return the types after the hidden units of a layer. `units` has the spans of their inputs and outputs, and
+    `leaving` those of the coordinates after the layer.
     """
     parts: dict[str, list[tuple[Mapping[int, TypeTable | None], Rational]]] = {}
     for place, (unit, (_, active)) in enumerate(zip(layer.units, units, strict=True)):
@@ -343,7 +350,9 @@ def hidden_types(
 
 
 def _active(unit: Unit, columns: TypedColumns, place: Place) -> TypeTable | None:
-    """The table of the output of a hidden unit; None if it is not known which piece applies for some choice."""
+    """Return the table of the output of a hidden unit; None if it is not known which piece of the unit applies for
+    some choice.
+    """
     table = columns.form(unit.pre, place.order)
 
     def value(x: Value) -> Value | None:
@@ -363,8 +372,9 @@ def _active(unit: Unit, columns: TypedColumns, place: Place) -> TypeTable | None
 
 @dataclass(frozen=True)
 class Level:
-    """Visible positions with equal scores, between two functions of i and n. `orders` are their places. If `rise` is
-    given, the level is one place whose scores are strictly monotone in j, and neighbours differ by at least `rise`.
+    """Level of a row: visible positions with equal scores, between two functions of i and n. `orders` are their
+    places. If `rise` is given, the level is one place whose scores are strictly monotone in j, and neighbours
+    differ by at least `rise`.
     """
 
     low: Value
@@ -374,7 +384,7 @@ class Level:
 
 
 class TypedRows:
-    """The rows of one head for queries at one place, from the types of its query and keys."""
+    """Rows of one head for queries at one place, from the types of its query and keys."""
 
     def __init__(self, world: World, head: Head, query: Place, types: TypedColumns) -> None:
         self.world, self.head, self.query, self.types = world, head, query, types
@@ -396,14 +406,16 @@ class TypedRows:
         return found
 
     def _keys(self, forms: Sequence[Affine], order: int) -> Types:
-        """The types of the keys at a place. At a place of several positions functions of i become functions of j."""
+        """Return the types of the keys at a place. At a place of several positions functions of i become functions
+        of j.
+        """
         found, (key, _) = self._joint(forms, order), self.seen[order]
         if not key.several:
             return found
         return [tuple(_at_key(value) for value in some) for some in found]
 
     def levels(self, query: Sequence[Value]) -> list[Level]:
-        """The levels of the scores for one type of query, in ascending order.
+        """Return the levels of the scores for one type of query, in ascending order.
 
         Raises:
             NotProved: if the order of two levels is not known.
@@ -437,8 +449,8 @@ class TypedRows:
         raise NotProved(f"the order of its scores {one.low} and {other.low} is not known")
 
     def surest(self, levels: Sequence[Level]) -> int:
-        """The index of a level that the largest score certainly reaches: a single place is always visible, so the
-        largest score is at least the lowest level there.
+        """Return the index of a level that the largest score certainly reaches: a single place is always visible,
+        so the largest score is at least the lowest level there.
         """
         single = [order for order, (key, _) in self.seen.items() if not key.several]
         lowest = (min(n for n, level in enumerate(levels) if order in level.orders) for order in single)
@@ -450,10 +462,10 @@ class TypedRows:
         return not others and (level.rise is not None or not self.seen[order][0].several)
 
     def row(self) -> Row:
-        """The row that holds for every type of query.
+        """Return the facts of the row for every type of query.
 
         Raises:
-            NotProved: if types do not determine it.
+            NotProved: if types do not determine them.
         """
         gaps: dict[Value, None] = {}
         unique = equal = first = True
@@ -493,7 +505,9 @@ class TypedRows:
         return order not in self.seen or any(order in level.orders for level in levels[:-1])
 
     def _always(self, levels: Sequence[Level]) -> tuple[int, ...]:
-        """The orders of the places of the maxima, if these are the same whatever the types of the keys are; else ()."""
+        """Return the orders of the places of the maxima, if these are the same whatever the types of the keys are;
+        else ().
+        """
         orders = sorted(levels[-1].orders)
         fixed = not any(self.seen[order][0].several or self._elsewhere(order, levels) for order in orders)
         return tuple(orders) if fixed else ()
@@ -521,7 +535,7 @@ class TypedRows:
 
 
 def scored(query: Sequence[Value], key: Sequence[Value]) -> Value:
-    """The score of a query and a key, from the values of their forms."""
+    """Return the score of a query and a key, from the values of their forms."""
     total: Value = 0
     for left, right in zip(query, key, strict=True):
         total = plus(total, times(left, right))
@@ -533,10 +547,11 @@ def _at_key(value: Value) -> Value:
 
 
 def with_types(rows: Callable[[], ScoreRows], typed: Callable[[], TypedRows]) -> Row:
-    """The row of a head at one place, by the other rules (`rows`) or by types (`typed`), whichever says more.
+    """Return the row of a head at one place, by the other rules (`rows`) or by types (`typed`), whichever says
+    more.
 
-    Types are used if the other rules fail, or if they leave open whether the largest score is unique. They replace the
-    other row only if no known fact is lost and one is gained.
+    Types are used if the other rules fail, or if they leave open whether the largest score is unique. They replace
+    the other row only if no known fact is lost and one is gained.
 
     Raises:
         NotProved: the reason of `rows`, if neither knows the gap.
@@ -570,7 +585,9 @@ def _better(known: Row, found: Row) -> Row:
 
 
 def agreed(row: Row, typed: Callable[[], TypedRows]) -> Row:
-    """Add to a row the coordinates to which the head adds one value, whichever of the tied positions it reads."""
+    """Return a row with the coordinates to which the head adds one value, whichever of the tied positions it reads
+    (`agreed`).
+    """
     if row.unique:
         return row
     try:
@@ -581,7 +598,7 @@ def agreed(row: Row, typed: Callable[[], TypedRows]) -> Row:
 
 
 def read_by(row: Row | None, out: str) -> Row | None:
-    """The row of a head as it adds to the coordinate `out`. If all tied positions carry one value, it counts as a
-    unique maximum.
+    """Return the row of a head as it adds to the coordinate `out`. If all tied positions carry one value, the
+    maximum counts as unique.
     """
     return row if row is None or out not in row.agreed else replace(row, unique=True, equal=False)
