@@ -1,29 +1,33 @@
-"""Every length of a hard-attention program at once: its softmax answers as hard attention does, at a temperature that
-is a function of the length (THEORY 10; ours).
+"""Proof for every length of a hard-attention program at once: softmax answers as hard attention does, at a
+temperature that is a function of the length (see the page Theory, "Schedules that are tried"; ours).
 
-The argument is the error recursion of Theorem 26 (`sharpening.recursion`, Lemmas 30 to 34) with functions for numbers.
-After each layer coordinate c is off by at most `A_c E(n)`, where `E(n) = n^p e^(-r n)` is the same for all of them: it
-falls exponentially if r > 0, and as a power if r = 0 and p < 0 (`Fading`). For n from some N0 on, f = 1/tau:
+The argument is the error recursion of Theorem 26 (`sharpening.recursion`, Lemmas 30 to 34) with functions in place
+of numbers. After each layer coordinate c is off by at most `A_c E(n)`, where `E(n) = n^p e^(-r n)` is the same for
+all of them: it falls exponentially if r > 0, and as a power if r = 0 and p < 0 (`Fading`). For n from some N0 on, f
+= 1/tau:
 
- - scores: query forms of size at most Q n^a that are off by q E, key forms by k E and of size K n^b, make
+ - scores: query forms of size at most Q n^a that are off by q E, key forms by k E and of size K n^b, give
    `eta <= (Q k n^a + K q n^b + q k) E`, since E <= 1 from N0 on;
  - weights: with `f eta <= 1/2`, a row whose gap is at least g is off by at most `2 n e^(2 f eta - f g) <= 2 e n
    e^(-rate n)`, where `f g >= rate n` (without the factor e if eta = 0): at most n of its positions have no largest
    score. Where f g only grows as the logarithm does, `f g >= s log(n + 1)`, it is at most `2 e n (n + 1)^-s`. Where
    several may have it, `2 tanh(f eta/2) <= f eta` is added (`theory.perturbation.weight_distance`);
- - attention: what a head reads is off by its value's error, plus the distance of the weights times the size of the
-   value (or half of its range, which is smaller where it is not about 0);
+ - attention: the value that a head reads is off by the error of the values, plus the distance of the weights times
+   the
+   size of the values (or half of their range, which is smaller if the range is not about 0);
  - hidden units: a relu does not expand; a clip whose hard inputs z all have `max(-z, z - 1) >= m n^-s` forgets an
    error that is at most that, and does not expand otherwise.
 
-Terms `B n^b e^(-s n)` with b <= p and s >= r are at most `B n^p e^(-r n)`, so each layer has the largest power and the
-smallest rate of its terms. If the smallest is 0, it has the largest power of the terms of that rate, and of others
-`n^(b - p) e^(-s n)` is at most its value at N0, if it falls from there on. Every inequality has the form `F n^s e^(-r
-n) <= M`: its left side falls where n r >= s, so it is checked at such an N0 and holds ever after. Of f only bounds are
-used, rational functions of n: lower ones for `f g` (one of them in n and log(n + 1)), the upper one for `f eta`; where
-tau has log, sqrt or exp these are what `monotone` finds. Below N0 the
-recursion itself is run, length by length, at the same temperature. All numbers are exact rationals or rounded up;
-sizes, gaps and margins are those of `proof.program`.
+Terms `B n^b e^(-s n)` with b <= p and s >= r are at most `B n^p e^(-r n)`, so each layer has the largest power and
+the smallest rate of its terms. If the smallest rate is 0, the layer has the largest power of the terms of that
+rate, and for other terms `n^(b - p) e^(-s n)` is at most its value at N0, if it falls from there on. Every
+inequality has the form `F n^s e^(-r n) <= M`: its left side falls where n r >= s, so it is checked at such an N0
+and holds ever after.
+
+Only bounds of f are used, rational functions of n: lower ones for `f g` (one of them in n and log(n + 1)), the
+upper one for `f eta`; where tau has log, sqrt or exp these come from `monotone`. Below N0 the recursion itself is
+run, length by length, at the same temperature. All numbers are exact rationals or rounded up; sizes, gaps and
+margins are those of `proof.program`.
 """
 
 from __future__ import annotations
@@ -50,13 +54,13 @@ from hardsim.theory.outward import exp_above, round_up
 
 ZERO = Fraction(0)
 EULER = Fraction(87, 32)
-"""2.71875, above e."""
+"""Upper bound of e: 2.71875."""
 STARTS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20, 24, 32)
-"""The lengths from which on the functions are tried; below, each length has numbers of its own."""
+"""Lengths N0 that are tried as the first one of the induction; shorter lengths are checked one by one."""
 GRID = (*(Fraction(1) + Fraction(k, 4) for k in range(4)), *(Fraction(k * 2**e) for e in range(47) for k in (2, 3)))
-"""The numbers C that are tried, in their order: 1, 5/4, 3/2, 7/4, 2, 3, 4, 6, 8, 12, 16, 24, ..., 2^47, 3 2^46."""
+"""Numbers C that are tried, in this order: 1, 5/4, 3/2, 7/4, 2, 3, 4, 6, 8, 12, 16, 24, ..., 2^47, 3 2^46."""
 DIGITS = 16
-"""Bits of the factors of a layer."""
+"""Bits to which the factors of a layer are rounded up."""
 
 
 # ---- the argument, as data ----
@@ -69,90 +73,95 @@ class DecayCheck(Record):
     """
 
     what: str
-    """What it is needed for."""
+    """Purpose of the inequality, as text."""
     factor: Exact
-    """That of the left side."""
+    """Factor of the left side."""
     power: int
-    """That of n on the left side."""
+    """Power of n on the left side."""
     rate: Exact
-    """How fast the left side falls, in nats a position; 0: as the power does."""
+    """Rate at which the left side falls, in nats a position; 0: it falls as a power of n."""
     limit: Exact
-    """The right side."""
+    """Right side of the inequality."""
     value: Upper
-    """The left side at the start."""
+    """Left side at the start, rounded up."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class HeadDecay(Record):
-    """Why the weights of a head come near those of hard attention."""
+    """Reason why the weights of a head come near those of hard attention."""
 
     name: str
-    """The head's name."""
+    """Name of the head."""
     layer: Positive
-    """The layer, from 1."""
+    """Layer of the head, from 1."""
     rules: tuple[str, ...]
-    """What its gap, and that its maximum is unique, follow from."""
+    """Rules that give the gap, and that the maximum is unique."""
     gap: tuple[str, ...]
-    """Functions of n: the least of them is at most the gap of every row."""
+    """Functions of n, as texts; the least of them is at most the gap of every row."""
     unique: bool
-    """Whether no row has two maxima."""
+    """True if no row has two maxima."""
     rate: Exact | None
-    """The gap over the temperature is at least so many times n, in all rows but those that `logarithms` is about; None
-    if there are no others, or all visible scores are equal."""
+    """Factor of n in a lower bound of gap over temperature, for all rows except those of `logarithms`; None if
+    there are no others, or all visible scores are equal.
+    """
     factor: Exact
-    """The scores are off by at most `factor n^power` times E of the layer before."""
+    """Factor of the error of the scores, which is at most `factor n^power` times E of the layer before."""
     power: Natural
-    """That of n in it."""
+    """Power of n in the error of the scores."""
     logarithms: Exact | None = None
-    """In some rows the gap over the temperature only grows as the logarithm does: it is at least so many times log(n +
-    1); None if there are no such rows."""
+    """Factor of log(n + 1) in a lower bound of gap over temperature, for rows where that quotient grows only like
+    the logarithm; None if there are no such rows.
+    """
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LayerDecay(Record):
-    """After the layer every coordinate is off by at most `factor n^power e^(-rate n)`; no rate: by nothing."""
+    """Error after a layer: every coordinate is off by at most `factor n^power e^(-rate n)`; without a rate there is
+    no error.
+    """
 
     layer: Positive
-    """The layer, from 1."""
+    """Number of the layer, from 1."""
     factor: Exact
-    """That of the bound."""
+    """Factor of the error bound."""
     power: int
-    """That of n in the bound."""
+    """Power of n in the error bound."""
     rate: Exact | None
-    """How fast the bound falls, in nats a position; 0: as the power does; null: there is no error."""
+    """Rate at which the bound falls, in nats a position; 0: it falls as a power of n; null: there is no error."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ProgramArgument(Record):
-    """The argument for every length of a program, or why there is none."""
+    """Argument for every length of a program, or the reason why there is none."""
 
     temperature: str | None
-    """In n, the length with its padding."""
+    """Temperature as a function of n, the length with its padding."""
     start: Positive | None = None
-    """The length from which on the functions bound the error; shorter ones were looked at one by one."""
+    """Length N0 from which on the functions bound the error; shorter lengths were checked one by one."""
     size: str = ""
-    """X: what bounds every coordinate between layers."""
+    """Bound X of the size of every coordinate between layers."""
     heads: tuple[HeadDecay, ...] = ()
-    """The heads that are not uniform."""
+    """Heads that are not uniform."""
     layers: tuple[LayerDecay, ...] = ()
-    """The error after each layer."""
+    """Errors after each layer."""
     checks: tuple[DecayCheck, ...] = ()
-    """The inequalities that hold from the start on."""
+    """Inequalities that hold from the start on."""
     inverse: tuple[str, ...] = ()
-    """Functions of n below and above one over the temperature, where that is no rational function; a third one, of n
-    and log(n + 1), is below it too."""
+    """Functions of n below and above one over the temperature, if that is no rational function; a third one, of n
+    and log(n + 1), is another lower bound.
+    """
     reason: str | None = None
-    """Why there is no argument; None: there is one."""
+    """Reason why there is no argument; None if there is one."""
 
     @property
     @written
     def proved(self) -> bool:
-        """Whether every length is proved."""
+        """True if every length is proved."""
         return self.reason is None
 
     @property
     def summary(self) -> str:
-        """Whether there is one, and at which temperature, or why not."""
+        """`proved` with the temperature, or `not proved` with the reason."""
         at = "" if self.temperature is None else f" at temperature {self.temperature}"
         return f"proved{at}" if self.reason is None else f"not proved: {self.reason}"
 
@@ -162,7 +171,9 @@ class ProgramArgument(Record):
 
 @lru_cache(maxsize=1 << 14)
 def above(value: Value) -> tuple[Fraction, int]:
-    """B >= 0 and b such that a function of n is at most B n^b for n >= 2."""
+    """Return B >= 0 and b such that a function of n is at most B n^b for n >= 2. Raises NotProved if there are
+    none.
+    """
     for power in range(LARGEST_DEGREE):
         found = upper(Ratio.of(value) / _power(power), _from(2))
         if found is not None:
@@ -172,7 +183,9 @@ def above(value: Value) -> tuple[Fraction, int]:
 
 @lru_cache(maxsize=1 << 14)
 def below(value: Value) -> tuple[Fraction, int] | None:
-    """M > 0 and m such that a function of n is at least M n^-m for n >= 2; None if it is not known to be positive."""
+    """Return M > 0 and m such that a function of n is at least M n^-m for n >= 2; None if it is not known to be
+    positive.
+    """
     for power in range(LARGEST_DEGREE):
         found = lower(Ratio.of(value) * _power(power), _from(2))
         if found is not None and found > 0:
@@ -182,8 +195,8 @@ def below(value: Value) -> tuple[Fraction, int] | None:
 
 @lru_cache(maxsize=1 << 14)
 def rate_of(sharp: Value, gap: Value, start: int, unit: Value = N) -> Fraction | None:
-    """A lower bound of f gap/unit for n >= start, where `sharp` is a lower bound of f and `unit` is n unless given;
-    None if no positive one is known.
+    """Return a lower bound of f gap/unit for n >= start, where `sharp` is a lower bound of f and `unit` is n unless
+    given; None if no positive one is known.
     """
     found = lower(Ratio.of(sharp) * gap / unit, _from(start))
     return found if found is not None and found > 0 else None
@@ -198,20 +211,22 @@ def _power(power: int) -> Ratio:
 
 @lru_cache(maxsize=256)
 def _from(start: int) -> dict[str, Ratio]:
-    """Substitutions for lengths n >= start and their logarithms: n = start + a and log(n + 1) = log(start + 1) + b,
-    with a, b >= 0.
+    """Return substitutions for lengths n >= start and their logarithms: n = start + a and log(n + 1) = log(start +
+    1) + b, with a, b >= 0.
     """
     return {"n": start + A, LOG: Ratio.variable("b") + rounded("log", Fraction(start + 1), -1)}
 
 
 def _most(values: OfN) -> PowerBound:
-    """B and b for the largest of several functions."""
+    """Return B and b such that the largest of several functions is at most B n^b."""
     found = [above(value) for value in values]
     return PowerBound(max((factor for factor, _ in found), default=ZERO), max((power for _, power in found), default=0))
 
 
 def least_of(values: OfN) -> PowerBound | None:
-    """M and -m for the least of several functions; None if one is not known to be positive, or there are none."""
+    """Return M and -m such that the least of several functions is at least M n^-m; None if one is not known to be
+    positive, or there are none.
+    """
     found = [below(value) for value in values]
     known = [one for one in found if one is not None]
     if len(known) < len(found) or not known:
@@ -236,12 +251,14 @@ class InverseTemperature:
 
     @classmethod
     def known(cls, value: Value) -> InverseTemperature:
-        """f itself, a rational function of n."""
+        """Return the inverse temperature that is a rational function of n."""
         return cls(value, value)
 
     @classmethod
     def of(cls, tau: Arith) -> InverseTemperature:
-        """That of a temperature; NoRatio where there is no rational function of n, or none on either side of it."""
+        """Return the inverse of a temperature. Raises NoRatio if no rational functions of n are found that equal or
+        enclose it.
+        """
         plain = {"n": 1 + A}
         if not tau.irrational:
             return cls.known(simplest(Ratio.of(1) / ratio_of(tau, _unsigned, plain)))
@@ -253,23 +270,23 @@ class InverseTemperature:
         return cls(least, most, tau, logarithmic)
 
     def at(self, n: int) -> RealNumber:
-        """f at a length."""
+        """Return f at a length."""
         return number(self.least, 0, n) if self.tau is None else 1 / self.tau.real(n=n)
 
     @property
     def ends(self) -> tuple[str, ...]:
-        """The bounds of f as texts; () if f is known exactly."""
+        """Bounds of f as texts; () if f is known exactly."""
         if self.tau is None:
             return ()
         return (str(self.least), str(self.most), *(() if self.logarithmic is None else (str(self.logarithmic),)))
 
     def rate(self, gap: Value, start: int) -> Fraction | None:
-        """At most f g / n for n >= start; None if it is not known to be positive."""
+        """Return a lower bound of f gap/n for n >= start; None if no positive one is known."""
         found = [rate_of(sharp, gap, start) for sharp in (self.least, self.logarithmic) if sharp is not None]
         return max((rate for rate in found if rate is not None), default=None)
 
     def logarithms(self, gap: Value, start: int) -> Fraction | None:
-        """A lower bound of f gap/log(n + 1) for n >= start; None if no positive one is known."""
+        """Return a lower bound of f gap/log(n + 1) for n >= start; None if no positive one is known."""
         return None if self.logarithmic is None else rate_of(self.logarithmic, gap, start, Ratio.variable(LOG))
 
 
@@ -278,13 +295,13 @@ class InverseTemperature:
 
 @dataclass(frozen=True, slots=True)
 class Fading:
-    """The function `n^power e^(-rate n)`, rate >= 0: how errors fall. With rate 0 it is a power of n."""
+    """Function `n^power e^(-rate n)`, rate >= 0, that describes how errors fall. With rate 0 it is a power of n."""
 
     power: int
     rate: Fraction
 
     def grown(self, power: int) -> Fading:
-        """This function times a power of n."""
+        """Return this function times a power of n."""
         return Fading(self.power + power, self.rate)
 
     def falls(self, start: int) -> bool:
@@ -292,13 +309,13 @@ class Fading:
         return self.rate * start >= self.power
 
     def at(self, n: int) -> Fraction:
-        """An upper bound of the value at length n."""
+        """Return an upper bound of the value at length n."""
         return Fraction(n) ** self.power * (exp_above(-self.rate * n) if self.rate else 1)
 
     @staticmethod
     def slowest(some: Iterable[Fading]) -> Fading | None:
-        """A function that falls no faster than any of the given ones, up to a constant; None if none are given.
-        Functions with a positive rate do not raise the power of one with rate 0.
+        """Return a function that falls no faster than any of the given ones, up to a constant; None if none are
+        given. Functions with a positive rate do not raise the power of one with rate 0.
         """
         known = list(some)
         rate = min((one.rate for one in known), default=None)
@@ -307,7 +324,7 @@ class Fading:
         return Fading(max(one.power for one in known if rate or not one.rate), rate)
 
     def over(self, slow: Fading, start: int) -> Fraction:
-        """An upper bound, for n >= start, of the quotient by `slow`.
+        """Return an upper bound, for n >= start, of the quotient by `slow`.
 
         Raises:
             NotProved: if the quotient is not known to fall.
@@ -326,36 +343,36 @@ class Fading:
 
 @dataclass(frozen=True)
 class Decay:
-    """The errors of all coordinates: `A_c E(n)` for coordinate c. Without an E all errors are 0."""
+    """Errors of all coordinates: `A_c E(n)` for coordinate c. Without an E all errors are 0."""
 
     factors: dict[str, Fraction]
     fading: Fading | None = None
 
     @property
     def power(self) -> int:
-        """The power of n in E."""
+        """Power of n in E."""
         return 0 if self.fading is None else self.fading.power
 
     @property
     def rate(self) -> Fraction | None:
-        """The rate of E; None if all errors are 0."""
+        """Rate of E; None if all errors are 0."""
         return None if self.fading is None else self.fading.rate
 
     def slowed(self, fading: Fading | None, start: int) -> dict[str, Fraction]:
-        """The factors of the same errors in terms of another E, which falls no faster, for n >= start."""
+        """Return the factors of the same errors in terms of another E, which falls no faster, for n >= start."""
         if self.fading is None or fading is None:
             return dict(self.factors)
         share = self.fading.over(fading, start)
         return {name: factor * share for name, factor in self.factors.items()}
 
     def of(self, form: Affine) -> Fraction:
-        """By how much a linear form is off, over E."""
+        """Return the error of a linear form, over E."""
         return sum((abs(Fraction(value)) * self.factors[name] for name, value in form.terms), ZERO)
 
 
 @dataclass(frozen=True, slots=True)
 class PowerBound:
-    """`factor n^power`, which bounds the size of something at every n >= 2; of its distance from `middle n^power`."""
+    """Bound `factor n^power` of a size at every n >= 2; with `middle`, of the distance from `middle n^power`."""
 
     factor: Fraction
     power: int
@@ -364,9 +381,10 @@ class PowerBound:
 
 @dataclass(frozen=True, slots=True)
 class WeightStep:
-    """The step from scores to weights for one head. `sizes` bounds query and key by row of W_Q and W_K, `eta` the error
-    of the scores (over E), and `over` that error over the temperature (over E). `rate` is such that gap/tau >= rate n
-    (None: not known, or no row has a gap). `terms` bound the error of the weights; each is a factor times a `Fading`.
+    """Step from scores to weights for one head. `sizes` bounds query and key by row of W_Q and W_K, `eta` the error
+    of the scores (over E), and `over` that error over the temperature (over E). `rate` is such that gap/tau >= rate
+    n (None: not known, or no row has a gap). `terms` bound the error of the weights; each is a factor times a
+    `Fading`.
     """
 
     sizes: tuple[tuple[PowerBound, PowerBound], ...]
@@ -378,9 +396,11 @@ class WeightStep:
 
 @dataclass(frozen=True, slots=True)
 class LayerStep:
-    """One layer: the errors before it, after its attention and after it, by head (those that are not uniform) and by
-    what a head reads; `margins` has for each clip that gives the number that it gives in the hard model M and -m where
-    the hard input is at least M n^-m away from where it is not constant, None for other hidden units."""
+    """Step of one layer: the errors before it, after its attention and after it. `weights` has the steps of the
+    heads that are not uniform, `reaches` the sizes of the values by head and coordinate. `margins` has an entry for
+    each hidden unit: M and -m for a clip that forgets its error, because its hard input is at least M n^-m away
+    from where the clip is not constant; None for other units.
+    """
 
     before: Decay
     attended: Decay
@@ -392,7 +412,7 @@ class LayerStep:
 
 @dataclass
 class Induction:
-    """One temperature, from one length on."""
+    """Induction over the layers at one temperature, for all lengths from `start` on."""
 
     program: Program
     law: Law
@@ -403,10 +423,12 @@ class Induction:
     checks: list[DecayCheck] = field(default_factory=list)
     steps: list[LayerStep] = field(default_factory=list)
     output: PowerBound | None = None
-    """M and -m where an output that is off is at least 2 M n^-m away from where it would mean something else."""
+    """Bound M and -m such that an output has the right meaning if it is off by at most M n^-m, half of its distance
+    from the threshold; None if outputs are exact.
+    """
 
     def run(self) -> Decay:
-        """The errors at the end; NotProved if the induction does not go through."""
+        """Return the errors after the last layer. Raises NotProved if the induction fails."""
         error = Decay({CONSTANT: ZERO} | dict.fromkeys(self.program.coordinates, ZERO))
         for depth, (layer, known) in enumerate(zip(self.program.layers, self.law.layers, strict=True), 1):
             error = self._layer(depth, layer, known, error)
@@ -430,7 +452,9 @@ class Induction:
         return True
 
     def hold(self, what: str, factor: Fraction, fading: Fading | None, limit: Fraction) -> None:
-        """The same where nothing goes on without it."""
+        """Raise NotProved, naming `what`, unless `factor` times a fading function is at most `limit` for n >=
+        start; record the inequality.
+        """
         if not self.falls(what, factor, fading, limit):
             left = f"{fading}" if factor == 1 else f"{float(factor):.3g} {fading}"
             raise NotProved(f"{what}: cannot show {left} <= {float(limit):.3g} for every n >= {self.start}")
@@ -469,7 +493,9 @@ class Induction:
         return after
 
     def _forgotten(self, depth: int, unit: Unit, moved: Fraction, error: Decay, margin: OfN) -> PowerBound | None:
-        """By how much a clip that gives the number that it gives in the hard model may be off; None of another."""
+        """Return the margin within which a clip gives exactly the hard model's output, if its error stays within;
+        None for another clip.
+        """
         found = least_of(margin)
         what = f"the clip of {' and '.join(out for out, _ in unit.outs)} in layer {depth}"
         fading = None if error.fading is None or found is None else error.fading.grown(-found.power)
@@ -478,7 +504,7 @@ class Induction:
         return found
 
     def _weights(self, depth: int, head: Head, known: HeadLaw, error: Decay) -> WeightStep:
-        """How far the weights of a head may be off."""
+        """Return the bound of a head's weights. Raises NotProved if there is none."""
         factor, power = ZERO, 0
         sizes: list[tuple[PowerBound, PowerBound]] = []
         for (query, key), (q_size, k_size) in zip(head.score, known.sizes, strict=True):
@@ -487,6 +513,7 @@ class Induction:
             sizes.append((large, wide))
             factor += large.factor * k + wide.factor * q + q * k
             power = max([power, *([large.power] if k else []), *([wide.power] if q else [])])
+            # E <= 1 turns the product of two errors, q k E^2, into q k E.
             if q and k:
                 self.hold(f"E of head {head.name}", Fraction(1), error.fading, Fraction(1))
         factor = round_up(factor, DIGITS)
@@ -504,7 +531,7 @@ class Induction:
         leak = 2 * EULER if factor else Fraction(2)
         result = [] if rate is None else [(leak, Fading(1, rate))]
         if logarithms is not None:
-            # (n + 1)^-s is at most n^-s for the integer part of s, and for the rest its value at the start
+            # (n + 1)^-s is at most n^-s for the integer part of s; the fractional part's factor is largest at the start.
             whole = floor(logarithms)
             rest = exp_above((whole - logarithms) * rounded("log", Fraction(self.start + 1), -1))
             result.append((leak * min(rest, Fraction(1)), Fading(1 - whole, ZERO)))
@@ -515,8 +542,8 @@ class Induction:
         return WeightStep(tuple(sizes), PowerBound(factor, power), PowerBound(over, exponent), rate, tuple(result))
 
     def _rate(self, head: Head, known: HeadLaw) -> tuple[Fraction | None, Fraction | None, tuple[str, ...]]:
-        """Lower bounds of gap/tau for the rows of a head: over n, for the rows where such a bound is known, and over
-        log(n + 1) for the others. Also the gaps, as texts, that attain these bounds.
+        """Return lower bounds of gap/tau for the rows of a head: over n, for the rows where such a bound is known,
+        and over log(n + 1) for the others. Also return the gaps, as texts, that attain these bounds.
 
         Raises:
             NotProved: if a row has neither bound.
@@ -540,7 +567,7 @@ class Induction:
 
 
 def _least_of(values: Sequence[Value], domain: dict[str, Ratio]) -> list[Value]:
-    """Those of some functions without which the least is not known: none is seen to be at least another one."""
+    """Return the functions without those that are known to be at least another one."""
     kept: list[Value] = []
     for value in values:
         if not any(_over(value, other, domain) for other in kept):
@@ -554,7 +581,9 @@ def _over(value: Value, other: Value, domain: dict[str, Ratio]) -> bool:
 
 
 def _reach(low: OfN, high: OfN) -> PowerBound:
-    """S and s such that numbers between two functions are at most S n^s in size; or from the middle of the two."""
+    """Return S and s such that numbers between two functions are at most S n^s in size, or at most that far from
+    the middle of the two.
+    """
     under, over = _most(tuple(times(value, -1) for value in low)), _most(high)
     size, power = max(under.factor, over.factor), max(under.power, over.power)
     sides = [upper(Ratio.of(value) / _power(power), _from(2)) for value in (*high, *(times(v, -1) for v in low))]
@@ -569,8 +598,9 @@ def _reach(low: OfN, high: OfN) -> PowerBound:
 
 @dataclass(frozen=True)
 class DecayClaim:
-    """What is to be proved of a program: that every output is nearer to the hard one than that is to the threshold, or
-    the very same (`exact`). `lengths` says which lengths below a given one words have, with their padding."""
+    """Claim about a program: every output is nearer to the hard output than that is to the threshold, or equal to
+    it (`exact`). `lengths` gives the lengths below a given one that words can have, with their padding.
+    """
 
     program: Program
     law: ProgramLaw
@@ -578,7 +608,7 @@ class DecayClaim:
     lengths: Callable[[int], Sequence[int]]
 
     def holds(self, sharp: InverseTemperature, n: int) -> bool:
-        """Whether it is true of one length, by the recursion."""
+        """Return True if the claim is proved for one length, by the recursion with numbers."""
         facts = self.law.facts(n)
         gaps = {name: head.gaps for name, head in facts.heads.items()}
         inverse = [sharp.at(n)] * (n + 1 - self.program.first)
@@ -588,7 +618,7 @@ class DecayClaim:
         return not off or (not self.exact and facts.distance is not None and off < facts.distance)
 
     def from_on(self, sharp: InverseTemperature, start: int) -> Induction:
-        """The induction from a length on; NotProved if it does not go through."""
+        """Return the induction from a length on. Raises NotProved if it fails."""
         found = Induction(self.program, self.law.more, sharp, start)
         error = found.run()
         off = max((error.factors[out] for out in self.program.answers), default=ZERO)
@@ -602,7 +632,7 @@ class DecayClaim:
         return found
 
     def argument(self, sharp: InverseTemperature, temperature: str) -> ProgramArgument:
-        """The argument at one temperature, or why there is none."""
+        """Return the argument at one temperature, or the reason why there is none."""
         reason = ""
         try:
             size = largest_size(self.law)
@@ -626,8 +656,8 @@ class DecayClaim:
 
 
 def argue(claim: DecayClaim, tau: Arith | None = None) -> ProgramArgument:
-    """The argument for every length: at the given temperature, or else at `1/(C n^(k + 1))`, where every gap is at
-    least a constant times n^-k. C is the first number of `GRID` at which the argument goes through.
+    """Return the argument for every length: at the given temperature, or else at `1/(C n^(k + 1))`, where every gap
+    is at least a constant times n^-k. C is the first number of `GRID` at which the argument goes through.
     """
     if tau is not None:
         return _given(claim, tau)
@@ -641,8 +671,8 @@ def argue(claim: DecayClaim, tau: Arith | None = None) -> ProgramArgument:
 
 
 def argue_with_logarithm(claim: DecayClaim) -> tuple[Fraction | None, ProgramArgument]:
-    """The argument at `1/(C n^k log(n + 1))`, the theorem's rate, and its C. C is None if no number of `GRID` works, or
-    no row has a gap.
+    """Return the argument at `1/(C n^k log(n + 1))`, the theorem's rate, and its C. C is None if no number of
+    `GRID` works, or no row has a gap.
     """
     try:
         gap = least_gap(claim.law)
@@ -654,13 +684,16 @@ def argue_with_logarithm(claim: DecayClaim) -> tuple[Fraction | None, ProgramArg
 
 
 def _searched(claim: DecayClaim, power: int, more: str) -> tuple[Fraction | None, ProgramArgument]:
-    """The argument at `1/(C n^power more)`, and the first C of `GRID` at which it goes through (None if none does)."""
+    """Return the argument at `1/(C n^power more)`, and the first C of `GRID` at which it goes through (None if none
+    does).
+    """
     found = ProgramArgument(None, reason="no temperature was tried")
     for constant in GRID:
         factors = [str(constant)] * (constant != 1) + ["n" if power == 1 else f"n^{power}"] * (power > 0)
         text = "*".join([*factors, *([more] if more else [])])
         tau = parse_arith(f"1/({text})" if "*" in text else f"1/{text or 1}")
         sharp = InverseTemperature.of(tau)
+        # A temperature that fails at a short length is not worth the induction.
         if all(claim.holds(sharp, n) for n in claim.lengths(4)):
             found = claim.argument(sharp, str(tau))
             if found.proved:
@@ -669,7 +702,7 @@ def _searched(claim: DecayClaim, power: int, more: str) -> tuple[Fraction | None
 
 
 def _given(claim: DecayClaim, tau: Arith) -> ProgramArgument:
-    """At a temperature of n."""
+    """Return the argument at a given temperature, a function of n, or the reason why there is none."""
     if "i" in tau.variables:
         return ProgramArgument(str(tau), reason=f"the temperature {tau} is no function of n alone")
     try:
@@ -684,7 +717,8 @@ def _given(claim: DecayClaim, tau: Arith) -> ProgramArgument:
 
 
 def least_gap(law: ProgramLaw) -> PowerBound | None:
-    """M and -k such that every gap is at least M n^-k for n >= 2, with the least k; None if no row has a gap.
+    """Return M and -k such that every gap is at least M n^-k for n >= 2, with the least k; None if no row has a
+    gap.
 
     Raises:
         NotProved: if a gap is not known to be positive at every length.
@@ -704,7 +738,7 @@ def least_gap(law: ProgramLaw) -> PowerBound | None:
 
 
 def largest_size(law: ProgramLaw) -> PowerBound:
-    """B and b such that every coordinate between layers is at most B n^b in absolute value for n >= 2.
+    """Return B and b such that every coordinate between layers is at most B n^b in absolute value for n >= 2.
 
     Raises:
         NotProved: if no such bound is known.

@@ -1,13 +1,13 @@
-"""Both links of a proof for the words of every length.
+"""Proof of both links for the words of every length.
 
-The argument is that of `network`, with classes of sites in the place of sites and rational functions of position and
-length in the place of numbers. What it needs besides: encodings and a temperature that are rational functions of i, n
-and powers of -1 (predicates count as Booleans of which nothing is known), and heads for which a series in closed form
-is small enough:
+The argument is that of `network`, with classes of sites in place of sites and rational functions of position and
+length in place of numbers. It needs encodings and a temperature that are rational functions of i, n and powers of
+-1 (predicates count as arbitrary Booleans), and heads for which a series in closed form is small enough:
 
-Nearest position. Let w be the position that wins and l the logits. Positions on the side that loses the tie (for a
-rightmost head j < w) lose at least g nats a position, whatever they hold: l(w) - l(j) >= g (w - j). With x = e^-g they
-weigh at most x + x^2 + ... = x/(1 - x), relative to the winner. Those beyond the winner are not selected, and
+Nearest position. Let w be the position that should be read (the winner) and l the logits. Positions on the side
+that loses the tie (for a rightmost head j < w) lose at least g nats a position, whatever their types: l(w) - l(j)
+>= g (w - j). With x = e^-g they weigh at most x + x^2 + ... = x/(1 - x), relative to the winner. Those beyond the
+winner are not selected, and
  - Lemma 6: if they lose g a position too, the weight off the winner is at most T = 2x/(1 - x), a share T/(1 + T) =
    2x/(1 + x);
  - sharper (ours): if they lose as much as the positions before the first one would, l(w) - l(j) >= g (j - 1) for a
@@ -16,39 +16,48 @@ weigh at most x + x^2 + ... = x/(1 - x), relative to the winner. Those beyond th
    backwards: n - j for j - 1, so that the far end counts.
 Where no position is selected the last one wins, and only the positions before it are there: a share of x.
 
-Temperature. The arguments ask for differences of logits of a query that are at least something: each is one number that
-does not depend on the temperature, over the temperature at the query, so that a colder one only makes it larger. A
-temperature with log, sqrt or exp may therefore be replaced by a rational function that is nowhere colder (`monotone`).
+Temperature. The arguments need lower bounds of differences of logits of a query. Each is a number that does not
+depend on the temperature, divided by the temperature at the query, so a colder temperature only makes it larger. A
+temperature with log, sqrt or exp may therefore be replaced by a rational function that is nowhere colder
+(`monotone`).
 
 Rates come from comparing coefficients (`ratios`). Only wrong values are counted, so that winner and loser differ in
 their values.
 
 Long words alone (ours). The bounds above hold from n = 1 on, where the words are few and each can be looked at by
-itself. Where only sizes s > N are asked for (s is the length, or the position of the query if longer words are as
-their prefixes there), what loses more than its distance shows: from `l(w) - l(j) >= g d + k s`, found by comparing
+itself. If only sizes s > N are required (s is the length, or the position of the query if longer words behave like
+their prefixes there), a loss beyond the distance can be used: from `l(w) - l(j) >= g d + k s`, found by comparing
 coefficients, the weight at distance d is at most e^(-k (N + 1)) e^(-g d). Distances of positions whose parities are
-known (heads of Y and X: one parity is selected) are d = 2, 4, ... or d = 1, 3, ...: sums of x^d are x^2/(1 - x^2) and
-x/(1 - x^2). So Y and X come to a share of x^2, a since whose unselected positions alone are wrong to a share of 0.
+known (heads of Y and X: one parity is selected) are d = 2, 4, ... or d = 1, 3, ...: sums of x^d are x^2/(1 - x^2)
+and x/(1 - x^2). So Y and X have a share of x^2, and a since whose unselected positions alone are wrong has a share
+of 0.
 
-Look-up. The logits are `-k (j - c)^2` up to what does not depend on j, checked as an identity of rational functions,
-and k >= g at every query. With x = e^-g, and since m^2 - 9 = (m - 3)(m + 3) >= 7 (m - 3) for integer m >= 3,
- - the attended number is off by at most `S/(1 + R)` with S = x + 2x^4 + 3x^9 + ... <= x + 2x^4 + 3x^9/(1 - x^7)^2 and
-   R = x + x^4 + x^9 + ... >= x + x^4: half of Lemma 7 and less, since positions on the two sides of c pull in opposite
-   directions, so that the worst words have c at one end. More positions there only add distances above the mean, and a
-   larger k takes weight from the larger distances, so that no end and the least k are worst. For c = 0 the weights are
+Look-up. The logits are `-k (j - c)^2` up to terms that do not depend on j, checked as an identity of rational
+functions, and k >= g at every query. With x = e^-g, and since m^2 - 9 = (m - 3)(m + 3) >= 7 (m - 3) for integer m
+>= 3,
+ - the attended number is off by at most `S/(1 + R)` with S = x + 2x^4 + 3x^9 + ... <= x + 2x^4 + 3x^9/(1 - x^7)^2
+   and
+   R = x + x^4 + x^9 + ... >= x + x^4: half of Lemma 7 and less, since positions on the two sides of c pull in
+   opposite
+   directions, so that the worst words have c at one end. More positions there only add distances above the mean,
+   and a
+   larger k takes weight from the larger distances, so that no end and the least k are worst. For c = 0 the weights
+   are
    x^(m^2 + 2m) at m = 1, 2, ..., relative to that at 1: at most x^3/(1 - x^5)^2, since m^2 + 2m >= 5m - 2;
- - a Boolean is off by at most 2t/(1 + 2t), t = x + x^4 + x^9 + ... <= x + x^4 + x^9/(1 - x^7). Of a predicate with
-   period 2 the positions at even distances are as at c, so that t has no x^4.
+ - a Boolean is off by at most 2t/(1 + 2t), t = x + x^4 + x^9 + ... <= x + x^4 + x^9/(1 - x^7). A predicate with
+   period 2
+   has the same value at even distances as at c, so t has no x^4.
 
-Sign. The query is y = (integer + offset)/m at m positions, so |y| >= distance/m, and even and odd positions have keys
-of opposite signs. With keys of one size at all positions the wrong ones lose g = 2 |y| key nats, and of m >= 2
+Sign. The query is y = (integer + offset)/m at m positions, so |y| >= distance/m, and even and odd positions have
+keys of opposite signs. With keys of one size at all positions the wrong ones lose g = 2 |y| key nats, and of m >= 2
 neighbours they are at most twice as many as the right ones: 2x/(1 + 2x). With keys (-1)^j j^2 and query i the best
-right position has a logit of at least s (i - 1)^2 and each of the at most (i + 1)/2 wrong ones at most -s, where s >=
-g/i: a ratio of at most (i + 1)/2 e^(-g ((i - 1)^2 + 1)/i), which falls with i from i + 1 >= 2/g on.
+right position has a logit of at least s (i - 1)^2 and each of the at most (i + 1)/2 wrong ones at most -s, where s
+>= g/i: a ratio of at most (i + 1)/2 e^(-g ((i - 1)^2 + 1)/i), which falls with i from i + 1 >= 2/g on.
 
-The second link has the same facts, with positions and lengths as symbols. An integer combination of counts, of i and of
-n is at least a threshold: that is one fact, in lowest terms, whatever the numbers are. Where i = 1 or i = n they are
-put in, so that both sides come to the same terms. A predicate of a position, or of a count, is known as such alone.
+The second link has the same facts, with positions and lengths as symbols. An integer combination of counts, of i
+and of n is at least a threshold: that is one fact, in lowest terms, whatever the numbers are. Where i = 1 or i = n
+these values are substituted, so that both sides get the same terms. A predicate of a position, or of a count, is
+known by its name and definition alone.
 """
 
 from __future__ import annotations
@@ -100,14 +109,15 @@ def prove_general(
     """Try to prove that a network accepts exactly the words of a formula, for every word of every length. Without a
     core only the first link is tried. `users` has text and meaning of the formula's own predicates.
 
-    With `beyond` the first link is that of words longer than so many symbols alone, given that it holds for all
-    others."""
+    With `beyond` the first link is proved only for words longer than that many symbols, assuming that it holds for
+    all others.
+    """
     classes = Classes(beyond, one_for_all(model, program, None))
     network, heads = walked(model, program, GeneralFacts(classes, model.alphabet), EVERY_LENGTH)
     meaning = None
     if core is not None:
         meaning = prove_meaning(program, core, GeneralFacts(classes, core.alphabet, users or {}))
-    # Cases are of classes, not of words.
+    # Worst cases are classes here, not words, so they are not reported.
     bare = tuple(replace(head, worst=None) for head in heads)
     return Proof(
         replace(network, cases=(), rounded=False),
@@ -121,12 +131,15 @@ def prove_general(
 # ---- the nearest position ----
 
 Entry: TypeAlias = tuple[tuple[Any, ...], bool, int]
-"""What a position can hold: the key of every row of W_K as a function of i (the position) and n, whether it is
-selected, and its value."""
+"""Possible view of a position: the key of every row of W_K as a function of i (the position) and n, the truth of
+`select`, and the value.
+"""
 
 
 def nearest(task: HeadTask) -> BooleanHead:
-    """A head that looks for the nearest selected position, with its argument; NotProved where no rate is found."""
+    """Return the Boolean of a head that looks for the nearest selected position, with its argument. Raises
+    NotProved if no rate is found.
+    """
     reading, _, values = reading_of(task)
     classes, name = task.state.sites, task.head.name
     assert isinstance(classes, Classes)
@@ -136,7 +149,7 @@ def nearest(task: HeadTask) -> BooleanHead:
         for kind in reading.types[kinds]:
             key = tuple(simplest(part + own) for part, own in zip(fixed, kind.key, strict=True))
             entries.setdefault((key, kind.selected, kind.value), set()).add(one.even_i)
-    # A query that sees one position reads it.
+    # A query that sees one position reads it exactly.
     alone = classes.alone(reading.mask)
     queries = dict.fromkeys(
         query for query, one in zip(zip(*reading.queries, strict=True), alone, strict=True) if not one
@@ -153,6 +166,7 @@ def nearest(task: HeadTask) -> BooleanHead:
         found += _long(reading, rivals, classes)
     if not found:
         raise failure or AssertionError
+    # The bounds hold together, so the smallest one counts.
     argument = min(found, key=lambda one: one.error)
     taken = {value for _, _, value in entries}
     errors = np.array([[argument.error if bit in taken else NOTHING] for bit in (0, 1)])
@@ -161,8 +175,9 @@ def nearest(task: HeadTask) -> BooleanHead:
 
 @dataclass(frozen=True)
 class Rival:
-    """What can stand before a winner, or beyond it, with another value: by how much it loses, and whether the winner's
-    number and its own are even."""
+    """Losing position with another value than the winner: the difference of logits (`loss`), its side (`beyond` the
+    winner or before it), and the parities of both positions.
+    """
 
     loss: Any
     beyond: bool
@@ -171,25 +186,28 @@ class Rival:
 
 
 def _rivals(query: tuple[Any, ...], winner: Entry, entries: Mapping[Entry, set[bool]]) -> list[Rival]:
-    """All that a winner has, of entries with the parities of the positions that can hold them."""
+    """Return all rivals of a winner; `entries` maps each possible view of a position to the parities of the
+    positions that can have it.
+    """
     found: list[Rival] = []
     key, won, value = winner
     for (other, lost, wrong), parities in entries.items():
         if value == wrong or (lost and not won):
             continue
-        # What depends on the symbol may depend on the position besides: each is taken at its own.
+        # Keys of winner and loser are functions of their own positions.
         parts = (factor * (Ratio.of(first).at({"i": WINNER}) - Ratio.of(second).at({"i": OTHER}))
                  for factor, first, second in zip(query, key, other, strict=True))  # fmt: skip
         loss = simplest(sum(parts, Ratio.of(0)))
-        # Beyond a selected winner nothing is selected. One that is not means that nothing is, and is the last.
+        # Beyond a selected winner nothing is selected. If the winner is not selected, it is the last position.
         sides = (False, True) if won and not lost else (False,)
         found += [Rival(loss, *rest) for rest in product(sides, sorted(entries[winner]), sorted(parities))]
     return found
 
 
 def _argument(reading: NearestReading, before: Iterable[Any], beyond: Iterable[Any], name: str) -> HeadArgument:
-    """The inequalities and the bound that they give, from l(w) - l(j) for all that winner and loser can hold, where the
-    loser stands before the winner and beyond it."""
+    """Return the inequalities and the resulting bound, from the differences l(w) - l(j) of all rivals before the
+    winner and beyond it. Raises NotProved if there is no positive rate.
+    """
     right = reading.rightmost
     away, far = (WINNER - OTHER, OTHER - 1) if right else (OTHER - WINNER, LENGTH - OTHER)
     near, back, end = ("w - j", "j - w", "j - 1") if right else ("j - w", "w - j", "n - j")
@@ -213,12 +231,12 @@ def _argument(reading: NearestReading, before: Iterable[Any], beyond: Iterable[A
 
 
 SHARES = (Fraction(1), Fraction(3, 4), Fraction(1, 2), Fraction(1, 4))
-"""Parts of the largest rate per position that are kept, where the rest of a loss is taken as a multiple of the size."""
+"""Parts of the largest rate per position that are tried, where the rest of a loss counts as a multiple of the size."""
 
 
 @dataclass(frozen=True)
 class _Falling:
-    """What loses `rate` nats a position and `more` besides: positions at the distances first, first + step, ..."""
+    """Positions at the distances first, first + step, ... that lose `rate` nats a position and `more` nats besides."""
 
     rate: Fraction
     more: Fraction
@@ -227,20 +245,21 @@ class _Falling:
 
     @property
     def weight(self) -> arb:
-        """The most that all of them weigh together, relative to the winner."""
+        """Bound of the total weight of all these positions, relative to the winner."""
         x: arb = ball(-self.rate).exp()
         return ball(-self.more).exp() * x**self.first / (1 - x**self.step)
 
     @property
     def bound(self) -> str:
-        """The same as text, in x = e^-rate and without what is lost besides."""
+        """Bound as text, in x = e^-rate and without the factor e^-more."""
         top = "x" if self.first == 1 else f"x^{self.first}"
         return f"{top}/(1 - x{f'^{self.step}' if self.step > 1 else ''})"
 
 
 def _long(reading: NearestReading, rivals: Iterable[Sequence[Rival]], classes: Classes) -> list[HeadArgument]:
-    """The argument for long words alone, if there is one: what can stand before a winner and beyond it, summed over
-    the parities of the losers, for the winner of which that is most."""
+    """Return the argument for long words alone, if there is one, else an empty list. The rivals before a winner and
+    beyond it are summed over their parities, for the winner with the largest sum.
+    """
     right, steps = reading.rightmost, list[Inequality]()
     shape = f"the {'rightmost' if right else 'leftmost'} selected position, mask '{reading.mask}'"
     worst, terms = arb(0), list[_Falling]()
@@ -278,8 +297,9 @@ def _long(reading: NearestReading, rivals: Iterable[Sequence[Rival]], classes: C
 
 
 def _losses(reading: NearestReading, classes: Classes, loss: Any, beyond: bool) -> Iterator[tuple[Fraction, Fraction]]:
-    """Pairs of a rate > 0 and a number >= 0 of nats such that a loss is at least the rate times the distance (from the
-    winner or, beyond it, from the first position) plus that number, at sizes that are meant."""
+    """Yield pairs of a rate > 0 and a number >= 0 of nats such that a loss is at least the rate times the distance
+    (from the winner or, beyond it, from the first position) plus that number, at sizes above `classes.beyond`.
+    """
     away = WINNER - OTHER if reading.rightmost else OTHER - WINNER
     unit = away if not beyond else OTHER - 1 if reading.rightmost else LENGTH - OTHER
     value = Ratio.of(loss)
@@ -301,7 +321,9 @@ def _losses(reading: NearestReading, classes: Classes, loss: Any, beyond: bool) 
 def _steps(
     reading: NearestReading, differences: Iterable[Any], unit: Ratio, text: str, beyond: bool
 ) -> tuple[Inequality, ...] | None:
-    """For each difference the largest g > 0 with `difference >= g unit` by its coefficients; None if one has none."""
+    """Return for each difference the inequality `difference >= g unit` with the largest g that its coefficients
+    give; None if some g is not positive. `text` is the unit as text.
+    """
     steps: list[Inequality] = []
     for difference in differences:
         value = Ratio.of(difference)
@@ -314,7 +336,7 @@ def _steps(
 
 
 def _orders(reading: NearestReading, beyond: bool, with_query: bool) -> Iterator[tuple[str, Domain]]:
-    """The orders in which query, loser and winner can stand: as text, and written with numbers >= 0."""
+    """Yield the possible orders of query, loser and winner: as text, and as a domain."""
     first, second = ("j", "w") if reading.rightmost != beyond else ("w", "j")
     pair = [(first, 0), (second, 1)]
     options = [[*pair, ("i", 0)], [(first, 0), ("i", 0), (second, 1)], [("i", 0), *pair]]
@@ -329,24 +351,25 @@ def _orders(reading: NearestReading, beyond: bool, with_query: bool) -> Iterator
 
 
 def share(rate: Fraction, bound: str) -> float:
-    """At least one of the bounds in x = e^-rate that are quotients."""
+    """Return the value, rounded up, of a bound in x = e^-rate that is a quotient."""
     with working_precision():
         x: arb = ball(-rate).exp()
         return above({SHARP: x, LEMMA_6: 2 * x / (1 + x), TWICE: 2 * x / (1 + 2 * x)}[bound])
 
 
 MOST_QUERIES = 100_000
-"""Queries that a test with growing keys tries one by one before its bound falls."""
+"""Largest number of queries that are tried one by one in a sign test with growing keys, before its bound falls."""
 
 SEVERAL = {Mask.FUTURE: "1 < i <= n", Mask.PAST: "1 <= i < n", Mask.NONE: "1 <= i <= n, 1 < n"}
-"""The classes from which several positions are visible."""
+"""Positions, as text, from which several positions are visible, by mask."""
 
 
 def _rates(
     task: HeadTask, classes: Classes, values: Iterable[Value], factor: Value, text: str, unit: str
 ) -> tuple[tuple[Inequality, ...], Fraction]:
-    """Lower bounds of functions, by class, times a factor, where several positions are visible: of those that are the
-    same function the least, and the least of all; NotProved where none is positive."""
+    """Return lower bounds of functions, by class, times a factor, where several positions are visible: as
+    inequalities, one for each function, and the least bound of all. Raises NotProved if a bound is not positive.
+    """
     steps: dict[Value, Inequality] = {}
     for value, one, alone in zip(values, classes.classes, classes.alone(task.head.mask), strict=True):
         if alone:
@@ -364,7 +387,7 @@ def _rates(
 
 
 def look_up_errors(task: HeadTask, rates: list[Any], _: object, sizes: list[Any], slope: Rational | None) -> Errors:
-    """The error of a look-up, with its argument; NotProved if no rate is found."""
+    """Return the error of a look-up, with its argument. Raises NotProved if no rate is found."""
     head, classes = task.head, task.state.sites
     assert isinstance(classes, Classes)
     classes.same(sizes, "the number of positions counted", head.name)
@@ -388,13 +411,15 @@ def look_up_errors(task: HeadTask, rates: list[Any], _: object, sizes: list[Any]
 
 
 def numbers_apart(task: HeadTask, rates: list[Any], slope: Rational) -> Callable[[int, int], float]:
-    """How much farther off one look-up can be than another one d positions away, of long words alone (ours).
+    """Return a function of a site and a distance d: a bound of the difference between the errors of two look-ups
+    whose winners are d positions apart, for long words alone (ours).
 
-    A number is read too high where more positions stand after the winner than before it, else too low. Two winners on
-    the same side of the middle are both read too high, or both too low: the difference is at most the larger error.
-    Otherwise at least K = N/2 - d positions stand on either side of both, where N are all but one of the visible
-    positions at least: what does not cancel is at most the sum of m x^(m^2) over m > K, for both together at most 2
-    times y/(1 - y)^2 (K + 1) with y = x^(K + 1), since m^2 >= (K + 1) m."""
+    A number is read too high where more positions stand after the winner than before it, else too low. Two winners
+    on the same side of the middle are both read too high, or both too low: the difference is at most the larger
+    error. Otherwise at least K = N/2 - d positions stand on either side of both, where N are all but one of the
+    visible positions at least: what does not cancel is at most the sum of m x^(m^2) over m > K, for both together
+    at most 2 times y/(1 - y)^2 (K + 1) with y = x^(K + 1), since m^2 >= (K + 1) m.
+    """
     classes = task.state.sites
     assert isinstance(classes, Classes)
     errors, argument = look_up_errors(task, rates, None, classes.sizes(task.head.mask), slope)
@@ -414,7 +439,7 @@ def numbers_apart(task: HeadTask, rates: list[Any], slope: Rational) -> Callable
 
 
 def _alternates(task: HeadTask) -> bool:
-    """Whether what a look-up reads is a predicate of the position with period 2, at every length."""
+    """Return True if a look-up reads a predicate of the position with period 2, at every length."""
     known = task.state.facts.predicates
     columns = {known.get(number) for number in task.hard}
     return all(column is not None and column.name == "MOD" and column.params[0] == 2 for column in columns)
@@ -424,7 +449,7 @@ def _alternates(task: HeadTask) -> bool:
 
 
 def sign_errors(task: HeadTask, specified: list[Any]) -> Errors:
-    """The error of a sign test, with its argument."""
+    """Return the error of a sign test, with its argument. Raises NotProved if no rate is found."""
     state, head, name, classes = task.state, task.head, task.head.name, task.state.sites
     assert isinstance(classes, Classes)
     even = np.array([one.even_i for one in classes.classes])
@@ -459,7 +484,9 @@ RAMP_BOUND = "r/(1 + r), r = max of (i + 1)/2 e^(-g ((i - 1)^2 + 1)/i) over i >=
 
 
 def _size_of_keys(task: HeadTask, classes: Classes, terms: Terms, soft: bool) -> Ratio:
-    """The size of a key that is positive at even positions, negative at odd ones: a function of n, or times i^2."""
+    """Return the size of a key that is positive at even positions and negative at odd ones: a function of n, or one
+    times i^2. Raises NotProved for another key.
+    """
     sizes, name = [], task.head.name
     for value, one in zip(task.values(terms, soft), classes.classes, strict=True):
         size = Ratio.of(value) if one.even_i else -Ratio.of(value)
@@ -473,7 +500,9 @@ def _size_of_keys(task: HeadTask, classes: Classes, terms: Terms, soft: bool) ->
 
 
 def least_distance(constant: Value, steps: Iterable[Rational], name: str) -> Fraction:
-    """How far integer multiples of steps, plus a line in i and n, are from 0 at least."""
+    """Return the least distance from 0 of integer multiples of steps plus a linear form in i and n. Raises
+    NotProved if it is 0 or not known.
+    """
     total = line(constant)
     if total is None:
         raise NotProved(f"the number whose sign head {name} tests is not an integer plus a constant", name)
@@ -485,13 +514,14 @@ def least_distance(constant: Value, steps: Iterable[Rational], name: str) -> Fra
 
 
 def last_of_ramp(rate: Fraction, start: int = 2) -> int:
-    """A query, `start` or later, from which on the bound of a test with growing keys falls."""
+    """Return a query, `start` or later, from which on the bound of a sign test with growing keys falls."""
     return max(start, int(2 / rate) + 1)
 
 
 def _ramp(rate: Fraction, start: int, name: str) -> float:
-    """The largest share over all queries from `start` >= 2 on: the bound falls from i + 1 >= 2/rate on, since
-    1 - 2/i^2 >= 1/2."""
+    """Return the largest share over all queries from `start` >= 2 on: the bound falls from i + 1 >= 2/rate on,
+    since 1 - 2/i^2 >= 1/2.
+    """
     last = last_of_ramp(rate, start)
     if last > MOST_QUERIES:
         raise NotProved(f"head {name} is not sharp enough for a bound over all lengths", name)
@@ -508,9 +538,10 @@ def _ramp(rate: Fraction, start: int, name: str) -> float:
 def margins(
     state: State, counts: Sequence[tuple[Fraction, Counted]], site: int, what: str
 ) -> Callable[[Any], dict[int, Rational]]:
-    """`Margins` in a class. Where only integers are added (numbers looked up, and means over one position), the input
-    is a constant plus multiples of a step, on both sides without end; otherwise it must be on one side of the threshold
-    throughout."""
+    """Return the margins of a clip in a class, as `Margins` describes. If only integers are added (numbers looked
+    up, and means over one position), the input is a constant plus multiples of a step, unbounded on both sides;
+    otherwise it must be on one side of the threshold throughout.
+    """
     assert isinstance(state.sites, Classes)
     one, steps = state.sites.classes[site], list[Fraction]()
     low = high = Fraction(0)
@@ -527,7 +558,7 @@ def margins(
     def judge(base: Any) -> dict[int, Rational]:
         value = one.known(base)
         found = line(value)
-        # A line in integers, plus integer multiples of steps, is a constant plus multiples of one step.
+        # A linear form in integers plus integer multiples of steps is a constant plus multiples of one step.
         step = Fraction(0) if found is None else common([found.of_i, found.of_n, *steps])
         if found is not None and step and low == high:
             over = found.constant + step * ceil((1 - found.constant) / step)
@@ -545,25 +576,27 @@ def margins(
 
 
 EVERY_LENGTH = Argument(nearest, look_up_errors, numbers_apart, sign_errors, margins)
-"""The argument by classes of sites."""
+"""Bounds of heads and clips by classes of sites, for every length."""
 
 
 # ---- facts ----
 
 
 class GeneralFacts(Facts):
-    """Facts about classes of sites."""
+    """Facts about classes of sites, for every length."""
 
     sites: Classes
 
     # ---- columns ----
 
     def clipped(self, column: Column) -> Column:
-        """The clip of an exact number in every class."""
+        """Return the clip of an exact number in every class."""
         return tuple(self._clipped(number, site) for site, number in enumerate(column))
 
     def _clipped(self, number: int, site: int) -> int:
-        """A line in i and n that is not inside (0, 1) is a comparison."""
+        """Return the clip of an exact number in one class. A linear form in i and n that is never inside (0, 1)
+        becomes a comparison.
+        """
 
         def bounded(value: Any) -> Rational:
             if not isinstance(value, Ratio):
@@ -585,13 +618,17 @@ class GeneralFacts(Facts):
             raise
 
     def alternating(self, keys: list[Any], values: list[Any], name: str) -> None:
-        """Hold that a head reads whether a position is even, which is where its keys are positive."""
+        """Raise NotProved unless a head's values are 1 exactly at even positions, and its keys are positive exactly
+        there.
+        """
         for one, key, value in zip(self.sites.classes, keys, values, strict=True):
             if value != one.even_i or not positive(key if one.even_i else -Ratio.of(key), one.domain):
                 raise NotProved(f"head {name} does not read whether a position is even")
 
     def distances(self, op: Near, selected: list[Any]) -> list[int]:
-        """0 where a position itself is selected, 1 where each that can be next to it is, 0 at the end."""
+        """Return by class the distance to the nearest selected position: 0 where the position itself is selected or
+        at the end, -1 or 1 where all possible neighbours are selected. Raises NotProved for other distances.
+        """
         match op:
             case "S":
                 way = -1
@@ -615,7 +652,9 @@ class GeneralFacts(Facts):
     # ---- predicates of counts ----
 
     def predicate(self, asked: CountPredicate, count: Count, everything: bool) -> Column:
-        """A predicate of a count, as the predicate of positions that it is."""
+        """Return the column of a predicate of a count. If all positions are counted, it is a predicate of the
+        position or length.
+        """
         (side, what), (text, user) = count, self.users.get(asked.name, ("", None))
 
         def encoded(of_i: int, of_n: int, offset: int) -> Column:
@@ -625,7 +664,7 @@ class GeneralFacts(Facts):
         zero = encoded(0, 0, asked.offset)
         if set(what) == {self.diagrams.zero}:
             return zero
-        if everything:  # what is true without saying so is looked up like other counts
+        if everything:  # the formula itself counts `true`; other conditions that are always true are looked up
             of_i = {"L": asked.scale, "R": -asked.scale, "": 0}[side]
             extra = asked.scale if side == "R" else 0
             return encoded(of_i, 0 if side == "L" else asked.scale, asked.offset + extra)
@@ -633,18 +672,20 @@ class GeneralFacts(Facts):
         return self.table(count, zero, [self.predicates.get(number) for number in read])
 
     def read_table(self, values: Column, what: str) -> Sequence[Any]:
-        """What a look-up reads, as `table` takes it: the predicate of the position, by class."""
+        """Return the predicate of the position that a look-up reads, by class, in the format of `table`."""
         found = {self.predicates.get(number) for number in values}
         if None in found or len(found) > 1:
             raise NotProved(f"{what} is no predicate of the position")
         return [self.predicates[number] for number in values]
 
     def table(self, count: Count, at_zero: Sequence[int], columns: Sequence[Any]) -> Column:
-        """A predicate of the position at a count, which at 0 is `at_zero`, by class."""
-        if set(count[1]) == {self.diagrams.zero}:  # nothing is counted, though the formula does not say `false`
+        """Return the column of a predicate of a position, taken at a count. Its value at count 0 is `at_zero`, by
+        class.
+        """
+        if set(count[1]) == {self.diagrams.zero}:  # the condition is never true, though it is not `false`
             return tuple(at_zero)
         if None in columns:
             raise NotProved("a predicate of a count is no predicate by name")
-        if set(count[1]) == {self.diagrams.one}:  # there is a position, and what would be read of none does not matter
+        if set(count[1]) == {self.diagrams.one}:  # the count is at least 1, so its value at 0 does not matter
             at_zero = self.everywhere(self.diagrams.zero)
         return tuple(self.fact("table", count, *pair) for pair in zip(at_zero, columns, strict=True))

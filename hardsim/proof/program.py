@@ -1,11 +1,11 @@
 """Facts of a hard-attention program that hold on every word of every length, derived from its weights alone.
 
-Layer by layer every coordinate has a span (`lattice.NumberSpan`) at every kind of position (`places.Place`), and every
-head that is not uniform a gap and, where they are unique, maxima (`rows`). Nothing that a head declares is used.
-Attention to one maximum takes one of the visible values, uniform attention divides the step by the number of visible
-positions, and the mean of some of them is on no lattice, unless it is that of [j = 0] where BOS is always among the
-maxima: 1/m for the number m of these. What is not known is no fact: NotProved names the head or coordinate that is the
-reason.
+Layer by layer every coordinate has a span (`lattice.NumberSpan`) at every kind of position (`places.Place`). Every
+head that is not uniform has a gap and, where they are unique, maxima (`rows`). Declarations of a head in a file are
+not used. A head with one maximum reads one of the visible values. Uniform attention divides the step by the number
+of visible positions. The mean of some visible values is on no lattice, with one exception: the mean of [j = 0],
+where BOS is always among the maxima, is 1/m for the number m of maxima. If a fact cannot be derived, NotProved
+names the head or coordinate that is the reason.
 """
 
 from __future__ import annotations
@@ -55,18 +55,19 @@ from hardsim.sharpening.measure import HeadFacts, LayerFacts, LengthFacts
 
 ZERO, HALF = Fraction(0), Fraction(1, 2)
 OTHERS = (0,) * (len(NAMES) - 2)
-"""What functions of i and n do not depend on."""
+"""Values, all 0, of the variables other than i and n, on which these functions do not depend."""
 Spans: TypeAlias = dict[int, NumberSpan]
-"""By order of the place."""
+"""Spans of one number by order of the place."""
 Column: TypeAlias = dict[str, Spans]
 OfN: TypeAlias = tuple[Value, ...]
-"""Functions of n, of which the largest, or the least, counts."""
+"""Functions of n, of which the largest, or the least, is the bound."""
 
 
 @dataclass(frozen=True)
 class HeadLaw:
-    """A head that is not uniform: its rows by order of the place, and bounds of the sizes of its query and key forms,
-    row by row of W_Q and W_K."""
+    """Facts about a head that is not uniform: its rows by order of the place, and bounds of the sizes of its query
+    and key forms, for each row of W_Q and W_K.
+    """
 
     rows: Mapping[int, Row]
     sizes: tuple[tuple[OfN, OfN], ...]
@@ -74,8 +75,9 @@ class HeadLaw:
 
 @dataclass(frozen=True)
 class LayerLaw:
-    """What `LayerFacts` has, as functions: values by head and coordinate (the least and the largest), margins and tops
-    by hidden unit, the size of what enters."""
+    """Facts of a layer as functions of n, which `LayerFacts` has as numbers: the least and the largest value by
+    head and coordinate, margins and largest inputs (`tops`) by hidden unit, the size of the numbers that enter.
+    """
 
     heads: Mapping[str, HeadLaw]
     values: Mapping[tuple[str, str], tuple[OfN, OfN]]
@@ -83,34 +85,34 @@ class LayerLaw:
     tops: tuple[OfN, ...]
     size: OfN
     entering: Mapping[str, Mapping[int, NumberSpan]]
-    """The spans of the coordinates before the layer,"""
+    """Spans of the coordinates before the layer."""
     reads: Mapping[tuple[str, str], Spans]
-    """of what its heads add to coordinates,"""
+    """Spans of the values that heads add, by head and coordinate."""
     attended: Mapping[str, Spans]
-    """of the coordinates after that,"""
+    """Spans of the coordinates after attention."""
     units: tuple[tuple[Spans, Spans], ...]
-    """of what its hidden units read and give,"""
+    """Spans of the inputs and outputs of the hidden units."""
     leaving: Mapping[str, Spans]
-    """and of the coordinates after the layer."""
+    """Spans of the coordinates after the layer."""
     types: TypedColumns
-    """The types of the coordinates before the layer."""
+    """Types of the coordinates before the layer."""
 
 
 @dataclass(frozen=True)
 class Law:
-    """The facts of every length from 2 on, or of length 1, as functions."""
+    """Facts of every length from 2 on, or of length 1, as functions of n."""
 
     world: World
     layers: tuple[LayerLaw, ...]
     size: OfN
     distance: OfN | None
     entering: Mapping[str, Mapping[int, NumberSpan]]
-    """The spans of the coordinates before the first layer."""
+    """Spans of the coordinates before the first layer."""
     doubt: str = ""
-    """Why an output may be exactly the threshold; empty if none can be."""
+    """Reason why an output may be exactly the threshold; empty if no output can be."""
 
     def facts(self, n: int) -> LengthFacts:
-        """The numbers of one length."""
+        """Return the facts of one length as numbers."""
         layers = [
             LayerFacts(
                 heads={name: self._head(head, n) for name, head in layer.heads.items()},
@@ -141,7 +143,7 @@ class Law:
 
 @dataclass(frozen=True)
 class ProgramLaw:
-    """The facts of every length."""
+    """Facts of every length: of length 1 (`one`) and of the lengths from 2 on (`more`)."""
 
     one: Law
     more: Law
@@ -155,21 +157,23 @@ class ProgramLaw:
         return not all(row.one_value(head) for row in rows)
 
     def facts(self, n: int) -> LengthFacts:
-        """Those of one length."""
+        """Return the facts of one length as numbers."""
         return (self.one if n == 1 else self.more).facts(n)
 
 
 def law_of(program: Program) -> ProgramLaw:
-    """The facts of a program at every length.
+    """Return the facts of a program at every length.
 
     Raises:
-        NotProved: naming the head or coordinate of which not enough is known.
+        NotProved: naming the head or coordinate about which not enough is known.
     """
     return _law_of(_Same(program))
 
 
 class _Same:
-    """A program, equal to itself alone: subjects at several temperatures have the same one."""
+    """Cache key of a program, equal only to the key of the same object: targets that differ in their temperature
+    share one program.
+    """
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -188,7 +192,7 @@ def _law_of(same: _Same) -> ProgramLaw:
 
 
 def number(value: Value, i: int, n: int) -> Fraction:
-    """A function at one position of one length."""
+    """Return the value of a function at one position of one length."""
     return _evaluated(value, i if "i" in value.names else 0, n) if isinstance(value, Ratio) else Fraction(value)
 
 
@@ -201,26 +205,28 @@ def _evaluated(value: Ratio, i: int, n: int) -> Fraction:
 
 
 def at(values: OfN, n: int) -> list[Fraction]:
-    """Functions of n at one length. One that divides by 0 there is of the positions between the first and the last, of
-    which length 2 has none: those of a place have a value wherever there is such a place (`places`)."""
+    """Return the values of functions of n at one length. A function that divides by 0 there is skipped: it belongs
+    to the positions between the first and the last, of which length 2 has none (see `places`).
+    """
     return [number(value, 0, n) for value in values if not (isinstance(value, Ratio) and _singular(value, n))]
 
 
 @lru_cache(maxsize=1 << 16)
 def _singular(value: Ratio, n: int) -> bool:
-    """Whether a function divides by 0 at a length."""
+    """Return True if a function divides by 0 at a length."""
     return bool(value.bottom(0, n, *OTHERS) == 0)
 
 
 class _Derivation:
-    """The facts of one world."""
+    """Derivation of the facts for the places of one world (length 1, or the lengths from 2 on)."""
 
     def __init__(self, program: Program, world: World) -> None:
         self.program, self.world = program, world
+        # Spans are kept beside their results, so that no other object can get the id of one.
         self._extents: dict[tuple[int, int, bool], tuple[NumberSpan, tuple[Value, ...]]] = {}
 
     def law(self) -> Law:
-        """Layer by layer."""
+        """Return the facts, derived layer by layer."""
         columns = entering = self._input()
         types = input_types(self.program, self.world, columns)
         layers: list[LayerLaw] = []
@@ -265,7 +271,9 @@ class _Derivation:
     # ---- functions of n ----
 
     def _most(self, columns: Iterable[tuple[Spans, bool]]) -> OfN:
-        """Functions of n of which the largest is at least every number, or absolute value if asked for."""
+        """Return functions of n of which the largest is at least every number of some columns; with a flag, at
+        least its absolute value.
+        """
         found: dict[Value, None] = {}
         for spans, absolute in columns:
             for place in self.world.places:
@@ -274,8 +282,9 @@ class _Derivation:
         return _pruned(found, max)
 
     def _extent(self, place: Place, span: NumberSpan, absolute: bool) -> tuple[Value, ...]:
-        """Functions of n that are at least a number at a place, or its absolute value; known by the span itself, which
-        a coordinate keeps through the layers that do not write to it."""
+        """Return functions of n that are at least a number at a place, or its absolute value. The result is cached
+        by the span object, which a coordinate keeps through the layers that do not write to it.
+        """
         known = self._extents.get((place.order, id(span), absolute))
         if known is not None:
             return known[1]
@@ -289,7 +298,9 @@ class _Derivation:
         return _pruned(dict.fromkeys(places[order].least(value) for order, value in values.items()), min)
 
     def _size(self, columns: Column) -> OfN:
-        """Of the largest coordinate; the constant 1 need not be one."""
+        """Return functions of n of which the largest is at least the size of every coordinate; the constant 1 is
+        left out.
+        """
         return self._most((columns[name], True) for name in self.program.coordinates)
 
     # ---- layers ----
@@ -370,8 +381,9 @@ class _Derivation:
     # ---- reading ----
 
     def _counted(self, layer: ProgramLayer) -> dict[str, tuple[str, bool]]:
-        """For each head that is not uniform, the first head of the layer with the same mask and score, and whether the
-        rows of all positions are equal. Heads with equal mask and score have equal rows, so they share one denominator.
+        """Return for each head that is not uniform the first head of the layer with the same mask and score, and
+        True if the rows of all positions are equal. Heads with equal mask and score have equal rows, so they share
+        one denominator.
         """
         firsts: dict[tuple[Mask, object], tuple[str, bool]] = {}
         found: dict[str, tuple[str, bool]] = {}
@@ -388,7 +400,7 @@ class _Derivation:
         return head.mask is Mask.NONE and all(name in self.constant for form, _ in head.score for name, _ in form.terms)
 
     def _constant_inputs(self, columns: Column) -> set[str]:
-        """The input coordinates that are equal at all positions of every word."""
+        """Return the input coordinates that are equal at all positions of every word."""
         found = set[str]()
         for name, spans in columns.items():
             first, *others = spans.values()
@@ -397,8 +409,8 @@ class _Derivation:
         return found
 
     def _still_constant(self, layer: ProgramLayer) -> set[str]:
-        """The coordinates that are equal at all positions after a layer: they were equal before it, and everything
-        added to them is.
+        """Return the coordinates that are equal at all positions after a layer: they were equal before it, and
+        everything added to them is.
         """
         varying = {out for head in layer.heads if not self._alike(head) for out, _ in head.values}
         attended = self.constant - varying
@@ -408,7 +420,9 @@ class _Derivation:
     def _read(
         self, head: Head, query: Place, value: Spans, row: Row | None, counted: tuple[str, bool] | None
     ) -> NumberSpan:
-        """What a head adds to a coordinate at one place."""
+        """Return the span of the value that a head adds to a coordinate at one place. `value` has the spans of the
+        values, `row` is None for a uniform head, `counted` is the head's entry in `_counted`.
+        """
         visible: list[tuple[int, NumberSpan, Seen]] = []
         for key in self.world.places:
             reach = self.world.sees(query, key, head.mask)
@@ -434,7 +448,7 @@ class _Derivation:
         return tied_mean(every, Denominator((name,), count, 1, everywhere), count, query.domains)
 
     def _mean(self, query: Place, seen: Sequence[tuple[int, NumberSpan, Seen]], count: Value) -> NumberSpan:
-        """The mean of all visible numbers."""
+        """Return the span of the mean of all visible values, from bounds and lattices."""
         over = simplest(Ratio.of(1) / count)
         ends: list[Value] = []
         offset: Value = 0
@@ -467,11 +481,12 @@ class _Derivation:
     # ---- the answer ----
 
     def _distance(self, columns: Column, layers: Sequence[LayerLaw]) -> tuple[OfN, str]:
-        """A lower bound of the distance of the outputs from where they would mean something else, and the reason if it
-        may be 0.
+        """Return a lower bound of the distance of the outputs from the nearest value with another meaning, and the
+        reason if it may be 0.
         """
         program, doubt = self.program, ""
         real = [place for place in self.world.places if place.order]
+        # Unless every position has an output, only the reading position counts.
         if not program.maps:
             real = [real[0] if program.reading == "first" else real[-1]]
         found: dict[Value, None] = {}
@@ -491,8 +506,8 @@ class _Derivation:
         return _pruned(found, min), doubt
 
     def _doubt(self, out: str, span: NumberSpan, place: Place, layers: Sequence[LayerLaw]) -> str:
-        """The reason why an output may lie exactly on the threshold. It names the head whose mean is not known to avoid
-        it.
+        """Return the reason why an output may lie exactly on the threshold. It names the head whose mean is not
+        known to avoid it.
         """
         threshold = (
             "an integer and a half, over n" if self.program.integers else f"the threshold {self.program.threshold}"
@@ -512,8 +527,8 @@ class _Derivation:
 
 
 def _lost(out: str, place: Place, program: Program, layers: Sequence[LayerLaw]) -> tuple[str, str] | None:
-    """The last head whose mean brings a number without lattice or share to the output, and the head whose ties are in
-    the denominators of the values it reads (or an empty string). None if there is no such head.
+    """Return the last head whose mean brings a number without lattice or share to the output, and the head whose
+    ties are in the denominators of the values it reads (or an empty string). None if there is no such head.
     """
     wanted = {out}
     for layer, law in zip(reversed(program.layers), reversed(layers), strict=True):
@@ -533,7 +548,9 @@ def _lost(out: str, place: Place, program: Program, layers: Sequence[LayerLaw]) 
 
 
 def _distances(span: NumberSpan, threshold: Fraction, place: Place) -> Sequence[Value]:
-    """Of an output from the threshold."""
+    """Return positive functions of which the least is at most the distance of an output from the threshold; (0,) if
+    the output may be on it.
+    """
     for side in (plus(span.low, -threshold), plus(threshold, times(span.high, -1))):
         if positive(side, place.domains):
             return (side,)
@@ -545,8 +562,10 @@ def _distances(span: NumberSpan, threshold: Fraction, place: Place) -> Sequence[
 
 
 def _embedded(program: Program, letters: Sequence[Letter]) -> tuple[NumberSpan, Rational]:
-    """What the word embedding has of a coordinate at the positions of symbols, and at the beginning of sequence."""
-    if isinstance(program.alphabet, Valuations):  # each proposition may hold or not
+    """Return the span of a coordinate of the word embedding at positions of symbols, and its value at the beginning
+    of sequence.
+    """
+    if isinstance(program.alphabet, Valuations):  # each proposition may be true or false
         held = [
             hull([NumberSpan.exactly(0), NumberSpan.exactly(letter.value)], [{}])
             for letter in letters
@@ -561,7 +580,7 @@ def _embedded(program: Program, letters: Sequence[Letter]) -> tuple[NumberSpan, 
 
 
 def _pruned(values: Mapping[Value, None], best: Callable[[list[Rational]], Rational]) -> OfN:
-    """Functions of n, with one number for all numbers."""
+    """Return the functions of n, with all constants replaced by the best of them."""
     numbers = [value for value in values if not isinstance(value, Ratio)]
     rest = [value for value in values if isinstance(value, Ratio)]
     return (*([best(numbers)] if numbers else []), *rest)
