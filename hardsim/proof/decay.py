@@ -531,7 +531,7 @@ class Induction:
         leak = 2 * EULER if factor else Fraction(2)
         result = [] if rate is None else [(leak, Fading(1, rate))]
         if logarithms is not None:
-            # (n + 1)^-s is at most n^-s for the integer part of s; the fractional part's factor is largest at the start.
+            # (n + 1)^-s is at most n^-s for the integer part of s; the factor of the rest is largest at the start.
             whole = floor(logarithms)
             rest = exp_above((whole - logarithms) * rounded("log", Fraction(self.start + 1), -1))
             result.append((leak * min(rest, Fraction(1)), Fading(1 - whole, ZERO)))

@@ -1,17 +1,20 @@
-"""The numerical side conditions of a proof for every length, as SMT-LIB 2: one query a step, `unsat` where it holds.
+"""SMT-LIB 2 queries for the numerical steps of a formula's proof for every length: one query a step; `unsat`
+confirms it.
 
-A solver is a second opinion. Each query denies one inequality that the argument of `general` rests on, stated from
-the network's own numbers: temperature and encodings as they are written, the entries of W_Q, W_K, W_1 and b_1, for all
-local types at once, at positions that are real numbers in their order (where integers matter, they are integers). What
-the prover concluded is not in it but for the numbers that are claimed: the rate g, the error, and, of coordinates that
-attention computed, their closed forms, which have queries of their own (a sum is what it is at one end, and grows from
-position to position by what is read there).
+A solver is a second opinion. Each query denies one inequality that the argument of `general` uses. The inequality
+is stated from the network's own numbers: temperature and encodings as written, the entries of W_Q, W_K, W_1 and
+b_1, for all local types at once. Positions are real numbers in their order (integers where that matters). Of the
+prover's results a query has only the claimed numbers: the rate g, the error, and the closed forms of coordinates
+that attention computed. A closed form has queries of its own: a sum has the right value at one end, and grows from
+position to position by the value that is read there.
 
-What is no inequality is not asked: the two series (see `general`), that e^g is more than the beginning of its series,
-and the truth tables of what is exact. So the logits are what they are for each type, but which types there are is told.
+Steps that are no inequalities have no queries: the two series (see `general`), that e^g is more than the first
+terms of its series, and the truth tables of exact coordinates. So logits are derived for each local type, but the
+list of local types is taken from the prover.
 
-Names: `i` is the query, `w` the position that wins, `j` another one, `n` the length; `si` is (-1)^i, and so on; `cK` is
-coordinate K of the network where it does not depend on the word, and `tK_j` what it is at position j where it does.
+Names: `i` is the query, `w` the position that should be read (the winner), `j` another one, `n` the length; `si` is
+(-1)^i, and so on; `cK` is coordinate K of the network where it does not depend on the word, and `tK_j` its value at
+position j where it does.
 """
 
 from __future__ import annotations
@@ -59,19 +62,23 @@ from hardsim.proof.state import BooleanHead, Counted, CountHead, HeadTask, State
 from hardsim.visible import visible
 
 MOST_TERMS = 400
-"""Of the series of e^g: enough for every g up to 100."""
+"""Largest number of terms of the series of e^g, enough for every g up to 100."""
 MOST_ROWS = 4096
-"""Assignments that are listed; beyond it what is read at a position counts as independent, which is weaker."""
+"""Largest number of assignments that are listed. Beyond it, values at a position are declared independent, which
+makes the query weaker to prove.
+"""
 SIZES = {Mask.FUTURE: "i", Mask.PAST: "(+ (- n i) 1.0)", Mask.NONE: "n"}
-"""How many positions are visible."""
+"""Number of visible positions, as a term, by mask."""
 TWO = {Mask.FUTURE: "(<= 2.0 i)", Mask.PAST: "(<= (+ i 1.0) n)", Mask.NONE: "(<= 2.0 n)"}
-"""Where that is more than one."""
+"""Condition, as a formula, that more than one position is visible, by mask."""
 PLACES = ("i", "n", "si", "sn")
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One step: the `head` or clip it is about, what kind of step it is, what is claimed, and commands that deny it."""
+    """Query for one step: the head or clip that it is about, the kind of step, the claim as text, and the commands
+    that deny the claim.
+    """
 
     about: str
     kind: str
@@ -80,7 +87,7 @@ class Query:
 
     @property
     def text(self) -> str:
-        """The query, on a level of its own."""
+        """Query as text, in an assertion level of its own."""
         told = visible(f"{self.about}: {self.claim}").replace('"', "'")
         body = "\n".join(self.lines)
         return f'(push 1)\n; {self.kind}\n(echo "{told}")\n{body}\n(set-info :status unsat)\n(check-sat)\n(pop 1)\n'
@@ -90,7 +97,7 @@ class Query:
 
 
 def number(value: Rational) -> str:
-    """A rational as a real number."""
+    """Return a rational as an SMT term of sort Real."""
     exact = Fraction(value)
     size = f"{abs(exact.numerator)}.0"
     size = size if exact.denominator == 1 else f"(/ {size} {exact.denominator}.0)"
@@ -98,30 +105,30 @@ def number(value: Rational) -> str:
 
 
 def total(parts: Iterable[str]) -> str:
-    """A sum."""
+    """Return the sum of terms."""
     terms = list(parts)
     return "0.0" if not terms else terms[0] if len(terms) == 1 else f"(+ {' '.join(terms)})"
 
 
 def times(factor: Rational, term: str) -> str:
-    """A multiple."""
+    """Return a term times a rational factor."""
     return term if factor == 1 else f"(* {number(factor)} {term})"
 
 
 def both(parts: Iterable[str]) -> str:
-    """A conjunction."""
+    """Return the conjunction of formulas."""
     terms = list(parts)
     return "true" if not terms else terms[0] if len(terms) == 1 else f"(and {' '.join(terms)})"
 
 
 def either(parts: Iterable[str]) -> str:
-    """A disjunction."""
+    """Return the disjunction of formulas."""
     terms = list(parts)
     return "false" if not terms else terms[0] if len(terms) == 1 else f"(or {' '.join(terms)})"
 
 
 def ratio(value: Any) -> str:
-    """A rational function of positions and the length, by their names."""
+    """Return a rational function of positions and the length as a term, in the variables' names."""
     if not isinstance(value, Ratio):
         return number(value)
     top, bottom = (_polynomial(part) for part in (value.top, value.bottom))
@@ -138,7 +145,9 @@ def _polynomial(poly: Any) -> str:
 
 
 def expression(function: Arith) -> str:
-    """An expression in i and n as it is written; powers of -1 by the parities."""
+    """Return an expression in i and n as a term in the way it is written; powers of -1 become the parities. Raises
+    NotProved if the expression has other functions.
+    """
 
     def power(left: Expression, right: Expression) -> str:
         if left == Negation(Constant(1)):
@@ -194,7 +203,7 @@ def expression(function: Arith) -> str:
 
 
 def by_class(values: Sequence[Any]) -> str:
-    """A function of i, n and their parities that is given by class."""
+    """Return a term for a function of i, n and their parities that is given by class."""
     classes = Classes().classes
     found = {(one.first, one.last, one.even_i, one.even_n): ratio(value)
              for one, value in zip(classes, values, strict=True)}  # fmt: skip
@@ -217,24 +226,26 @@ def by_class(values: Sequence[Any]) -> str:
 
 @dataclass
 class Writer:
-    """The queries of a network that was walked through; `state` has what is known of its coordinates."""
+    """Writer of the queries of a network whose first link is proved. `state` has the facts about its coordinates."""
 
     state: State
     defined: dict[str, str] = field(default_factory=dict)
     """Definitions by name, in the order in which they are needed."""
 
     def define(self, name: str, body: str) -> str:
-        """A function of i, n and their parities, by its name."""
+        """Define a function of i, n and their parities, unless it is defined already; return its name."""
         arguments = " ".join(f"({place} Real)" for place in PLACES)
         self.defined.setdefault(name, f"(define-fun {name} ({arguments}) Real {body})")
         return name
 
     def at(self, name: str, place: str) -> str:
-        """A function at a position."""
+        """Return the value of a defined function at a position."""
         return f"({name} {place} n s{place} sn)"
 
     def fixed(self, coordinate: int) -> str | None:
-        """The function that a coordinate is, as encodings have it, or else by class; None if it depends on the word."""
+        """Return the name of the function that a coordinate is: as its encoding is written, or by class. Return
+        None if the coordinate depends on the word.
+        """
         state, model = self.state, self.state.model
         column = state.exact[coordinate].soft
         if not state.facts.constant(column):
@@ -253,23 +264,25 @@ class Writer:
         return name
 
     def value(self, coordinate: int, place: str) -> str:
-        """A coordinate at a position."""
+        """Return the term of a coordinate at a position."""
         name = self.fixed(coordinate)
         return f"t{coordinate}_{place}" if name is None else self.at(name, place)
 
     def form(self, terms: Terms, place: str) -> str:
-        """A linear form at a position."""
+        """Return the term of a linear form of coordinates at a position."""
         return total(times(c, self.value(k, place)) for k, c in terms)
 
     def temperature(self) -> str:
-        """The temperature at the query."""
+        """Return the term of the temperature at the query."""
         temperature = self.state.model.temperature
         if not isinstance(temperature, Arith):
             raise NotProved(f"the temperature {temperature} is not known for all lengths")
         return self.at(self.define("tau", expression(temperature)), "i")
 
     def logit(self, plan: AttentionHead, place: str, means: dict[int, str] | None = None) -> str:
-        """The logit of a position in nats; `means` are coordinates of the query that are counts."""
+        """Return the term of the logit of a position, in nats. `means` gives terms for coordinates of the query
+        that are counts.
+        """
         known = means or {}
         rows = []
         for query, key in plan.scores:
@@ -279,7 +292,9 @@ class Writer:
         return f"(/ {total(rows)} {self.temperature()})"
 
     def rows(self, columns: dict[str, Column]) -> Iterator[str]:
-        """Declarations of what depends on the word, and which values there are together."""
+        """Yield declarations of names that depend on the word, and an assertion of the values that they can have
+        together.
+        """
         state, names = self.state, list(columns)
         diagrams, found = state.diagrams, dict[tuple[Any, ...], None]()
         sites = dict.fromkeys(zip(*columns.values(), strict=True))
@@ -299,11 +314,11 @@ class Writer:
             yield f"(assert {either(f'(= {name} {number(value)})' for value in values)})"
 
     def varying(self, coordinates: Iterable[int]) -> dict[str, Column]:
-        """The coordinates that depend on the word, without the position."""
+        """Return the coordinates that depend on the word, by a name without the position."""
         return {f"t{k}": self.state.exact[k].soft for k in sorted(set(coordinates)) if self.fixed(k) is None}
 
     def steps(self) -> Iterator[Query]:
-        """All queries."""
+        """Yield all queries of the network."""
         state = self.state
         tau = self.temperature()
         yield Query("temperature", "temperature", "it is positive", (*places("i"), f"(assert (<= {tau} 0.0))"))
@@ -318,7 +333,7 @@ class Writer:
     # ---- heads ----
 
     def head(self, plan: AttentionHead, head: Head) -> Iterator[Query]:
-        """The queries of one head."""
+        """Yield the queries of one head."""
         state, found = self.state, self.state.heads[head.name]
         soft, hard = state.soft(plan.values[0][1], 0, head.name), state.hard(state.terms(head.value), head.name)
         if found is None:
@@ -337,7 +352,9 @@ class Writer:
             yield from bounds(head.name, argument, found.slope if isinstance(found, CountHead) else 1)
 
     def mean(self, plan: AttentionHead, values: list[Any]) -> Iterator[Query]:
-        """The mean of what does not depend on the word, as a sum that grows from position to position."""
+        """Yield queries that a mean which does not depend on the word is a sum that grows from position to
+        position, over the number of positions.
+        """
         out, mask = plan.values[0][0], plan.mask
         read, average = self.define(f"v{out}", by_class(values)), self.fixed(out)
         assert average is not None
@@ -357,11 +374,13 @@ class Writer:
             *places("i"), f"(assert (not (= (* {SIZES[mask]} {self.at(average, 'i')}) {whole})))"))  # fmt: skip
 
     def nearest(self, task: HeadTask, argument: HeadArgument) -> Iterator[Query]:
-        """Positions that lose the tie, and those beyond the winner, fall behind it."""
+        """Yield queries that the logits of positions that lose the tie, and of those beyond the winner, fall behind
+        the winner's.
+        """
         state, head, plan = self.state, task.head, task.plan
         assert head.select is not None
         select = state.hard(state.terms(head.select), head.name)
-        reading_of(task)  # that the query does not depend on the word
+        reading_of(task)  # raises NotProved if the query depends on the word
         columns = self.varying(k for _, key in plan.scores for k, _ in key)
         others, known = {"sel": select, "val": task.hard}, dict[str, str]()
         for name, column in others.items():
@@ -398,7 +417,9 @@ class Writer:
             f"(assert (< {loss} (* {g} {back})))"))  # fmt: skip
 
     def look_up(self, task: HeadTask, argument: HeadArgument) -> Iterator[Query]:
-        """The position whose number is the count wins by g nats times the square of the distance."""
+        """Yield queries that the position whose number is the count wins by g nats times the square of the
+        distance.
+        """
         counted = sharpness(task)[0]
         size = SIZES[self.state.means[counted].mask]
         seen, g = SIZES[task.head.mask], number(argument.g or 0)
@@ -417,7 +438,9 @@ class Writer:
             f"(assert (< (- {logit('0.0', 'c')} {logit('0.0', 'j')}) (* {g} (- (* j j) 1.0))))"))  # fmt: skip
 
     def sign(self, task: HeadTask, argument: HeadArgument) -> Iterator[Query]:
-        """The number is an integer plus a line, which is not 0; the positions of the wrong parity fall behind."""
+        """Yield queries that the tested number is an integer plus a linear form and is not 0, and that positions of
+        the wrong parity fall behind.
+        """
         state, name, mask = self.state, task.head.name, task.head.mask
         assert argument.g is not None
         factor, wanted, offsets = multiple(task)
@@ -442,7 +465,9 @@ class Writer:
     def parities(
         self, task: HeadTask, argument: HeadArgument, of: tuple[str, Fraction, dict[int, str]]
     ) -> Iterator[Query]:
-        """The logits of a sign test, whose number (over `size`) is at least a distance away from 0."""
+        """Yield queries about the logits of a sign test. `of` has the size over which the number is divided, its
+        distance from 0, and names of the means.
+        """
         size, distance, means = of
         name, mask, g = task.head.name, task.head.mask, number(argument.g or 0)
         query = task.plan.scores[0][0]
@@ -471,7 +496,7 @@ class Writer:
     # ---- clips ----
 
     def clip(self, out: str, unit: HiddenUnit, form: Terms) -> Iterator[Query]:
-        """A clip that reads what attention wrote."""
+        """Yield the query of a clip that reads attended values."""
         state = self.state
         heads = list(dict.fromkeys(k for terms in (unit.form, form) for k, _ in terms if k not in state.exact))
         if heads:
@@ -479,7 +504,7 @@ class Writer:
             yield self.rounding(unit, form, out, heads) if boolean else self.comparison(unit, out, heads)
 
     def rounding(self, unit: HiddenUnit, form: Terms, out: str, heads: list[int]) -> Query:
-        """A clip that reads attended Booleans, each as far off as it can be."""
+        """Return the query of a clip that reads attended Booleans, each off by as much as its bound allows."""
         state, lines, terms = self.state, list[str](), (unit.form, form)
         exact = dict.fromkeys(k for part in terms for k, _ in part if k not in heads)
         columns = {f"t{k}": state.exact[k].soft for k in exact} | {f"h{k}": state.exact[k].hard for k in exact}
@@ -502,8 +527,9 @@ class Writer:
             *lines, f"(assert {wrong_clip(own, wanted)})"))  # fmt: skip
 
     def comparison(self, unit: HiddenUnit, out: str, heads: list[int]) -> Query:
-        """A clip that compares counts: numbers looked up are integers, each with its error, and means are between 0
-        and 1, or one of these where one position is visible."""
+        """Return the query of a clip that compares counts. Numbers looked up are integers, each with its error.
+        Means are between 0 and 1, and one of the two where one position is visible.
+        """
         state, lines = self.state, ["(declare-const i Int)", "(declare-const n Int)", "(assert (<= 1 i n))"]
         exact = [k for k, _ in unit.form if k not in heads]
         lines += [f"(declare-const s{place} Real)" for place in ("i", "n")]
@@ -538,8 +564,9 @@ class Writer:
 
 
 def integers(coefficients: Iterable[Rational], name: str) -> tuple[str, list[str], list[str]]:
-    """A sum of integers with these coefficients, as a multiple of their common divisor by one integer: the term, its
-    declaration, and how it would be none (a coefficient that is no multiple)."""
+    """Return a sum of integers with these coefficients as a multiple of their common divisor by one integer: the
+    term, the declaration of the integer, and formulas that are true if a coefficient is not such a multiple.
+    """
     steps = [Fraction(c) for c in coefficients if c]
     step = common(steps)
     if not step:
@@ -549,13 +576,17 @@ def integers(coefficients: Iterable[Rational], name: str) -> tuple[str, list[str
 
 
 def wrong_clip(own: str, wanted: str) -> str:
-    """That a clip's input is not on the side of the specified one, or that this is on no side."""
+    """Return a formula that is true if a clip's input (`own`) is not on the side of the threshold where the
+    specified input (`wanted`) is, or if the specified input is on neither side.
+    """
     cases = ("(< 0.0 wanted 1.0)", "(and (<= wanted 0.0) (< 0.0 own))", "(and (<= 1.0 wanted) (< own 1.0))")
     return f"(let ((own {own}) (wanted {wanted})) {either(cases)})"
 
 
 def places(*names: str) -> tuple[str, ...]:
-    """Positions of a word of length n, with the signs (-1)^i; the first and the last have what theirs must be."""
+    """Return declarations of positions in a word of length n, with their signs (-1)^i; the signs at both ends are
+    fixed.
+    """
     lines = list[str]()
     for name in dict.fromkeys(("n", *names)):
         sign = f"s{name}"
@@ -578,8 +609,9 @@ def places(*names: str) -> tuple[str, ...]:
 
 
 def bounds(name: str, argument: HeadArgument, slope: Rational) -> Iterator[Query]:
-    """The error in x = e^-g, with which every bound grows: it is taken at one over the beginning of the series of e^g,
-    which is more."""
+    """Yield queries that the bound in x = e^-g is at most the claimed error. Every bound grows with x, so x is
+    replaced by a larger number: one over the first terms of the series of e^g.
+    """
     g = argument.g
     assert g is not None
     error = Fraction(argument.error)
@@ -612,7 +644,7 @@ def bounds(name: str, argument: HeadArgument, slope: Rational) -> Iterator[Query
 
 
 def small(name: str, g: Fraction) -> tuple[str, ...]:
-    """More than e^-g: one over the beginning of the series of e^g."""
+    """Return a definition of a number that is more than e^-g: one over the first terms of the series of e^g."""
     parts = [Fraction(1)]
     while len(parts) < MOST_TERMS and (len(parts) < g or parts[-1] * 2**80 > 1):
         parts.append(parts[-1] * g / len(parts))
@@ -622,7 +654,7 @@ def small(name: str, g: Fraction) -> tuple[str, ...]:
 
 
 def writer(model: Transformer, program: Program) -> Writer:
-    """The writer of a network whose first link holds for every length; NotProved if it does not."""
+    """Return the writer of a network whose first link holds for every length. Raises NotProved if it does not."""
     facts = GeneralFacts(Classes(), model.alphabet)
     state = State(model, program, facts)
     walk(state, EVERY_LENGTH, None)
@@ -630,14 +662,14 @@ def writer(model: Transformer, program: Program) -> Writer:
 
 
 def smt_text(made: Writer, title: str) -> str:
-    """All queries of a network as one file."""
+    """Return all queries of a network as the text of one file; `title` is its heading."""
     queries, names = list(made.steps()), made.state.model.coordinates
     told = [f"; c{k} is the coordinate {visible(name)}" for k, name in enumerate(names)]
     return text_of(queries, title, [*told, *made.defined.values()])
 
 
 def text_of(queries: Sequence[Query], title: str, defined: Iterable[str]) -> str:
-    """Queries as one file, after what they share."""
+    """Return queries as the text of one file, after the shared definitions `defined`."""
     head = [
         f"; {visible(title)}: the numerical steps of the proof for every length.",
         f"; {len(queries)} queries. Each denies one step, which holds if the answer is unsat; what it says is echoed.",

@@ -1,25 +1,32 @@
-"""The numerical steps of a proof for every length of a program or hard-attention model, as SMT-LIB 2 (see `smt`).
+"""SMT-LIB 2 queries for the numerical steps of a proof for every length of a program or hard-attention model (see
+`smt`).
 
 Each query denies one inequality or identity of the argument of `decay`, stated from the network's own numbers: its
-embedding, encodings, matrices and temperature. The prover's numbers are in it where they are claimed, and where they
-have queries of their own: what a coordinate is at one kind of position (between two functions of i and n, and on a
-lattice: an offset plus an integer times a step) follows from what those of the layer before are. The steps:
+embedding, encodings, matrices and temperature. The prover's numbers occur where they are claimed, and where they
+have queries of their own: the span of a coordinate at one kind of position (between two functions of i and n, and
+on a lattice: an offset plus an integer times a step) follows from the spans of the layer before. The steps:
 
- - *temperature*, *input*: it is positive; embedding and encodings are what is claimed of the first coordinates;
- - *read*, *count*, *sum*, *unit*: so is what attention adds, what hidden units read and give, and what layers
-   add up to;
+ - *temperature*, *input*: the temperature is positive; embedding and encodings lie in the spans of the first
+   coordinates;
+ - *read*, *count*, *sum*, *unit*: so do the values that attention adds, the inputs and outputs of hidden units, and
+   the
+   sums after layers;
  - *zero*: numbers that are isolated zeros stay that, in sums, hidden units and means (see `smt_spans`);
- - *scores* and those that follow from them: see `smt_rows`, `smt_types` for *types* and *levels*, and `smt_shares` for
-   scores that are one *product*;
- - *size*, *margin*: of queries, keys, values, and of how far clips and the output are from where they would change;
+ - *scores* and the steps that follow from them: see `smt_rows`, `smt_types` for *types* and *levels*, and
+   `smt_shares`
+   for scores that are one *product*;
+ - *size*, *margin*: the sizes of queries, keys and values, and the distances of clips and outputs from where they
+   would
+   change;
  - *rate*: gap over temperature is at least r n from N0 on;
- - *error*: that errors after a layer are no less than those that follow from the ones before it, as the recursion of
-   `decay` has it (coordinates by their absolute weights, attention by the distance of the weights, clips that forget);
- - *decay*: F n^p e^(-r n) <= M at N0, e^x being at least the beginning of its series, and from there on it falls.
+ - *error*: the errors after a layer are no less than those that follow from the errors before it, by the recursion
+   of
+   `decay` (coordinates by their absolute weights, attention by the distance of the weights, clips that forget);
+ - *decay*: F n^p e^(-r n) <= M at N0, e^x being at least the first terms of its series, and from there on it falls.
 
-What is no such step is not asked: the recursion itself, by which weights are off by at most 2 e n e^(-r n) where scores
-are off by eta with eta/tau <= 1/2, and that e is below 87/32; the errors at lengths below N0, which are looked at one
-by one (what is known of their coordinates and scores is asked); that positions, and polynomials in them with integer
+Other steps have no queries: the recursion itself, by which weights are off by at most 2 e n e^(-r n) where scores
+are off by eta with eta/tau <= 1/2, and that e is below 87/32; the errors at lengths below N0, which are checked one
+by one (the spans and scores at these lengths have queries); that positions, and polynomials in them with integer
 coefficients, are integers; that a mean lies between its values. Encodings with `mod` have no queries.
 """
 
@@ -92,28 +99,30 @@ from hardsim.proof.types import RULE, read_by
 
 ZERO: Value = 0
 LAST = MIDDLE + 1
-"""The order of the last position."""
+"""Order of the place of the last position."""
 MOST_CASES = 4096
-"""Values of one coordinate at the input that are listed."""
+"""Largest number of values of one input coordinate that are listed."""
 SpansOf = Mapping[int, NumberSpan]
-"""By order of the place."""
+"""Spans of one number by order of the place."""
 
 
 def power(name: str, exponent: int) -> str:
-    """n to a power."""
+    """Return a variable to an integer power, as a term."""
     if exponent < 0:
         return f"(/ 1.0 {power(name, -exponent)})"
     return "1.0" if not exponent else name if exponent == 1 else f"(* {' '.join([name] * exponent)})"
 
 
 def grown(growth: PowerBound) -> str:
-    """`factor n^power`."""
+    """Return the term `factor n^power`."""
     return times(growth.factor, power("n", growth.power))
 
 
 @dataclass
 class ProgramWriter:
-    """The queries of a program that is proved for every length, at the temperature of its network."""
+    """Writer of the queries of a program that is proved for every length, at the temperature of its network. Raises
+    NotProved if the network's hidden units are not the program's.
+    """
 
     model: Transformer
     program: Program
@@ -129,18 +138,18 @@ class ProgramWriter:
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """The coordinates by name."""
+        """Number of each coordinate, by name."""
         return {name: k for k, name in enumerate(self.model.coordinates)}
 
     @cached_property
     def tau(self) -> str:
-        """The temperature."""
+        """Temperature as a term in n."""
         if not isinstance(self.model.temperature, Arith):
             raise NotProved(f"the temperature {self.model.temperature} is not known for all lengths")
         return expression(self.model.temperature)
 
     def steps(self) -> Iterator[Query]:
-        """All queries, each once."""
+        """Yield all queries, each once."""
         asked: set[tuple[str, ...]] = set()
         for query in self._steps():
             if query.lines not in asked:
@@ -158,7 +167,9 @@ class ProgramWriter:
         yield from ErrorQueries(self, self.law.more).steps()
 
     def parts(self, terms: Terms, columns: Columns, order: int, key: Place | None = None) -> list[Part]:
-        """A form at one kind of position; as a key, with j."""
+        """Return a linear form at one kind of position as multiples of spans. For a key (`key`) spans are functions
+        of j.
+        """
         spans = ((c, columns[self.model.coordinates[k]][order]) for k, c in terms)
         if key is None or not key.several:
             return list(spans)
@@ -170,25 +181,27 @@ class ProgramWriter:
 
 @dataclass
 class SpanQueries:
-    """The queries of what is known at length 1, or from 2 on."""
+    """Queries about the spans of coordinates, at length 1 or at the lengths from 2 on."""
 
     writer: ProgramWriter
     law: Law
 
     @property
     def world(self) -> World:
-        """The kinds of positions."""
+        """Kinds of positions."""
         return self.law.world
 
     def query(self, about: str, place: Place, kind: str, claim: str, wrong: Sequence[str],
               lines: Sequence[str] = ()) -> Iterator[Query]:  # fmt: skip
-        """One that denies what may be wrong of queries at one kind of position."""
+        """Yield one query, about queries at one kind of position, that asserts the formulas in `wrong`, any of
+        which denies the claim; yield none if there are no formulas.
+        """
         if wrong:
             own = (*query_lines(self.world, place), *lines, f"(assert {either(dict.fromkeys(wrong))})")
             yield Query(f"{about} at {place.name}{length_told(self.world)}", kind, claim, own)
 
     def input(self) -> Iterator[Query]:
-        """Embedding and encodings."""
+        """Yield the queries about embedding and encodings."""
         names = self.writer.model.coordinates
         columns = self.law.layers[0].entering if self.law.layers else self.law.entering
         for k, name in enumerate(names):
@@ -198,7 +211,7 @@ class SpanQueries:
                 yield from self._entering(k, place, span, encoded)
 
     def _entering(self, k: int, place: Place, span: NumberSpan, encoded: Sequence[object]) -> Iterator[Query]:
-        """One coordinate at one place."""
+        """Yield the queries about one input coordinate at one place."""
         fixed: Value = 0
         texts = list[str]()
         varying: list[Sequence[Value]] = [self._embedded(k, bool(place.order))]
@@ -237,7 +250,9 @@ class SpanQueries:
         yield from self.query(f"coordinate '{name}'", place, "input", f"it is {told(span)}", some, lines)
 
     def _embedded(self, k: int, symbol: bool) -> list[Rational]:
-        """What the word embedding may have of a coordinate at symbols, or at the beginning of sequence."""
+        """Return the values that the word embedding can give a coordinate at symbols, or at the beginning of
+        sequence.
+        """
         model = self.writer.model
         values = [row.get(k, 0) for row in model.embedding.rows()]
         if not isinstance(model.alphabet, Valuations):
@@ -252,7 +267,7 @@ class SpanQueries:
         return list(dict.fromkeys(some))
 
     def layer(self, depth: int) -> Iterator[Query]:
-        """One layer."""
+        """Yield the queries about one layer."""
         law, network, layer = self.law.layers[depth], self.writer.model.layers[depth], self.writer.program.layers[depth]
         reads: dict[str, list[Spans]] = {}
         for plan, head in zip(network.heads, layer.heads, strict=True):
@@ -280,7 +295,7 @@ class SpanQueries:
         yield from self.units(depth, law, network)
 
     def units(self, depth: int, law: LayerLaw, network: Layer) -> Iterator[Query]:
-        """Hidden units, and what they add up to."""
+        """Yield the queries about hidden units, and about the sums of their outputs."""
         names = self.writer.model.coordinates
         outs: dict[str, list[tuple[Rational, Spans]]] = {}
         biases = {names[k]: c for k, c in network.ffn.biases}
@@ -304,7 +319,7 @@ class SpanQueries:
     def sums(
         self, name: str, when: str, column: SpansOf, parts: Sequence[tuple[Rational, SpansOf]], bias: Rational = 0
     ) -> Iterator[Query]:
-        """A coordinate as a sum."""
+        """Yield queries that a coordinate, as a sum of parts, lies in its span."""
         for place in self.world.places:
             some = [(c, spans[place.order]) for c, spans in parts if not zero(spans[place.order])]
             span = column[place.order]
@@ -315,12 +330,12 @@ class SpanQueries:
     def zeros(
         self, about: str, place: Place, span: NumberSpan, parts: Sequence[Part], bias: Rational = 0
     ) -> Iterator[Query]:
-        """A sum as isolated zeros."""
+        """Yield queries that a sum has the isolated zeros of its span."""
         lines, wrong = off_zeros(span, parts, place.domains, bias)
         yield from self.query(about, place, "zero", f"it is {told_zeros(span)}", wrong, lines)
 
     def given(self, about: str, place: Place, unit: HiddenUnit, read: NumberSpan, given: NumberSpan) -> Iterator[Query]:
-        """What a hidden unit gives."""
+        """Yield queries that the output of a hidden unit lies in its span."""
         if not unit.clip and read == given:
             yield from self.query(about, place, "unit", "it gives what it reads", [f"(< {ratio(read.low)} 0.0)"])
             return
@@ -350,7 +365,7 @@ class SpanQueries:
 
 
 def listed(span: NumberSpan) -> list[Value]:
-    """The numbers of a span that has few, as functions."""
+    """Return the numbers of a span that has few, as functions. Raises NotProved for other spans."""
     if span.step:
         count, before = (simplest(Ratio.of(plus(span.high if end else span.offset, product(span.low, -1))) / span.step)
                          for end in (True, False))  # fmt: skip
@@ -362,7 +377,7 @@ def listed(span: NumberSpan) -> list[Value]:
 
 @dataclass
 class ReadQueries:
-    """What a head adds to a coordinate at one kind of position."""
+    """Queries about the value that a head adds to a coordinate at one kind of position."""
 
     facts: SpanQueries
     plan: AttentionHead
@@ -372,7 +387,7 @@ class ReadQueries:
     row: Row | None
 
     def steps(self, read: NumberSpan, law: LayerLaw) -> Iterator[Query]:
-        """All queries."""
+        """Yield all queries about this value."""
         world, row = self.facts.world, self.row
         keys = [key for key in world.places if world.sees(self.place, key, self.plan.mask) is not None]
         values = {key.order: self.facts.writer.parts(self.terms, law.entering, key.order, key) for key in keys}
@@ -390,14 +405,16 @@ class ReadQueries:
             yield from self.tied(read, keys, values)
 
     def few(self, read: NumberSpan, winners: Sequence[int], values: dict[int, list[Part]]) -> Iterator[Query]:
-        """It reads the mean of the values at single positions."""
+        """Yield queries that the head reads the mean of the values at single positions."""
         part = Fraction(1, len(winners))
         parts = [(c * part, read_through(span, order)) for order in winners for c, span in values[order]]
         yield from self.query("read", f"it reads {told(read)}", outside(read, parts))
         yield from self.facts.zeros(f"head {self.head.name}", self.place, read, parts)
 
     def tied(self, read: NumberSpan, keys: Sequence[Place], values: dict[int, list[Part]]) -> Iterator[Query]:
-        """It reads the mean of some of the visible values, how many is a denominator of its share."""
+        """Yield queries that the head reads the mean of some visible values; their number is a denominator of the
+        mean's share.
+        """
         if read.exact:
             yield from self.anywhere(read, keys, values)
             return
@@ -418,7 +435,9 @@ class ReadQueries:
     def each_zero(
         self, read: NumberSpan, keys: Sequence[Place], values: dict[int, list[Part]], count: Value = 1
     ) -> Iterator[Query]:
-        """Each visible value is among isolated zeros, whose distances are so many times those of a mean."""
+        """Yield queries that each visible value has the isolated zeros of the span, with distances `count` times as
+        large: those of the mean of `count` values.
+        """
         for key in keys:
             seen = self.facts.world.sees(self.place, key, self.plan.mask)
             assert seen is not None
@@ -430,16 +449,16 @@ class ReadQueries:
             yield from self.query("zero", claim, wrong, lines)
 
     def moved(self, parts: Sequence[Part]) -> list[Part]:
-        """Parts of a value, with the names that their denominators have at the query."""
+        """Return the parts of a value, with denominators renamed as seen from the query."""
         return [(c, read_through(span, self.head.name)) for c, span in parts]
 
     def query(self, kind: str, claim: str, wrong: Sequence[str], lines: Sequence[str] = ()) -> Iterator[Query]:
-        """One of this head."""
+        """Yield one query about this head."""
         yield from self.facts.query(f"head {self.head.name}", self.place, kind, claim, wrong, lines)
 
     def anywhere(self, read: NumberSpan, keys: Sequence[Place], values: dict[int, list[Part]],
                  only_ends: bool = False) -> Iterator[Query]:  # fmt: skip
-        """It reads one of the visible values, or (`only_ends`) something between them."""
+        """Yield queries that the head reads one of the visible values, or (`only_ends`) a number between them."""
         for key in keys:
             parts = values[key.order]
             wrong = beyond(read, parts) if only_ends else outside(read, self.moved(parts))
@@ -450,7 +469,9 @@ class ReadQueries:
 
     def share(self, read: NumberSpan, keys: Sequence[Place], values: dict[int, list[Part]],
               law: LayerLaw) -> Iterator[Query]:  # fmt: skip
-        """One over the number of the positions with the largest score, of which the beginning of sequence is one."""
+        """Yield queries that the head reads one over the number of positions with the largest score, one of which
+        is the beginning of sequence.
+        """
         assert self.row is not None
         assert read.most is not None
         rows = RowQueries(self.facts.world, self.plan, self.head, self.place, law.entering,
@@ -469,19 +490,19 @@ class ReadQueries:
         yield from self.counted(keys)
 
     def many(self, key: Place) -> Value:
-        """How many positions of a place are visible."""
+        """Return the number of visible positions of a place."""
         seen = self.facts.world.sees(self.place, key, self.plan.mask)
         assert seen is not None
         return plus(plus(seen.high, product(seen.low, -1)), 1)
 
     def counted(self, keys: Sequence[Place]) -> Iterator[Query]:
-        """How many positions are visible."""
+        """Yield a query about the number of visible positions."""
         count = self.facts.world.count(self.place, self.plan.mask)
         wrong = differ([(added(FractionTerm.of(self.many(key)) for key in keys), FractionTerm.of(count))])
         yield from self.query("count", f"{count} positions are visible", wrong)
 
     def mean(self, read: NumberSpan, keys: Sequence[Place], values: dict[int, list[Part]]) -> Iterator[Query]:
-        """The mean of all visible values, as their sum."""
+        """Yield queries about the mean of all visible values, from their sum."""
         yield from self.counted(keys)
         count = self.facts.world.count(self.place, self.plan.mask)
         spans = {order: plain_sum([(span, c) for c, span in parts]) for order, parts in values.items()}
@@ -504,7 +525,7 @@ class ReadQueries:
     def mean_share(
         self, share: Share, count: Value, keys: Sequence[Place], values: dict[int, list[Part]]
     ) -> Iterator[Query]:
-        """The values are on one lattice, of so many times the step."""
+        """Yield queries that the values lie in a share with `count` times the step."""
         larger = replace(share, step=product(share.step, count))
         for key in keys:
             parts = values[key.order]
@@ -514,7 +535,9 @@ class ReadQueries:
             yield from self.query("read", claim, wrong, lines)
 
     def lattice(self, read: NumberSpan, keys: Sequence[Place], values: dict[int, list[Part]]) -> Iterator[Query]:
-        """The sum is that of the offsets that are the same at all keys of a place, plus multiples of a step."""
+        """Yield queries that the sum is that of the offsets that are the same at all keys of a place, plus
+        multiples of a step.
+        """
         count = self.facts.world.count(self.place, self.plan.mask)
         step = product(read.step or 0, count)
         offsets, parts = list[FractionTerm](), list[Value]()
@@ -541,13 +564,13 @@ class ReadQueries:
 
 @dataclass
 class ErrorQueries:
-    """The queries of the induction over layers, from N0 on."""
+    """Queries about the induction over layers, from N0 on."""
 
     writer: ProgramWriter
     law: Law
 
     def steps(self) -> Iterator[Query]:
-        """All queries."""
+        """Yield all queries about the induction."""
         found, lines = self.writer.found, list[str]()
         for depth, step in enumerate(found.steps):
             network, layer = self.writer.model.layers[depth], self.writer.program.layers[depth]
@@ -567,27 +590,27 @@ class ErrorQueries:
             yield from self.decay(check.what, check.factor, check.power, check.rate, check.limit)
 
     def name(self, k: int) -> str:
-        """A coordinate."""
+        """Return the name of a coordinate."""
         return self.writer.model.coordinates[k]
 
     def constant(self, about: str, kind: str, claim: str, wrong: Sequence[str]) -> Iterator[Query]:
-        """A query of numbers alone."""
+        """Yield a query about numbers alone."""
         if wrong:
             yield Query(about, kind, claim, (f"(assert {either(dict.fromkeys(wrong))})",))
 
     def everywhere(self, about: str, kind: str, claim: str, make: Iterable[tuple[Place, list[str]]]) -> Iterator[Query]:
-        """One query for each kind of position."""
+        """Yield one query for each kind of position, with the formulas that deny the claim there."""
         for place, wrong in make:
             if wrong:
                 lines = (*query_lines(self.law.world, place), f"(assert {either(wrong)})")
                 yield Query(f"{about} at {place.name}", kind, claim, lines)
 
     def off(self, terms: Terms, error: Decay) -> str:
-        """By how much a form is off, over n^p e^(-r n)."""
+        """Return the error of a linear form over n^p e^(-r n), as a term."""
         return total(times(abs(Fraction(c)), number(error.factors[self.name(k)])) for k, c in terms)
 
     def sized(self, about: str, terms: Terms, size: PowerBound, law: LayerLaw) -> Iterator[Query]:
-        """A form is at most so large, from a middle."""
+        """Yield queries that a linear form is at most so large, measured from a middle."""
 
         def wrong(place: Place) -> list[str]:
             low, high = ends(self.writer.parts(terms, law.entering, place.order))
@@ -600,12 +623,14 @@ class ErrorQueries:
         yield from self.everywhere(about, "size", claim, ((place, wrong(place)) for place in self.law.world.places))
 
     def reach(self, head: Head, terms: Terms, size: PowerBound, law: LayerLaw) -> Iterator[Query]:
-        """What a head reads."""
+        """Yield queries about the size of the value that a head reads."""
         if not head.uniform:
             yield from self.sized(f"value of head {head.name}", terms, size, law)
 
     def head(self, plan: AttentionHead, head: Head, step: LayerStep, law: LayerLaw) -> Iterator[Query]:
-        """Sizes of query and key, the error of the scores, the gap over the temperature."""
+        """Yield queries about the sizes of query and key, the error of the scores, and the gap over the
+        temperature.
+        """
         found, error = step.weights[head.name], step.before
         parts, wrong = list[str](), list[str]()
         for (left, right), (large, wide) in zip(plan.scores, found.sizes, strict=True):
@@ -630,7 +655,7 @@ class ErrorQueries:
             yield from self.rate(head, found.rate, law)
 
     def over(self, head: Head, step: LayerStep) -> Iterator[Query]:
-        """The error of the scores over the temperature."""
+        """Yield queries about the error of the scores over the temperature."""
         found = step.weights[head.name]
         eta, own = found.eta, found.over
         scaled = PowerBound(eta.factor, eta.power + step.before.power)
@@ -641,7 +666,7 @@ class ErrorQueries:
         yield from self.decay_of(f"head {head.name}", number(own.factor), at, half, "eta/tau is at most 1/2")
 
     def rate(self, head: Head, rate: Fraction, law: LayerLaw) -> Iterator[Query]:
-        """Gap over temperature from N0 on."""
+        """Yield queries about the gap over the temperature from N0 on."""
         start = self.writer.found.start
         for place in self.law.world.places:
             for gap in law.heads[head.name].rows[place.order].gaps:
@@ -651,14 +676,15 @@ class ErrorQueries:
                 yield Query(f"head {head.name}, query at {place.name}", "rate", claim, lines)
 
     def entering(self, depth: int, step: LayerStep) -> list[str]:
-        """How errors before a layer may be less than those after the one before."""
+        """Return formulas that are true where errors before a layer are less than those after the layer before it."""
         if not depth:
             return []
         return grows(self.writer.found.steps[depth - 1].after, step.before)
 
     def weights(self, step: LayerStep, name: str, law: LayerLaw) -> list[tuple[Fraction, int, Fraction]]:
-        """How far the weights of a head are off, by the rule: 2 n e^(-r n), times e if scores are off; and eta/tau
-        where several positions may have the largest score."""
+        """Return bounds of the error of a head's weights, each as factor, power and rate: 2 n e^(-r n), times e if
+        scores are off; and eta/tau where several positions may have the largest score.
+        """
         found, terms = step.weights[name], list[tuple[Fraction, int, Fraction]]()
         if found.rate is not None:
             terms.append((2 * EULER if found.eta.factor else Fraction(2), 1, found.rate))
@@ -667,7 +693,7 @@ class ErrorQueries:
         return terms
 
     def attention(self, network: Layer, step: LayerStep, law: LayerLaw) -> list[str]:
-        """How errors after attention may be too small."""
+        """Return formulas that are true where the errors after attention are too small."""
         after, wrong = step.attended, list[str]()
         own = {name: [number(factor)] for name, factor in step.before.factors.items()}
         rates = [(step.before.power, step.before.rate)] if step.before.rate is not None else []
@@ -687,7 +713,7 @@ class ErrorQueries:
         return wrong
 
     def forward(self, network: Layer, step: LayerStep) -> list[str]:
-        """How errors after the layer may be too small."""
+        """Return formulas that are true where the errors after the layer are too small."""
         own = {name: [number(factor)] for name, factor in step.attended.factors.items()}
         for unit, margin in zip(network.ffn.units, step.margins, strict=True):
             if margin is None:
@@ -697,7 +723,7 @@ class ErrorQueries:
         return [*wrong, *(slower(step.after, step.attended.power, step.attended.rate) if step.after.rate else [])]
 
     def units(self, depth: int, network: Layer, step: LayerStep, law: LayerLaw) -> Iterator[Query]:
-        """Clips that forget."""
+        """Yield queries about clips that forget their errors."""
         for unit, margin, (read, _) in zip(network.ffn.units, step.margins, law.units, strict=True):
             if margin is not None:
                 far = "(ite (< (- x) (- x 1.0)) (- x 1.0) (- x))"
@@ -712,7 +738,7 @@ class ErrorQueries:
 
     def decay_of(self, about: str, off: str, at: tuple[int, Fraction | None], limit: PowerBound,
                  claim: str) -> Iterator[Query]:  # fmt: skip
-        """That `off n^p e^(-r n)` is at most a limit from N0 on, by one of the inequalities that are claimed."""
+        """Yield a query that `off n^p e^(-r n)` is at most a limit from N0 on, by one of the checked inequalities."""
         power, rate = at[0] - limit.power, at[1] or Fraction(0)
         some = []
         for check in self.writer.found.checks:
@@ -723,7 +749,7 @@ class ErrorQueries:
         yield Query(about, "error", f"{claim} from N0 on, by one of the inequalities below", (f"(assert {wrong})",))
 
     def output(self) -> Iterator[Query]:
-        """The distance of the output, and its error."""
+        """Yield queries about the distance of the output, and about its error."""
         program, limit = self.writer.program, self.writer.found.output
         last = self.writer.found.steps[-1].after if self.writer.found.steps else None
         if last is None:
@@ -742,7 +768,7 @@ class ErrorQueries:
             yield from self.decay_of("output", off, at, limit, "it is off by less than half of its distance")
 
     def distance(self, place: Place, span: NumberSpan, limit: PowerBound) -> Iterator[Query]:
-        """How far an output is from where it would mean something else."""
+        """Yield queries about the distance of an output from the nearest value with another meaning."""
         twice = times(2, grown(limit))
         lines = list(query_lines(self.law.world, place))
         if self.writer.program.integers:
@@ -759,7 +785,7 @@ class ErrorQueries:
         yield Query(f"output at {place.name}", "margin", claim, (*lines, f"(assert {either(wrong)})"))
 
     def decay(self, what: str, factor: Fraction, exponent: int, rate: Fraction, limit: Fraction) -> Iterator[Query]:
-        """F n^p e^(-r n) <= M from N0 on."""
+        """Yield queries that F n^p e^(-r n) <= M from N0 on."""
         start = self.writer.found.start
         claim = f"{factor} n^{exponent} e^(-{rate} n) <= {limit}"
         left = f"(* {number(factor * start**exponent)} x)"
@@ -771,14 +797,14 @@ class ErrorQueries:
 
 
 def slower(error: Decay, power: int, rate: Fraction | None) -> list[str]:
-    """How a bound may fall faster than what it bounds."""
+    """Return formulas that are true where a bound falls faster than the function that it should bound."""
     known = error.rate is not None and rate is not None
     fast = f"(< {number(rate or 0)} {number(error.rate or 0)})" if known else "true"
     return [f"(< {error.power}.0 {power}.0)", fast]
 
 
 def grows(before: Decay, after: Decay) -> list[str]:
-    """How errors may be less than others."""
+    """Return formulas that are true where errors are less than those before."""
     wrong = [f"(< {number(after.factors[name])} {number(factor)})" for name, factor in before.factors.items()]
     return wrong if before.rate is None else [*wrong, *slower(after, before.power, before.rate)]
 
@@ -786,8 +812,12 @@ def grows(before: Decay, after: Decay) -> list[str]:
 def program_writer(
     model: Transformer, program: Program, law: ProgramLaw, argument: ProgramArgument, exact: bool
 ) -> ProgramWriter:
-    """The writer of the steps of an argument, `model` being the program's network at its temperature; NotProved if
-    there is none, NoRatio if that is no rational function."""
+    """Return the writer for an argument; `model` is the program's network at its temperature.
+
+    Raises:
+        NotProved: if there is no argument.
+        NoRatio: if the temperature is no rational function.
+    """
     if argument.start is None or not isinstance(model.temperature, Arith):
         raise NotProved(argument.reason or f"the temperature {model.temperature} is not known for all lengths")
     claim = DecayClaim(program, law, exact, lambda _: ())
@@ -795,5 +825,5 @@ def program_writer(
 
 
 def program_text(made: ProgramWriter, title: str) -> str:
-    """All queries of a program as one file."""
+    """Return all queries of a program as the text of one file; `title` is its heading."""
     return text_of(list(made.steps()), title, ())

@@ -1,19 +1,22 @@
-"""Queries of what is known of the scores of a row, for programs and hard-attention models (see `smt_program`).
+"""SMT-LIB 2 queries about the scores of a row, for programs and hard-attention models (see `smt_program`).
 
-What a coordinate is at one kind of position is its span's offset plus an integer times its step, which has queries of
-its own. So a score, stated from the rows of W_Q and W_K, is a function of i, j and n, plus multiples of integers; a row
-is multiplied by m where a coordinate of the query is 1/m. These are the steps, of groups of keys and of single keys
-against others (`rows` has the rules):
+A coordinate at one kind of position is its span's offset plus an integer times its step, which has queries of its
+own. So a score, stated from the rows of W_Q and W_K, is a function of i, j and n, plus multiples of integers; a row
+is multiplied by m where a coordinate of the query is 1/m. These are the steps, about groups of keys and about
+single keys against others (`rows` has the rules):
 
  - *groups*: every two visible keys are of one group of neighbours, or a single key and another;
  - *scores*: two scores differ by t(j) - t(w) (by t(j), if one is of a single key) plus an integer times the step s,
-   coefficient by coefficient: what integers are multiplied by is s times a polynomial with integer coefficients, which
-   is written out, so that no solver has to look for integers;
- - *gap*: two that differ do so by at least one of the functions claimed. Of an integer times s it is used that it is 0,
-   or at least s in size;
- - *look-up*: a score is V j - W j^2 plus what is the same for the row, and V/W - 1 is t plus an integer times s, of
-   which 2 is a multiple; the largest score is no less than the one beside it;
- - *order*: where it is claimed which of two is larger, with every coordinate anywhere between its ends;
+   coefficient by coefficient. The factor of each integer is s times a polynomial with integer coefficients, which
+   is
+   written out, so that no solver has to look for integers;
+ - *gap*: two scores that differ do so by at least one of the claimed functions. The query uses that an integer
+   times s
+   is 0, or at least s in size;
+ - *look-up*: a score is V j - W j^2 plus a term that is the same for the row, and V/W - 1 is t plus an integer
+   times s,
+   of which 2 is a multiple; the largest score is no less than the one beside it;
+ - *order*: which of two scores is larger, where that is claimed, with every coordinate anywhere between its ends;
  - *twice*: two single keys that differ have scores that add up to twice those of others, all equal.
 """
 
@@ -38,52 +41,52 @@ from hardsim.proof.types import RULE
 
 W = Ratio.variable("w")
 LATTICE = "lattice"
-"""The rule that two scores differ by a multiple of a step."""
+"""Name of the rule that two scores differ by a multiple of a step."""
 BOTH_STEPS = 2
-"""What two neighbours j - 1 and j, j + 1 move V/W by: a step of a look-up divides it."""
+"""Difference of V/W - 1 between the pairs of neighbours (j - 1, j) and (j, j + 1): a step of a look-up divides it."""
 
 
 def negative(term: str) -> str:
-    """Less a term."""
+    """Return the negative of a term."""
     return f"(- {term})"
 
 
 def moved(value: Value, place: Place, name: Ratio = J) -> Value:
-    """A function at a place of keys, whose position is j or w."""
+    """Return a function at a place of keys, in the variable of the key's position (j or w)."""
     return simplest(value.at({"i": name})) if place.several and isinstance(value, Ratio) else value
 
 
 @dataclass(frozen=True)
 class FractionTerm:
-    """A numerator as it is written, over a polynomial: identities without divisions are what solvers decide at once."""
+    """Term of a numerator, over a polynomial. Solvers decide identities without divisions at once."""
 
     top: str
     bottom: Value = 1
 
     @staticmethod
     def of(value: Value) -> FractionTerm:
-        """A function."""
+        """Return the term of a function."""
         if not isinstance(value, Ratio):
             return FractionTerm(number(value))
         return FractionTerm(ratio(value * Ratio.of(_bottom(value))), _bottom(value))
 
     def over(self, bottom: Value) -> str:
-        """The numerator over a multiple of the divisor."""
+        """Return the numerator over a multiple of the divisor."""
         factor = simplest(Ratio.of(bottom) / self.bottom)
         return self.top if factor == 1 or self.top == "0.0" else f"(* {self.top} {ratio(factor)})"
 
     @property
     def text(self) -> str:
-        """With its divisor."""
+        """Term with its divisor."""
         return self.top if self.bottom == 1 else f"(/ {self.top} {ratio(self.bottom)})"
 
     @property
     def below_0(self) -> list[str]:
-        """How it may be negative, or its divisor 0."""
+        """Formulas that are true if the fraction is negative or its divisor 0."""
         if self.bottom == 1:
             return [] if self.top == "0.0" else [f"(< {self.top} 0.0)"]
         bottom = ratio(self.bottom)
-        # a divisor of positive coefficients is not negative, as i, j and n are not
+        # A divisor with positive coefficients is not negative, because i, j and n are not.
         positive = all(c.p > 0 for c in Ratio.of(self.bottom).top.to_dict().values())
         return [f"(< {self.top if positive else f'(* {self.top} {bottom})'} 0.0)", f"(= {bottom} 0.0)"]
 
@@ -105,7 +108,7 @@ def _bottom(value: Ratio) -> Value:
 
 
 def common_bottom(parts: Iterable[FractionTerm]) -> Value:
-    """The least common multiple of divisors."""
+    """Return the least common multiple of the divisors."""
     found: Value = 1
     for part in parts:
         found = part.bottom if found == 1 else simplest(Ratio.of(found).common_multiple(Ratio.of(part.bottom)))
@@ -113,20 +116,21 @@ def common_bottom(parts: Iterable[FractionTerm]) -> Value:
 
 
 def added(parts: Iterable[FractionTerm]) -> FractionTerm:
-    """A sum."""
+    """Return the sum of fractions."""
     some = [part for part in parts if part.top != "0.0"]
     bottom = common_bottom(some)
     return FractionTerm(total(part.over(bottom) for part in some), bottom) if some else NONE
 
 
 def less(left: FractionTerm, right: FractionTerm) -> FractionTerm:
-    """A difference."""
+    """Return the difference of two fractions."""
     return added([left, right * FractionTerm.of(-1)])
 
 
 def whole(value: Value, step: Value) -> tuple[FractionTerm, list[str]]:
-    """An integer times a step that is claimed to be a function: the step times a polynomial with integer coefficients,
-    and what is wrong with it if it is none."""
+    """Return a function as its step times a polynomial with integer coefficients, and formulas that are true if it
+    has no such form.
+    """
     if value == 0:
         return NONE, []
     if step == 0:
@@ -136,7 +140,7 @@ def whole(value: Value, step: Value) -> tuple[FractionTerm, list[str]]:
 
 
 def differ(equations: Iterable[tuple[FractionTerm, FractionTerm]]) -> list[str]:
-    """How equations may be wrong, or their divisors 0."""
+    """Return formulas that are true if an equation is wrong or a divisor is 0."""
     wrong = list[str]()
     for pair in equations:
         bottom = common_bottom(pair)
@@ -147,7 +151,9 @@ def differ(equations: Iterable[tuple[FractionTerm, FractionTerm]]) -> list[str]:
 
 
 def steps_of(name: str, step: Value) -> tuple[str, str]:
-    """The declaration of an integer times a step, of which it is known that it is 0 or no smaller than it."""
+    """Return the declaration of an integer times a step: a real number that is 0, or no smaller in size than the
+    step.
+    """
     size = ratio(step)
     far = f"(or (= {name} 0.0) (<= {size} {name}) (<= {name} {negative(size)}))"
     return f"(declare-const {name} Real)", f"(assert {far if step != 0 else f'(= {name} 0.0)'})"
@@ -157,31 +163,31 @@ def steps_of(name: str, step: Value) -> tuple[str, str]:
 
 
 def length_lines(world: World) -> tuple[str, ...]:
-    """The length."""
+    """Return the declaration of the length."""
     if isinstance(world.n, Ratio):
         return "(declare-const n Real)", "(assert (<= 2.0 n))"
     return (f"(define-fun n () Real {number(world.n)})",)
 
 
 def length_told(world: World) -> str:
-    """The length, where it is known."""
+    """Return the length as text for claims; empty if it is a variable."""
     return "" if isinstance(world.n, Ratio) else f", n = {world.n}"
 
 
 def position(place: Place) -> str:
-    """That of a place that is one position."""
+    """Return the position of a place that is one position, as a term."""
     return ratio(place.i)
 
 
 def query_lines(world: World, place: Place) -> tuple[str, ...]:
-    """The length and the query's position."""
+    """Return the declarations of the length and the query's position."""
     if place.several:
         return (*length_lines(world), "(declare-const i Real)", "(assert (and (<= 2.0 i) (<= (+ i 1.0) n)))")
     return (*length_lines(world), f"(define-fun i () Real {position(place)})")
 
 
 def key_at(key: Place, mask: Mask, name: str) -> str:
-    """That a position is at a place and visible."""
+    """Return a formula that a position is at a place of keys and visible."""
     if not key.order:
         return f"(= {name} {position(key)})"
     where = f"(and (<= 2.0 {name}) (<= (+ {name} 1.0) n))" if key.several else f"(= {name} {position(key)})"
@@ -200,8 +206,9 @@ def key_at(key: Place, mask: Mask, name: str) -> str:
 
 @dataclass(frozen=True)
 class ScoreTerms:
-    """A score as it is written in the matrices, at one place of keys: a function, and what is multiplied by the
-    integers of the query's coordinates, of the key's, and of both."""
+    """Score as written in the matrices, at one place of keys: a function (`known`), and the factors of the integers
+    of the query's coordinates, of the key's, and of both.
+    """
 
     known: FractionTerm
     query: Mapping[str, FractionTerm]
@@ -211,7 +218,9 @@ class ScoreTerms:
 
 @dataclass(frozen=True)
 class RowQueries:
-    """The queries of one head for queries at one place; `names` are those of the network's coordinates."""
+    """Queries about the scores of one head for queries at one place. `names` are the names of the network's
+    coordinates.
+    """
 
     world: World
     plan: AttentionHead
@@ -223,21 +232,21 @@ class RowQueries:
 
     @cached_property
     def rows(self) -> ScoreRows:
-        """The forms of scores that are claimed."""
+        """Claimed forms of the scores."""
         return ScoreRows(self.world, self.head, self.place, self.columns)
 
     @cached_property
     def places(self) -> dict[int, Place]:
-        """By order."""
+        """Places by their order."""
         return {place.order: place for place in self.world.places}
 
     def steps(self) -> Iterator[Query]:
-        """All queries."""
+        """Yield all queries about the scores."""
         first, *others = self.rows.apart
         if not others and first.single:
-            return  # one key alone is visible
+            return  # only one key is visible
         if self.row.rules == (RULE,):
-            return  # see `smt_types`
+            return  # these rows have queries in `smt_types`
         groups = self.rows.groups
         claim = "every two keys are of one group of neighbours, or a single one and another"
         yield from self.query("groups", claim, [], [] if self.complete else ["true"])
@@ -256,7 +265,7 @@ class RowQueries:
 
     @property
     def complete(self) -> bool:
-        """Whether there are rules for every two visible keys, groups being of neighbours."""
+        """True if there are rules for every two visible keys, and groups consist of neighbours."""
         groups = self.row.groups
         visible = [key.order for key in self.world.places if self.world.sees(self.place, key, self.plan.mask)]
         neighbours = all(max(places) - min(places) == len(places) - 1 for places in groups)
@@ -267,7 +276,9 @@ class RowQueries:
         return neighbours and inner and sorted(chain.from_iterable(groups)) == visible and told == pairs
 
     def query(self, kind: str, claim: str, lines: Iterable[str], wrong: Sequence[str]) -> Iterator[Query]:
-        """One that denies what can be wrong."""
+        """Yield one query that asserts the formulas in `wrong`, any of which denies the claim; yield none if there
+        are no formulas.
+        """
         if wrong:
             own = (*query_lines(self.world, self.place), *lines, f"(assert {either(wrong)})")
             about = f"head {self.head.name}, query at {self.place.name}{length_told(self.world)}"
@@ -276,7 +287,7 @@ class RowQueries:
     # ---- from the matrices ----
 
     def offset(self, form: Terms, key: Place | None) -> FractionTerm:
-        """What is known of a form of the query, or of the key at a place."""
+        """Return the known part of a linear form of the query, or of the key at a place."""
         place = self.place if key is None else key
         spans = [(c, self.columns[self.names[k]][place.order]) for k, c in form]
         known = [(c, span.offset) for c, span in spans if span.step is not None]
@@ -285,7 +296,7 @@ class RowQueries:
         )
 
     def scores(self, key: Place) -> ScoreTerms:
-        """The score of a key at a place, at j."""
+        """Return the score of a key at a place, at position j."""
         known: list[FractionTerm] = []
         query: dict[str, list[FractionTerm]] = {}
         keys: dict[str, list[FractionTerm]] = {}
@@ -305,7 +316,7 @@ class RowQueries:
         found = {name: added(parts) for name, parts in query.items()}
         written = added(known)
         inverse = self.rows.inverse
-        if inverse is not None:  # the row times m: what 1/m was multiplied by is known, and m multiplies the rest
+        if inverse is not None:  # the row times m: the factor of 1/m becomes the known part, the rest a factor of m
             written, found[inverse] = found.get(inverse, NONE), written
         return ScoreTerms(
             written,
@@ -315,15 +326,15 @@ class RowQueries:
         )
 
     def pieces(self, order: int) -> Pieces:
-        """What is claimed of the score of keys at one place."""
+        """Return the claimed form of the scores of keys at one place."""
         return next(group for group in self.rows.apart if group.places == (order,)).pieces[0]
 
     def reached(self, order: int) -> str:
-        """That j is at a place and visible."""
+        """Return an assertion that j is at a place and visible."""
         return f"(assert {key_at(self.places[order], self.head.mask, 'j')})"
 
     def of_keys(self, order: int, step: Value) -> list[str]:
-        """How what is not known of a key may be no multiple of a step."""
+        """Return formulas that are true if the unknown part of a key is no multiple of a step."""
         scores, pieces, wrong = self.scores(self.places[order]), self.pieces(order), list[str]()
         for y, text in scores.key.items():
             wrong += self._multiple(text, pieces.of_key.get(y, 0), pieces.keys[y].step, step)
@@ -334,7 +345,9 @@ class RowQueries:
         return wrong
 
     def _multiple(self, text: FractionTerm, value: Value, own: Value | None, step: Value) -> list[str]:
-        """How a factor of an integer times a step (None: of any number) may be no multiple of another step."""
+        """Return formulas that are true if a factor, times an integer times its step (None: times any number), is
+        no multiple of another step.
+        """
         if own is None:
             return differ([(text, NONE)])
         found, wrong = whole(product(value, own), step)
@@ -343,7 +356,7 @@ class RowQueries:
     # ---- keys of one form ----
 
     def inner(self, group: Group, found: Difference) -> Iterator[Query]:
-        """Two keys of a group."""
+        """Yield queries about two keys of a group."""
         step, reach = found.step, group.reach
         low = reach.low
         base = plus(reach.at(group.known, low), product(reach.at(found.rest, low), -1))
@@ -365,14 +378,16 @@ class RowQueries:
         yield from self.gap(found, found.may_tie, apart_by, lines)
 
     def declared(self, *names: str) -> Iterator[str]:
-        """Positions of keys."""
+        """Return declarations of positions of keys."""
         return (f"(declare-const {name} Real)" for name in names)
 
     def _at_w(self, value: Value) -> Value:
         return simplest(value.at({"j": W})) if isinstance(value, Ratio) else value
 
     def gap(self, found: Difference, tie: bool, difference: str, lines: Sequence[str]) -> Iterator[Query]:
-        """That two scores are equal, where they may be, or differ by at least one of the row's functions."""
+        """Yield queries that two scores are equal (if `tie` allows it), or differ by at least one of the row's
+        functions.
+        """
         if found.step != 0:
             yield from self.query("step", f"{found.step} is positive", [], [f"(<= {ratio(found.step)} 0.0)"])
         wrong = self.below("(ite (< d 0.0) (- d) d)")
@@ -383,17 +398,19 @@ class RowQueries:
 
     @property
     def least(self) -> str:
-        """What is claimed of a gap."""
+        """Claimed gap, as text."""
         return " or ".join(map(str, self.row.gaps))
 
     def below(self, size: str) -> list[str]:
-        """A difference of scores, of the m-fold row for m up to the most, is less than every function."""
+        """Return formulas that are all true if a difference of scores is less than every claimed gap. In a row
+        multiplied by m, each gap is multiplied by the largest m.
+        """
         inverse = self.rows.inverse
         most = 1 if inverse is None else self.rows.own[inverse].most or 1
         return [f"(< {size} {ratio(product(gap, most))})" for gap in self.row.gaps]
 
     def look_up(self, group: Group, found: Difference) -> Iterator[Query]:
-        """A score that is concave in j."""
+        """Yield queries about a score that is concave in j."""
         known = powers(group.known) or []
         parts = {x: powers(factor) or [] for x, factor in group.of_query.items()}
         if len(known) != BOTH_STEPS + 1 or any(len(part) > BOTH_STEPS for part in parts.values()):
@@ -430,7 +447,7 @@ class RowQueries:
         yield from self.nearest(found, width)
 
     def nearest(self, found: Difference, width: Value) -> Iterator[Query]:
-        """The largest score of a look-up against the one k positions before or after it."""
+        """Yield queries about the largest score of a look-up against the one k positions before or after it."""
         lines = [*self.declared("k"), "(assert (<= 1.0 k))", *steps_of("v", found.step)]
         for side, sign in (("before", "(+ {} v)"), ("after", "(- (+ {} v))")):
             beside = sign.format(ratio(found.rest))
@@ -442,7 +459,7 @@ class RowQueries:
     # ---- a single key ----
 
     def pair(self, one: Group, other: Group, found: Difference) -> Iterator[Query]:
-        """A single key against another, or against a group."""
+        """Yield queries about a single key against another, or against a group."""
         (alone,), step = one.places, found.step
         (first,), scores = one.pieces, self.scores(self.places[alone])
         for order in other.places:
@@ -461,20 +478,22 @@ class RowQueries:
         reach = either(key_at(self.places[order], self.head.mask, "j") for order in other.places)
         lines = [*self.declared("j"), f"(assert {reach})"]
         ends = found.sign is not None and found.sign != 0 and found.rule == LATTICE
-        if ends and self.row.unique:  # that they differ follows from their ends
+        if ends and self.row.unique:  # the bounds of both scores show that they differ
             for order in other.places:
                 yield from self.order(alone, order, found.sign or 0)
         tie = not self.row.unique or ends
         yield from self.gap(found, tie, f"(+ {ratio(found.rest)} v)", lines)
 
     def equal(self, winners: Sequence[int]) -> Iterator[Query]:
-        """That the scores of some single keys are equal."""
+        """Yield queries that the scores of some single keys are equal."""
         groups = [next(group for group in self.rows.groups if group.places == (order,)) for order in winners]
         for one, other in pairwise(groups):
             yield from self.pair(one, other, Difference((), True, 0, "equal"))
 
     def order(self, alone: int, other: int, sign: int) -> Iterator[Query]:
-        """That a single key's score is larger than those at another place (1), less (-1), or no less (0)."""
+        """Yield a query that a single key's score is larger (1), less (-1), or no less (0) than those at another
+        place.
+        """
         key = self.places[other]
         declared: dict[str, tuple[str, str]] = {}
 
@@ -502,7 +521,9 @@ class RowQueries:
         yield from self.query("order", claim, lines, [wrong])
 
     def twice(self, group: Group) -> Iterator[Query]:
-        """Where the keys of a group may have equal scores, but not the largest: two others add up to twice theirs."""
+        """Yield queries that keys of a group which may have equal scores do not have the largest: two other scores
+        add up to twice theirs.
+        """
         groups, place = self.rows.groups, self.rows.groups.index(group)
         higher = next((a for (a, b), found in self.row.pairs.items() if b == place and found.sign == 1), None)
         if higher is not None:
@@ -521,7 +542,7 @@ class RowQueries:
         yield from self.query("twice", "keys with equal scores are below another", [], ["true"])
 
     def _twice(self, group: Group, pair: Sequence[Group]) -> list[str]:
-        """How that may be wrong."""
+        """Return formulas that are true if the scores of two keys do not add up to twice those of a group."""
         some = [self.scores(self.places[one.places[0]]) for one in pair]
         wrong = list[str]()
         for order in group.places:

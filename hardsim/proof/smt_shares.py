@@ -1,8 +1,11 @@
-"""Queries of rows whose scores are one product q k, for programs and hard-attention models (see `smt_program`).
+"""SMT-LIB 2 queries about rows whose scores are one product q k, for programs and hard-attention models (see
+`smt_program`).
 
-- *product*: the query form is what is claimed of it, keys are on a lattice of step s; two scores that differ do so by
-  |q| times a multiple of s, and |q| is at least one of the functions claimed where it is not 0;
-- *order*: where the largest score is said to be unique, q is not 0, one single key is above all others, and one below.
+- *product*: the query form lies in its span, keys are on a lattice of step s; two scores that differ do so by |q|
+  times
+  a multiple of s, and |q| is at least one of the claimed functions where it is not 0;
+- *order*: if the largest score is claimed to be unique, q is not 0, one single key is above all others, and one
+  below.
 """
 
 from __future__ import annotations
@@ -32,7 +35,9 @@ from hardsim.proof.smt_spans import (
 
 @dataclass(frozen=True)
 class ProductQueries:
-    """The queries of one head for queries at one place; `names` are those of the network's coordinates."""
+    """Queries about the scores of one head for queries at one place. `names` are the names of the network's
+    coordinates.
+    """
 
     world: World
     plan: AttentionHead
@@ -43,23 +48,25 @@ class ProductQueries:
 
     @property
     def rule(self) -> ProductRule:
-        """What is claimed."""
+        """Claimed facts about query and keys."""
         assert self.row.product is not None
         return self.row.product
 
     def query(self, kind: str, claim: str, wrong: Sequence[str], lines: Sequence[str] = ()) -> Iterator[Query]:
-        """One that denies what can be wrong."""
+        """Yield one query that asserts the formulas in `wrong`, any of which denies the claim; yield none if there
+        are no formulas.
+        """
         if wrong:
             own = (*query_lines(self.world, self.place), *lines, f"(assert {either(dict.fromkeys(wrong))})")
             about = f"head {self.plan.name}, query at {self.place.name}{length_told(self.world)}"
             yield Query(about, kind, claim, own)
 
     def parts(self, form: Terms, place: Place) -> list[Part]:
-        """A form at a place."""
+        """Return a linear form at a place as multiples of spans."""
         return [(c, self.columns[self.names[k]][place.order]) for k, c in form]
 
     def keys(self, form: Terms) -> dict[int, tuple[list[Part], list[str]]]:
-        """A form at each visible place of keys, and the position of the key."""
+        """Return a linear form at each visible place of keys, with lines that declare the position of the key."""
         found = dict[int, tuple[list[Part], list[str]]]()
         for place in self.world.places:
             if self.world.sees(self.place, place, self.plan.mask) is not None:
@@ -70,7 +77,7 @@ class ProductQueries:
         return found
 
     def steps(self) -> Iterator[Query]:
-        """All queries."""
+        """Yield all queries about the scores."""
         ((left, right),) = self.plan.scores
         query, domains = self.rule.query, self.place.domains
         own, keys = self.parts(left, self.place), self.keys(right)
@@ -87,7 +94,7 @@ class ProductQueries:
                 yield from self.extreme(keys, sign)
 
     def gap(self, query: NumberSpan, lattice: NumberSpan) -> Iterator[Query]:
-        """That two scores that differ do so by at least one of the row's functions."""
+        """Yield queries that two scores that differ do so by at least one of the row's functions."""
         domains, step = self.place.domains, lattice.step or 0
         if self.rule.away:
             lines, wrong = number_away("q", query, 0, domains)
@@ -105,7 +112,7 @@ class ProductQueries:
         yield from self.query("gap", f"{claim} ({self.row.rules[0]})", wrong, lines)
 
     def extreme(self, keys: dict[int, tuple[list[Part], list[str]]], sign: int) -> Iterator[Query]:
-        """That one single key is above (1) or below (-1) all others."""
+        """Yield queries that one single key is above (1) or below (-1) all others."""
         places = {place.order: place for place in self.world.places}
         alone = next((order for order in keys if not places[order].several and self.beats(order, keys, sign)), None)
         if alone is None:
@@ -120,7 +127,7 @@ class ProductQueries:
                 yield from self.query("order", f"{told_of} {places[order].name}", [f"(<= {apart.text} 0.0)"], at)
 
     def beats(self, alone: int, keys: dict[int, tuple[list[Part], list[str]]], sign: int) -> bool:
-        """Whether a single key is the one that the prover finds to be above, or below, all others."""
+        """Return True if a single key is above (1) or below (-1) all others by the bounds of their spans."""
         spans = {order: linear([(span, c) for c, span in parts]) for order, (parts, _) in keys.items()}
         for place in self.world.places:
             reach = self.world.sees(self.place, place, self.plan.mask)

@@ -1,10 +1,11 @@
-"""Queries of what is claimed of sums of coordinates, for programs and hard-attention models (see `smt_program`): their
-ends, lattices, shares and isolated zeros.
+"""SMT-LIB 2 queries that sums of coordinates lie in their spans, for programs and hard-attention models (see
+`smt_program`): in their bounds, lattices, shares and isolated zeros.
 
-A *share* is asked as a lattice is, by identities of polynomials; that its denominators, by name, are those of its parts
-is no matter of numbers, and is held as a query is written. An *isolated zero* of a number is taken for granted as a
-choice: it is its base, or at least as far from that as one of the functions. So is an end on a lattice: one step of the
-largest product of denominators is the least that numbers are away from it. What a sum of such numbers is follows.
+A *share* is queried like a lattice, by identities of polynomials. That its denominators are, by name, those of its
+parts is checked while the query is written, since it is no numerical fact. An *isolated zero* of a part is assumed
+as a choice: the number is its base, or at least as far from it as one of the functions. The same holds for an end
+of a span on a lattice: numbers are at least one step, divided by the largest product of denominators, away from it.
+The query then checks that the sum has its isolated zeros.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from hardsim.proof.smt import both, either, number, ratio, times, total
 from hardsim.proof.smt_rows import FractionTerm, added, differ, less, steps_of, whole
 
 Part = tuple[Rational, NumberSpan]
-"""A multiple of what has a span."""
+"""Part of a sum: a factor, and the span of the number that it multiplies."""
 
 
 def ends(parts: Iterable[Part], bias: Rational = 0) -> tuple[FractionTerm, FractionTerm]:
-    """The least and the largest that a linear form can be."""
+    """Return the least and the largest value of a linear form, from the ends of its parts."""
     low, high = [FractionTerm.of(bias)], [FractionTerm.of(bias)]
     for c, span in parts:
         below, above = (span.low, span.high) if c > 0 else (span.high, span.low)
@@ -35,7 +36,7 @@ def ends(parts: Iterable[Part], bias: Rational = 0) -> tuple[FractionTerm, Fract
 
 
 def beyond(span: NumberSpan, parts: Sequence[Part], bias: Rational = 0) -> list[str]:
-    """How a linear form may leave the ends of a span."""
+    """Return formulas that are true if a linear form leaves the bounds of a span."""
     low, high = ends(parts, bias)
     least, largest = FractionTerm.of(span.low), FractionTerm.of(span.high)
     found = [] if low == least else less(low, least).below_0
@@ -43,7 +44,7 @@ def beyond(span: NumberSpan, parts: Sequence[Part], bias: Rational = 0) -> list[
 
 
 def off_lattice(span: NumberSpan, parts: Sequence[Part], bias: Rational = 0) -> list[str]:
-    """How it may leave its lattice."""
+    """Return formulas that are true if a linear form leaves the lattice of a span."""
     if span.step is None:
         return []
     wrong = ["true" for c, part in parts if c and part.step is None]
@@ -60,7 +61,7 @@ def off_lattice(span: NumberSpan, parts: Sequence[Part], bias: Rational = 0) -> 
 
 
 def outside(span: NumberSpan, parts: Sequence[Part], bias: Rational = 0) -> list[str]:
-    """How a linear form may be something else than is claimed of it."""
+    """Return formulas that are true if a linear form leaves a span: its bounds, lattice or share."""
     if len(parts) == 1 and parts[0] == (1, span) and not bias:
         return []
     share = [] if span.share is None else off_share(span.share, parts, bias)
@@ -69,7 +70,7 @@ def outside(span: NumberSpan, parts: Sequence[Part], bias: Rational = 0) -> list
 
 
 def number_in(name: str, span: NumberSpan) -> list[str]:
-    """The declaration of a number of a span; of its lattice where that is the same everywhere."""
+    """Return declarations of a number of a span, with its lattice if that is the same everywhere."""
     lines = [f"(declare-const {name} Real)"]
     lines.append(f"(assert (and (<= {ratio(span.low)} {name}) (<= {name} {ratio(span.high)})))")
     if span.step is None or isinstance(span.step, Ratio) or isinstance(span.offset, Ratio):
@@ -82,7 +83,7 @@ def number_in(name: str, span: NumberSpan) -> list[str]:
 
 
 def off_share(share: Share, parts: Sequence[Part], bias: Rational = 0) -> list[str]:
-    """How a linear form may leave a share."""
+    """Return formulas that are true if a linear form leaves a share."""
     powers = {one.name: one.power for one in share.denominators}
     some = list[Part]()
     for c, span in parts:
@@ -94,7 +95,7 @@ def off_share(share: Share, parts: Sequence[Part], bias: Rational = 0) -> list[s
 
 
 def least_step(share: Share) -> Value:
-    """The least that two numbers of a share differ by."""
+    """Return the least difference of two numbers of a share that differ."""
     found: Value = simplest(Ratio.of(share.step) / share.product)
     return found
 
@@ -103,18 +104,20 @@ def least_step(share: Share) -> Value:
 
 
 def beside(zero: IsolatedZero, scale: Value = 1) -> list[str]:
-    """The numbers of which the first in the direction of a zero is its nearest but the base; its distances scaled."""
+    """Return the ends of the nearest possible numbers other than the base of an isolated zero, as terms; the
+    distances are multiplied by `scale`.
+    """
     return [ratio(plus(zero.base, product(product(one, scale), zero.sign))) for one in zero.apart]
 
 
 def granted(zero: IsolatedZero, name: str) -> str:
-    """That a number is its base, or beyond one of those."""
+    """Return an assertion that a number is the base of an isolated zero, or beyond one of its distances."""
     far = (f"(<= {end} {name})" if zero.sign > 0 else f"(<= {name} {end})" for end in beside(zero))
     return f"(assert {either((f'(= {name} {ratio(zero.base)})', *far))})"
 
 
 def between(zero: IsolatedZero, name: str, scale: Value = 1) -> list[str]:
-    """How a number may be neither, or on the other side."""
+    """Return formulas that are true if a number is on the wrong side of an isolated zero's base, or too near to it."""
     base = ratio(zero.base)
     if not zero.sign:
         return [f"(not (= {name} {base}))"]
@@ -124,7 +127,9 @@ def between(zero: IsolatedZero, name: str, scale: Value = 1) -> list[str]:
 
 
 def number_of(name: str, span: NumberSpan, domains: Domains) -> tuple[list[str], list[str]]:
-    """The declaration of a number of a span with its isolated zeros; and how the ends of a share may be none."""
+    """Return declarations of a number of a span with its isolated zeros, and formulas that are true if an end of
+    the span is no isolated zero of its share.
+    """
     lines, wrong, share = number_in(name, span), list[str](), share_of(span)
     for zero in isolated_of(span, domains) if not span.exact else ():
         lines.append(granted(zero, name))
@@ -134,7 +139,9 @@ def number_of(name: str, span: NumberSpan, domains: Domains) -> tuple[list[str],
 
 
 def number_through(name: str, span: NumberSpan, goal: Rational, domains: Domains) -> tuple[list[str], list[str]]:
-    """That a number of a share is a given one or apart from it, by a step that divides their difference, too."""
+    """Return an assertion that a number of a share is a given one (`goal`) or apart from it, and formulas that are
+    true if the step used does not serve both.
+    """
     share = share_of(span)
     step = None if share is None else common_step([share.step, content(plus(share.offset, -goal))])
     if share is None or step is None or step == 0:
@@ -150,8 +157,9 @@ def number_through(name: str, span: NumberSpan, goal: Rational, domains: Domains
 def off_zeros(
     span: NumberSpan, parts: Sequence[Part], domains: Domains, bias: Rational = 0, scale: Value = 1
 ) -> tuple[list[str], list[str]]:
-    """Declarations of the parts of a sum, and how it may be none of the isolated zeros of a span; with distances
-    scaled, where it is one of several numbers of a mean."""
+    """Return declarations of the parts of a sum, and formulas that are true if the sum lacks the isolated zeros of
+    a span. For a value of a mean, distances are multiplied by `scale`.
+    """
     if not span.isolated or (scale == 1 and len(parts) == 1 and parts[0] == (1, span) and not bias):
         return [], []
     lines, wrong, terms = list[str](), list[str](), list[str]()
@@ -169,7 +177,9 @@ def off_zeros(
 
 
 def on_lattice(zero: IsolatedZero, parts: Sequence[Part], bias: Rational, scale: Value) -> tuple[list[str], list[str]]:
-    """That a sum is a base or apart from it, where it is on a lattice through it: so differ positions, as integers."""
+    """Return assertions that a sum on a lattice through a base is that base or apart from it, and formulas that are
+    true if it is not on that lattice. Positions, for example, differ by integers.
+    """
     if not any(isinstance(span.offset, Ratio) and "j" in span.offset.names for _, span in parts):
         return [], []
     denominators = {one.name: one for _, span in parts for one in (share_of(span) or Share(0, 0, ())).denominators}
@@ -190,8 +200,9 @@ def on_lattice(zero: IsolatedZero, parts: Sequence[Part], bias: Rational, scale:
 
 
 def number_away(name: str, span: NumberSpan, value: Rational, domains: Domains) -> tuple[list[str], list[str]]:
-    """The declaration of a number of a span, with the share or the isolated zero by which it stays away from a value;
-    and how these may be none."""
+    """Return declarations of a number of a span, with the share or the isolated zero that keeps it away from a
+    value, and formulas that are true if the span does not have these.
+    """
     numbers = span.step and not isinstance(span.step, Ratio) and not isinstance(span.offset, Ratio)
     shown = None if numbers or span.exact else shown_away(span, value, domains)
     if shown is None:
@@ -207,12 +218,12 @@ def number_away(name: str, span: NumberSpan, value: Rational, domains: Domains) 
 
 
 def zero(span: NumberSpan) -> bool:
-    """Whether it is 0."""
+    """Return True if the span is the number 0."""
     return bool(span.exact and span.offset == 0)
 
 
 def told(span: NumberSpan) -> str:
-    """A span in words."""
+    """Return a span as text for claims."""
     if span.exact:
         return str(span.offset)
     lattice = "" if span.step is None else f", in {span.offset} + {span.step} Z"
@@ -223,7 +234,7 @@ def told(span: NumberSpan) -> str:
 
 
 def told_zeros(span: NumberSpan) -> str:
-    """Isolated zeros in words."""
+    """Return the isolated zeros of a span as text for claims."""
     some = (
         f"{zero.base} or {'above' if zero.sign > 0 else 'below'} it by {' or '.join(map(str, zero.apart))}"
         for zero in span.isolated

@@ -1,14 +1,19 @@
-"""Queries of what types tell of the scores of a row, for programs and hard-attention models (see `smt_program`).
+"""SMT-LIB 2 queries about scores of a row that follow from types, for programs and hard-attention models (see
+`smt_program`).
 
-A coordinate at one position is written out from the network's own numbers, back to the embedding: the symbol is one of
-the alphabet, hidden units and sums are what they are, and what heads read is within its span, or, where it is what one
-key has, one of the joint values that keys have. These are the steps, for queries at one kind of position:
+A coordinate at one position is written out from the network's own numbers, back to the embedding. The symbol is one
+of the alphabet; hidden units and sums are computed. The value that a head reads is within its span or, if the head
+reads one key, is one of the joint values that keys have. These are the steps, for queries at one kind of position:
 
- - *types*: the forms of the query take one of the joint values that are claimed; what a head reads at one key does;
- - *levels*: with one of these, two scores of which one is no less than the other and than those at positions that are
-   always visible are equal or differ by at least one of the functions claimed; what else is claimed of the largest
-   scores: that it is unique, that the beginning of the sequence or other positions have it, that all are equal, or that
-   what is read is one value.
+ - *types*: the forms of the query take one of the claimed joint values; so do the values that a head reads at one
+   key;
+ - *levels*: with one of these joint values, consider two scores of which one is no less than the other and than
+   those at
+   positions that are always visible. They are equal or differ by at least one of the claimed functions. Other
+   claims
+   about the largest scores are checked, too: that the largest is unique, that the beginning of the sequence or
+   other
+   positions have it, that all scores are equal, or that the head reads one value.
 """
 
 from __future__ import annotations
@@ -31,25 +36,25 @@ from hardsim.proof.smt_rows import W, key_at, length_told, query_lines
 from hardsim.proof.types import RULE, TypedRows, Types, free, picked_types
 
 PAIR = 2
-"""Two keys that are not at positions of their own."""
+"""Number of keys at places of several positions in the queries about pairs."""
 
 
 class NumberedProgram(Protocol):
-    """A program together with its network, in which coordinates have numbers. Queries are written from both."""
+    """Program together with its network, in which coordinates have numbers. Queries are written from both."""
 
     model: Transformer
     program: Program
 
     @property
     def index(self) -> dict[str, int]:
-        """The number of each coordinate, by name."""
+        """Number of each coordinate, by name."""
         ...
 
 
 @dataclass
 class PositionTerms:
-    """SMT terms for the coordinates at one position. `tag` begins the names that are declared; `name` is the variable
-    of the position (None: i).
+    """SMT terms for the coordinates at one position. `tag` begins the names that are declared; `name` is the
+    variable of the position (None: i).
     """
 
     network: NumberedProgram
@@ -58,7 +63,7 @@ class PositionTerms:
     tag: str
     name: Ratio | None = None
     picked: dict[tuple[int, int], Types] = field(default_factory=dict)
-    """The joint values of what heads read, by layer and number."""
+    """Joint values of the coordinates that heads write, by layer and number of the head."""
 
     def __post_init__(self) -> None:
         self._letters: dict[int, str] = {}
@@ -67,15 +72,15 @@ class PositionTerms:
 
     @property
     def lines(self) -> list[str]:
-        """The declarations and definitions of all terms that were requested so far."""
+        """Declarations and definitions of all terms that were requested so far."""
         return [*self._symbol(), *self._lines]
 
     def form(self, terms: Terms, depth: int) -> str:
-        """The term of a linear form of the coordinates before layer `depth`."""
+        """Return the term of a linear form of the coordinates before layer `depth`."""
         return total(times(c, self.coordinate(k, depth)) for k, c in terms)
 
     def coordinate(self, k: int, depth: int) -> str:
-        """The term of a coordinate before layer `depth`."""
+        """Return the term of a coordinate before layer `depth`."""
         columns = self.law.layers[depth].entering
         span = columns[self.network.model.coordinates[k]][self.place.order]
         if span.exact:
@@ -83,18 +88,18 @@ class PositionTerms:
         return self._left(k, depth - 1) if depth else self._input(k)
 
     def at(self, value: Value) -> Value:
-        """Write a function of i in the variable of this position."""
+        """Return a function of i in the variable of this position."""
         moves = self.name is not None and self.place.several and isinstance(value, Ratio)
         return simplest(value.at({"i": self.name})) if moves and isinstance(value, Ratio) and self.name else value
 
     def equal(self, terms: Sequence[str], values: Sequence[Value]) -> str:
-        """The formula that each term equals its value."""
+        """Return the formula that each term equals its value."""
         return both(f"(= {term} {ratio(self.at(value))})" for term, value in zip(terms, values, strict=True))
 
     # ---- from layer to layer ----
 
     def _defined(self, kind: str, k: int, depth: int, parts: Sequence[str]) -> str:
-        """The term of a sum. A sum of several terms gets a name and a definition."""
+        """Return the term of a sum. A sum of several terms gets a name and a definition."""
         if len(parts) == 1:
             return parts[0]
         name = self._terms.get((kind, k, depth))
@@ -104,7 +109,7 @@ class PositionTerms:
         return name
 
     def _left(self, k: int, depth: int) -> str:
-        """The term of a coordinate after layer `depth`."""
+        """Return the term of a coordinate after layer `depth`."""
         span = self.law.layers[depth].leaving[self.network.model.coordinates[k]][self.place.order]
         if span.exact:
             return ratio(self.at(span.offset))
@@ -128,7 +133,7 @@ class PositionTerms:
         return name
 
     def _attended(self, k: int, depth: int) -> str:
-        """The term of a coordinate after the attention of layer `depth`."""
+        """Return the term of a coordinate after the attention of layer `depth`."""
         out = self.network.model.coordinates[k]
         span = self.law.layers[depth].attended[out][self.place.order]
         if span.exact:
@@ -154,8 +159,8 @@ class PositionTerms:
         return name
 
     def _picked(self, place: int, depth: int) -> dict[str, str]:
-        """The names of the variables for what a head reads at one key. The first call declares them, and asserts that
-        they take one of the joint values.
+        """Return the names of the variables for the values that a head reads at one key. The first call declares
+        them, and asserts that they take one of the joint values.
         """
         law, head = self.law.layers[depth], self.network.program.layers[depth].heads[place]
         known = law.heads.get(head.name)
@@ -190,8 +195,8 @@ class PositionTerms:
         return self._letters.setdefault(k, f"{self.tag}a{k}")
 
     def _symbol(self) -> list[str]:
-        """The lines that tie the requested embedding coordinates to one symbol of the alphabet, or to the beginning of
-        the sequence.
+        """Return the lines that tie the requested embedding coordinates to one symbol of the alphabet, or to the
+        beginning of the sequence.
         """
         rows = self.network.model.embedding.rows()
         names, alphabet = self._letters, self.network.model.alphabet
@@ -215,7 +220,7 @@ class PositionTerms:
         return lines
 
     def _number(self, name: str, span: NumberSpan) -> list[str]:
-        """Declare a number of a span, with its bounds and, if it has few values, the list of these."""
+        """Return declarations of a number of a span, with its bounds and, if it has few values, the list of these."""
         low, high = (ratio(self.at(end)) for end in (span.low, span.high))
         lines = [f"(declare-const {name} Real)", f"(assert (and (<= {low} {name}) (<= {name} {high})))"]
         few = free(span, ())
@@ -226,7 +231,7 @@ class PositionTerms:
 
 @dataclass
 class TypeQueries:
-    """The queries that check the types rule for one head of layer `depth`, for queries at one place."""
+    """Queries that check the types rule for one head of layer `depth`, for queries at one place."""
 
     network: NumberedProgram
     law: Law
@@ -242,7 +247,7 @@ class TypeQueries:
         seen = [key for key in world.places if world.sees(self.place, key, self.plan.mask) is not None]
         single, several = [key for key in seen if not key.several], [key for key in seen if key.several]
         if not several and len(single) == 1:
-            return  # one key alone is visible
+            return  # only one key is visible
         typed = TypedRows(world, self.head, self.place, self.law.layers[self.depth].types)
         query = self._position(self.place, "q", None)
         forms = [query.form(left, self.depth) for left, _ in self.plan.scores]
@@ -290,14 +295,14 @@ class TypeQueries:
 
     @property
     def claims(self) -> list[str]:
-        """The claims about the scores, in words."""
+        """Claims about the scores, as texts."""
         gaps = " or ".join(map(str, self.row.gaps))
         told = [f"scores differ by {gaps} at least, or not at all" if gaps else "all scores are equal"]
         told += ["the largest is unique"] * (self.row.unique and bool(gaps))
         return told + ["the beginning of the sequence has the largest"] * self.row.first
 
     def _places(self, more: Sequence[PositionTerms]) -> Iterator[str]:
-        """Lines that declare the positions of the keys at places of several positions."""
+        """Yield lines that declare the positions of the keys at places of several positions."""
         for name, position in zip("jw", more, strict=False):
             yield f"(declare-const {name} Real)"
             yield f"(assert {key_at(position.place, self.plan.mask, name)})"
@@ -305,8 +310,8 @@ class TypeQueries:
             yield "(assert (or (<= (+ j 1.0) w) (<= (+ w 1.0) j)))"
 
     def _apart(self, x: str, y: str, always: Sequence[str], own: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
-        """Formulas for a counterexample to the claims in which the key x has the largest score, and y is another
-        key.
+        """Yield formulas for a counterexample to the claims in which the key x has the largest score, and y is
+        another key.
         """
         top = [f"(<= s{tag} s{x})" for tag in dict.fromkeys((*always, y)) if tag != x]
         same = f"(= s{x} s{y})"
@@ -320,7 +325,7 @@ class TypeQueries:
                 yield both([*top, same, f"(not (= {value} {own[y][out]}))"])
 
     def _largest(self, tags: Sequence[str]) -> Iterator[str]:
-        """Formulas for a counterexample to the claim that known places have the largest score."""
+        """Yield formulas for a counterexample to the claim that known places have the largest score."""
         if self.row.first:
             yield from (f"(< sk0 s{tag})" for tag in tags if tag != "k0")
         best = self.row.winners if self.row.winner is None else (self.row.winner,)
