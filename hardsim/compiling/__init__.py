@@ -1,1 +1,1 @@
-"""From what people write to hard attention."""
+"""Compilers from formulas and S-RASP programs to hard attention."""

@@ -1,1 +1,1 @@
-"""Formulas of temporal logic."""
+"""The compiler of temporal-logic formulas."""

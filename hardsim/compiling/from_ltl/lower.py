@@ -1,11 +1,13 @@
-"""From the core to a hard-attention program: every node at the earliest layer where its operands are ready.
+"""Lower a core formula to a hard-attention program: each node goes to the earliest layer where its operands are
+ready.
 
-Attention in layer l reads what the layers before it wrote; the FFN of layer l also reads that layer's heads. So a
-node is written in layer 1 + (the last layer among its operands), `Y` and `X` not before layer 2 (they need a
-marker). Layers whose nodes are all Boolean combinations have no heads: they are the attention-free layers of the
-theory. Per count: its mean c/m a layer after the Boolean, the Boolean "some" beside it, 1/m in layer 2, the look-up
-after both. Positions, lengths and predicates of them are columns of the position encoding and need no head. What a
-regime has no construction for is refused at the user's own operator.
+Attention in layer l reads the outputs of the layers before it; the feed-forward layer l also reads the heads of layer
+l. So a node is written in layer 1 + (the last layer among its operands); `Y` and `X` not before layer 2, since they
+need a marker of the first or last position. Layers whose nodes are all Boolean combinations have no heads: they are
+the attention-free layers of the theory. A count needs its mean c/m, one layer after its Boolean; beside it the
+Boolean "some" (the count is positive); 1/m, in layer 2; and the look-up, after all of these. Positions, lengths and
+their predicates are columns of the position encoding and need no head. An operator for which the regime has no
+construction is refused, at the place where the user wrote it.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ Method = Literal["lookup", "sign"]
 
 
 def refuse(core: Core, regime: Regime, method: Method) -> None:
-    """Raise Unsupported for the first node, in the order of the core, that a regime cannot compute."""
+    """Raise Unsupported for the first node, in the order of the core, that a regime cannot compute. `method` is the
+    way to compare counts.
+    """
     for number in core.live:
         refusal = _refusal(core, core.nodes[number], regime, method)
         if refusal is not None:
@@ -55,7 +59,7 @@ def refuse(core: Core, regime: Regime, method: Method) -> None:
 
 
 def _refusal(core: Core, node: Node, regime: Regime, method: Method) -> tuple[str, str] | None:
-    """Why a regime cannot compute a node, and what helps."""
+    """Return why a regime cannot compute a node, and a hint; None if it can."""
     able = [REGIMES[name] for name in PROVEN]
     look_up = ", ".join(other.name for other in able if other.look_up[0])
     if regime.causal and _looks_ahead(node):
@@ -82,7 +86,7 @@ def _refusal(core: Core, node: Node, regime: Regime, method: Method) -> tuple[st
         fitting = [other.name for other in able if other.look_up[0] and not (_looks_ahead(node) and other.causal)]
         return (
             f"mixes counts of the kinds {' and '.join(f'#{side}' for side in sides)} (pos is a #L, len a #), which the "
-            "sign test cannot",
+            "sign test cannot compare",
             f"Use --counting lookup, in one of the regimes: {', '.join(fitting)}.",
         )
     return None
@@ -107,47 +111,51 @@ def _looks_ahead(node: Node) -> bool:
 
 
 def _is_true(core: Core, lit: Lit) -> bool:
-    """Whether a literal is the constant `true`, so that a count of it is a position or a length."""
+    """Return True if a literal is the constant `true`, so that a count of it is a position or a length."""
     node = core.nodes[lit.node]
     return isinstance(node, Letters) and not lit.negated and node.symbols == everything(core.alphabet)
 
 
 LONGEST_NAME, LONGEST_SOUGHT = 60, 40
-"""Characters of a subformula that names a head, and of what the head looks for."""
+"""The greatest number of characters of a subformula in a head's purpose: the one that the head computes, and the one
+that it looks for.
+"""
 OF_THE_FIRST = "the formula at the first position, for the last one to read"
-"""What the operator computes that no user wrote: it is there where a formula is read at the first position."""
+"""The purpose of an operator that the compiler adds where a formula is read at the first position."""
 ACCEPT = "accept"
-"""The output coordinate where the root is a negation (otherwise the root's own coordinate is the output)."""
+"""The output coordinate if the root is a negation (otherwise the output is the root's own coordinate)."""
 
 
 def lower(
     core: Core, regime: Regime, single_head: bool = False, counting: Method | None = None, users: Users | None = None
 ) -> Program:
-    """The hard-attention program of a core formula in one regime.
+    """Return the hard-attention program of a core formula in one regime.
 
-    `single_head` gives each head a layer of its own, as in the paper; `counting` says how comparisons of counts are
-    decided: by look-up (the default where the regime has it) or by the sign test.
+    `single_head` gives each head a layer of its own, as in the paper. `counting` is the way to compare counts: by
+    look-up (the default if the regime has it) or by the sign test. `users` are the user's predicates.
 
     Raises:
-        Unsupported: for what the regime has no construction for, such as looking ahead in a causal one.
+        Unsupported: if the regime has no construction for an operator, such as one that looks ahead in a causal
+            regime.
     """
     program = _Lowering(core, regime, counting, users).program()
     if not single_head:
         return program
     layers: list[ProgramLayer] = []
     for layer in program.layers:
-        # The hidden units stay with the last head, when all outputs are there.
+        # The hidden units stay in the layer of the last head: only there are all heads' outputs available.
         layers += [ProgramLayer((head,)) for head in layer.heads[:-1]]
         layers.append(replace(layer, heads=layer.heads[-1:]))
     return replace(program, layers=tuple(layers))
 
 
 class _Lowering:
-    """One pass over the live nodes of a core, after which every node is placed.
+    """One pass over the live nodes of a core, which places every node.
 
-    `names` and `ready` say which coordinate holds a node and which layer writes it (0: the embedding), `placed` which
-    block writes a coordinate, in which layer; `wanted` are the coordinates that something reads, `sums` those of
-    comparisons of looked-up counts, `weights` the largest sum of |coefficients| of a comparison that reads a count.
+    `names` and `ready` give the coordinate that holds a node and the layer that writes it (0: the embedding).
+    `placed` gives, by coordinate, the layer and the block that writes it. `wanted` are the coordinates that something
+    reads, `sums` those of comparisons of looked-up counts. `weights` gives the largest sum of |coefficients| of a
+    comparison that reads a count.
     """
 
     def __init__(self, core: Core, regime: Regime, counting: Method | None, users: Users | None) -> None:
@@ -174,7 +182,7 @@ class _Lowering:
             self.names[number], self.ready[number] = self.place(number, core.nodes[number])
 
     def program(self) -> Program:
-        """The layers of all blocks."""
+        """Return the program made of the layers of all blocks."""
         root = self.core.root
         output, node = self.names[root.node], self.core.nodes[root.node]
         if root.negated and (complement := self._complement(node)) is not None:
@@ -212,8 +220,9 @@ class _Lowering:
         return ProgramLayer(tuple(heads), tuple(units), tuple(biases))
 
     def place(self, number: int, node: Node) -> tuple[str, int]:
-        """Place one node: a column of the embedding or the encoding, or a block of heads and clips in the first layer
-        after its operands; its coordinate and layer."""
+        """Place one node, and return its coordinate and layer: a column of the embedding or the encoding, or a block
+        of heads and clips in the first layer after its operands.
+        """
         layer = 1 + max((self.ready[operand] for operand in operands(node)), default=0)
         name = f"{type(node).__name__.lower()}{number}"
         match node:
@@ -255,43 +264,47 @@ class _Lowering:
         return self.put(name, layer, block, self._meaning(node)), layer
 
     def form(self, lit: Lit) -> Affine:
-        """A literal as a linear form over coordinates."""
+        """Return a literal as a linear form over coordinates."""
         form = self.read(self.names[lit.node])
         return Affine.constant(1) - form if lit.negated else form
 
     def read(self, name: str) -> Affine:
-        """A coordinate, which is then wanted."""
+        """Return a coordinate as a form, and note that something reads it."""
         self.wanted.add(name)
         return Affine.coordinate(name)
 
     def put(self, name: str, layer: int, block: OperatorBlock, meaning: str) -> str:
-        """Place a block, once."""
+        """Place a block under its coordinate's name, unless it has been placed already."""
         if name not in self.placed:
             self.placed[name] = (layer, block)
             self.meanings[name] = meaning
         return name
 
     def marker(self, which: Literal["first", "last"]) -> str:
-        """The Boolean of the first or last position, in layer 1."""
+        """Return the coordinate of the Boolean "this is the first (last) position", which layer 1 writes."""
         if which not in self.placed:
             self.placed[which] = (1, operators.edge(which))
         return which
 
     def encode(self, text: str, value: PositionFunction | None = None) -> str:
-        """A coordinate of the position encoding, by default of the expression that it is called."""
+        """Return a coordinate of the position encoding. Its name is `text`; without `value`, it is the value of this
+        expression.
+        """
         if text not in self.encodings:
             self.encodings[text] = Encoding(text, value or expression(text))
         return text
 
     def _complement(self, node: Node) -> frozenset[str] | None:
-        """The symbols at which a node is false that is a function of the symbol alone, if they can be listed."""
+        """Return the symbols at which a node is false, if the node depends on the symbol only and they can be listed;
+        otherwise None.
+        """
         if not isinstance(node, Letters) or isinstance(node.symbols, Holding):
             true = isinstance(node, Letters) and node.symbols == everything(self.core.alphabet)
             return frozenset() if true else None
         return frozenset(self.core.alphabet) - node.symbols
 
     def _letter(self, symbols: Symbols) -> str:
-        """The embedding coordinate that is 1 on these symbols; all of them is the constant coordinate."""
+        """Return the embedding coordinate that is 1 on these symbols; for all symbols, the constant coordinate."""
         if symbols == everything(self.core.alphabet):
             return ONE
         name = self._bracket(symbols)
@@ -305,10 +318,10 @@ class _Lowering:
             return "[]"
         return f"[{' '.join(symbol for symbol in self.core.alphabet if symbol in symbols)}]"
 
-    # ---- for readers ----
+    # ---- texts for readers ----
 
     def _named(self, what: int | CountOf) -> str:
-        """What a node, or a count, is in the user's own words."""
+        """Return a description of a node or a count as the user wrote it."""
         if isinstance(what, CountOf):
             node = self.core.counts.get(what)
             return self._title(what) if node is None else brief_formula(node, LONGEST_NAME)
@@ -318,7 +331,7 @@ class _Lowering:
         return brief_formula(mention.node, LONGEST_NAME)
 
     def _reaching(self, number: int) -> str:
-        """What a head computes that reads a since or an until, or what is made of these."""
+        """Return a description of the head that computes a since, an until, or an operator defined by these."""
         mention = self.core.mentions.get(number)
         if mention is None or mention.node is None:
             return OF_THE_FIRST
@@ -327,14 +340,16 @@ class _Lowering:
         return brief_formula(mention.node, LONGEST_NAME) + at
 
     def _sought(self, lit: Lit) -> str:
-        """What is counted, in the user's own words where a count is mentioned."""
+        """Return the counted formula, as the user wrote it if the user's text has this count."""
         for count, node in self.core.counts.items():
             if count.arg == lit and isinstance(node, ast.Count):
                 return brief_formula(node.arg, LONGEST_SOUGHT)
         return self._text(lit)
 
     def _text(self, lit: Lit) -> str:
-        """A literal by the coordinate of its node, or where none holds it (the left side of since) by what it means."""
+        """Return the text of a literal: the coordinate of its node, or its meaning if no coordinate holds it (as on
+        the left of a since).
+        """
         if _is_true(self.core, lit) or _is_true(self.core, ~lit):
             return "true" if _is_true(self.core, lit) else "false"
         node = self.core.nodes[lit.node]
@@ -343,7 +358,7 @@ class _Lowering:
         return ("!" if lit.negated else "") + (named if single else f"({named})")
 
     def _meaning(self, node: Node) -> str:
-        """What a node means, by the coordinates of its operands."""
+        """Return the meaning of a node in terms of the coordinates of its operands."""
         text = self._text
         match node:
             case Letters(symbols):
@@ -384,6 +399,7 @@ class _Lowering:
             return self._sign(number, node, name)
         total = Affine.constant(node.constant)
         layer = 1
+        # Counts of `true` are positions and lengths: exact columns, which need no test.
         for coefficient, count in node.terms:
             form, ready = self._value(count)
             total += form.scaled(coefficient)
@@ -393,8 +409,9 @@ class _Lowering:
         return layer, OperatorBlock((), (operators.compare(total),))
 
     def _value(self, count: CountOf) -> tuple[Affine, int]:
-        """A count as a linear form, with the layer in which it is there: exact for positions and lengths (pos,
-        n - i + 1 or len), else looked up."""
+        """Return a count as a linear form, and the layer that has it: exact for positions and lengths (pos, n - i + 1
+        or len), and looked up otherwise.
+        """
         if _is_true(self.core, count.arg):
             if count.side != "R":
                 return Affine.coordinate(self.encode("i" if count.side == "L" else "n")), 0
@@ -408,12 +425,14 @@ class _Lowering:
         return self.read(out) + self.read(forms.some) - Affine.constant(1), ready
 
     def _keys(self) -> None:
-        """The key columns of look-ups."""
+        """Add the key columns of look-ups to the position encoding."""
         for text in self.regime.look_up:
             self.encode(text)
 
     def _forms(self, count: CountOf) -> tuple[CountForms, int]:
-        """The mean, the inverse and "some" of a count, with the layer where a head can use them."""
+        """Return the coordinates of a count (mean, inverse and "some"), and the first layer in which a head can read
+        them.
+        """
         side, title = count.side, self._title(count)
         mean, start = self._mean(count)
         some = f"{title}.some"
@@ -424,7 +443,7 @@ class _Lowering:
         return CountForms(side, mean, self._inverse(side), some), max(start, 2) + 1
 
     def _mean(self, count: CountOf) -> tuple[str, int]:
-        """The coordinate that holds c/m, and the layer that writes it."""
+        """Return the coordinate that holds c/m, and the layer that writes it."""
         side, title, value = count.side, self._title(count), self.form(count.arg)
         start = self.ready[count.arg.node] + 1
         mean = f"{title}.mean"
@@ -432,7 +451,7 @@ class _Lowering:
         return self.put(mean, start, OperatorBlock((head,), ()), f"{title} / {SIZES[side]}"), start
 
     def _inverse(self, side: Side) -> str:
-        """1/m, by uniform attention over a marker (layer 2)."""
+        """Return the coordinate that holds 1/m, by uniform attention over a marker (layer 2)."""
         name, marker = f"1/{SIZES[side]}.mean", self.marker("last" if side == "R" else "first")
         head = operators.mean(
             side, self.read(marker), name, f"1 / {SIZES[side]}, the mean of the mark of the {marker} position"
@@ -440,7 +459,7 @@ class _Lowering:
         return self.put(name, 2, OperatorBlock((head,), ()), f"1/{SIZES[side]}")
 
     def _sign(self, number: int, node: AtLeast, name: str) -> tuple[int, OperatorBlock]:
-        """The sign test."""
+        """Return the block of a comparison of counts by the sign test, and its layer."""
         (side,) = {count.side for _, count in node.terms}
         inverse = self._inverse(side)
         means = Affine()
@@ -464,7 +483,9 @@ class _Lowering:
     # ---- predicates ----
 
     def _predicate_column(self, node: Numeric) -> str | None:
-        """The encoding coordinate of a predicate of positions or lengths; None if it is of a real count."""
+        """Return the encoding coordinate of a predicate of a position or a length; None if the argument is a count
+        that needs a look-up.
+        """
         if _is_true(self.core, ~node.count.arg):
             return self._predicate(node, 0, 0, node.offset)  # a count of `false` is 0
         if not _is_true(self.core, node.count.arg):
@@ -478,7 +499,7 @@ class _Lowering:
         return self.encode(str(column), column)
 
     def _looked_up(self, number: int, node: Numeric, name: str) -> tuple[int, OperatorBlock]:
-        """A predicate of a count, looked up in its column."""
+        """Return the block of a predicate of a count, looked up in the predicate's column, and its layer."""
         forms, ready = self._forms(node.count)
         value = Affine.coordinate(self._predicate(node, node.scale, 0, node.offset))
         at_zero = Affine.coordinate(self._predicate(node, 0, 0, node.offset))
@@ -488,9 +509,9 @@ class _Lowering:
 
 
 def deciding(node: ast.Node) -> ast.Node | None:
-    """What holds at the position that decides a temporal operator; None for any other node.
+    """Return the condition of the position that decides a temporal operator; None for any other node.
 
-    Of `a S b` and `a U b` that is `!a | b`; the others are defined by these (see `lang.desugar`).
+    For `a S b` and `a U b` it is `!a | b`; the other operators are defined by these (see `lang.desugar`).
     """
     match node:
         case ast.Unary("F" | "O", arg):
@@ -511,7 +532,7 @@ def _not(node: ast.Node) -> ast.Node:
 
 
 def _or(*nodes: ast.Node) -> ast.Node:
-    """A disjunction, flat."""
+    """Return a disjunction, with nested disjunctions merged into it."""
     parts = [
         part for node in nodes for part in (node.args if isinstance(node, ast.Nary) and node.op == "|" else [node])
     ]
@@ -522,12 +543,12 @@ EDGES: dict[Side, tuple[Literal["first", "last"], ...]] = {"L": ("first",), "R":
 
 
 def _hashed(side: Side, name: str) -> str:
-    """A count of a coordinate; that of a set of symbols has its brackets already."""
+    """Return the text of a count of a coordinate. The name of a set of symbols already has brackets."""
     return f"#{side}{name}" if name.startswith("[") else f"#{side}[{name}]"
 
 
 def _sum(terms: list[tuple[int, str]], constant: int) -> str:
-    """A linear combination as text."""
+    """Return a linear combination as text."""
     parts = [
         f"{'-' if value < 0 else '+'} {'' if abs(value) == 1 else f'{abs(value)} '}{name}" for value, name in terms
     ]
