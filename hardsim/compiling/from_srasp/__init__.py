@@ -1,1 +1,1 @@
-"""S-RASP programs."""
+"""The compiler of S-RASP programs."""

@@ -1,8 +1,8 @@
-"""Attention: from the plan of a score to heads, and from what they read to the value of the vector.
+"""Compile expressions and attention: from the plan of a score to heads, and from their outputs to a vector's value.
 
-Order and inequality of integers are what a score itself cannot say: an exactly flat score of the truth value of
-`v(j) >= u(i)` would have rank n. What works instead: prefix maxima, which turn order into an interval that u lies in,
-and the places where v changes.
+A score cannot express the order or the inequality of integers directly: a score that is exactly the truth value of
+`v(j) >= u(i)` would have rank n. Two other constructions work: prefix maxima, which turn order into an interval that
+u lies in, and the places where v changes.
 """
 
 from __future__ import annotations
@@ -41,26 +41,28 @@ MASKS: Final[dict[ast.Mask, Mask]] = {
 }
 HALF: Final = Fraction(1, 2)
 Score: TypeAlias = tuple[list[Pair], str]
-"""A score and the declared gap of its rows."""
+"""A score, as pairs of query and key forms, and the declared gap of its rows."""
 V = TypeVar("V", Boolean, ScaledInteger, Symbols, Average)
 BACK: Final[tuple[ast.Side, Mask]] = ("rightmost", Mask.STRICT_FUTURE)
-"""Attention to the position before."""
+"""Attention to the position before i."""
 ONWARD: Final[tuple[ast.Side, Mask]] = ("leftmost", Mask.STRICT_PAST)
-"""Attention to the position after."""
+"""Attention to the position after i."""
 
 
 @dataclass(frozen=True)
 class Attended:
-    """What attention reads: values that are 0 where there is no j, and whether that is so (made when asked for)."""
+    """The values that attention reads (0 if there is no j), and a function that makes the Boolean "there is no j".
+    The Boolean is only compiled if that function is called.
+    """
 
     values: tuple[Value, ...]
     missing: Callable[[], Boolean]
 
 
 class Evaluator(NetworkBuilder):
-    """Compiles expressions at i over the vectors known so far; each different one is compiled once.
+    """Compiles expressions at i over the vectors compiled so far. Equal expressions are compiled once.
 
-    `known` is the value of every vector by name, `input` the one-hot coordinates of the input.
+    `known` is the value of every vector by name; `input` holds the one-hot coordinates of the input symbol.
     """
 
     def __init__(self, program: ast.SraspProgram) -> None:
@@ -73,13 +75,13 @@ class Evaluator(NetworkBuilder):
         self._done: dict[ast.Expression, Value] = {}
 
     def value(self, node: ast.Expression, name: str) -> Value:
-        """An expression that reads no j; `name` is what its coordinates are called after."""
+        """Compile an expression that does not read j. Its coordinates are named after `name`."""
         if node not in self._done:
             self._done[node] = self._made(node, name)
         return self._done[node]
 
     def of(self, sort: type[V], node: ast.Expression, name: str) -> V:
-        """An expression of a known sort."""
+        """Compile an expression of a known sort."""
         value = self.value(node, name)
         assert isinstance(value, sort)
         return value
@@ -157,7 +159,7 @@ class Evaluator(NetworkBuilder):
         return self.at_most(first + self.constant(1) if op in ("<", ">") else first, second, name)
 
     def _compare_means(self, op: ast.CompareOp, left: ast.Expression, right: ast.Expression, name: str) -> Boolean:
-        """The Boolean of a comparison between a mean and another mean or a constant."""
+        """Return the Boolean of a comparison between a mean and another mean or a constant."""
         if isinstance(left, ast.RationalConstant):
             return self._compare_means(MIRRORED[op], right, left, name)
         mean = self.of(Average, left, name)
@@ -171,7 +173,9 @@ class Evaluator(NetworkBuilder):
         return self.mean_at_least(mean, other, op == ">", name)
 
     def _related(self, relation: str, args: Sequence[ast.Expression], name: str) -> Boolean:
-        """The tuples are disjoint; those that differ in the last place only are one case."""
+        """Return the Boolean that a tuple of symbols is in a relation. The tuples are disjoint cases; tuples that
+        differ only in the last symbol are one case.
+        """
         values = [self.of(Symbols, arg, f"{name}.{number}") for number, arg in enumerate(args, 1)]
         lasts: dict[tuple[str, ...], list[str]] = {}
         for entry in sorted(self.tuples[relation]):
@@ -186,16 +190,18 @@ class Evaluator(NetworkBuilder):
     # ---- scores ----
 
     def total(self, terms: Terms, name: str) -> ScaledInteger:
-        """A sum of integer expressions."""
+        """Return a linear combination of integer expressions."""
         parts = (self.of(ScaledInteger, node, name).scaled(factor) for factor, node in terms)
         return reduce(lambda total, part: total + part, parts, self.constant(0))
 
     def sides(self, comparison: Comparison, name: str) -> tuple[ScaledInteger, ScaledInteger]:
-        """The two numbers of a comparison."""
+        """Return the two integers of a comparison."""
         return self.total(comparison.here, f"{name}.u"), self.total(comparison.there, f"{name}.v")
 
     def boolean_terms(self, cases: Sequence[Case], name: str) -> list[Pair]:
-        """`sum_t A_t(i) B_t(j)`, 1 where the score is true and 0 elsewhere; cases with the same B_t are one term."""
+        """Return the score `sum_t A_t(i) B_t(j)`, which is 1 where it is true and 0 elsewhere. Cases with the same
+        B_t share one term.
+        """
         wheres: dict[ast.Expression, list[list[Boolean]]] = {}
         for case in cases:
             literals = [self._literal(node, value, name) for node, value in case.where]
@@ -214,10 +220,11 @@ class Evaluator(NetworkBuilder):
         return truth if value else self.negation(truth)
 
     def boolean_score(self, side: ast.Side, terms: Sequence[Pair]) -> Score:
-        """Finds the leftmost or rightmost j at which a Boolean score is 1.
+        """Return the score that finds the leftmost or rightmost j at which a Boolean score is 1.
 
-        Score: 1 or 0 at j >= 1 and 1/2 at BOS, minus (leftmost) or plus j/(4n). A match has 3/4 or more, BOS 1/2, what
-        does not match at most 1/4; between matches the gap is 1/(4n) or more, else it is 1/4 or more.
+        The score is 1 or 0 at j >= 1 and 1/2 at BOS, minus (leftmost) or plus j/(4n). A match has 3/4 or more, BOS
+        1/2, and a position that does not match at most 1/4. Between matches the gap is 1/(4n) or more, otherwise it
+        is 1/4 or more.
         """
         position = self.encoding(POSITION)
         key = self.begin.scaled(HALF) + position.scaled(Fraction(1, 4) * (1 if side == "rightmost" else -1))
@@ -226,12 +233,13 @@ class Evaluator(NetworkBuilder):
     def equality_score(
         self, side: ast.Side, terms: Sequence[Pair], pairs: Sequence[tuple[ScaledInteger, ScaledInteger]], name: str
     ) -> Score:
-        """Finds the leftmost or rightmost j at which a Boolean score is 1 and integers u(i) and v(j) are equal.
+        """Return the score that finds the leftmost or rightmost j at which a Boolean score is 1 and integers u(i) and
+        v(j) are equal.
 
-        Score: `5 Bool - sum (u - v_j)^2 / n^2` at j >= 1, `5 - 1/(2n^2)` at BOS, minus or plus `(1/n^2)(j/n)/8`. A
-        match has at least 5 - 1/(8n^2); an integer that differs costs 1/n^2, a false Boolean 5. So between matches the
-        gap is 1/(8n^3) or more, else 3/(8n^2) or more. The square of u is the same for all j >= 1: BOS has it with the
-        other sign instead.
+        The score is `5 Bool - sum (u - v_j)^2 / n^2` at j >= 1 and `5 - 1/(2n^2)` at BOS, minus or plus
+        `(1/n^2)(j/n)/8`. A match has at least 5 - 1/(8n^2); an integer that differs costs 1/n^2, a false Boolean 5.
+        So between matches the gap is 1/(8n^3) or more, otherwise 3/(8n^2) or more. The square of u is the same for
+        all j >= 1: instead, BOS has it with the opposite sign.
         """
         square = self.encoding("1/n^2")
         tie = Fraction(1, 8) * (1 if side == "rightmost" else -1)
@@ -243,7 +251,7 @@ class Evaluator(NetworkBuilder):
     def _equalities(
         self, terms: Sequence[Pair], pairs: Sequence[tuple[ScaledInteger, ScaledInteger]], name: str
     ) -> list[Pair]:
-        """Terms of `5 Bool - sum (u - v_j)^2 / n^2` at j >= 1 and 5 at BOS."""
+        """Return terms of the score `5 Bool - sum (u - v_j)^2 / n^2` at j >= 1 and 5 at BOS."""
         score: list[Pair] = [(here.scaled(5), there) for here, there in terms]
         score.append((CONSTANT, self.begin.scaled(5)))
         for number, (u, v) in enumerate(pairs, 1):
@@ -251,11 +259,11 @@ class Evaluator(NetworkBuilder):
         return score
 
     def _difference(self, u: ScaledInteger, v: ScaledInteger, here_name: str, there_name: str) -> list[Pair]:
-        """Terms of `-(u - v)^2/n^2` against BOS, and of the penalty for a number out of range.
+        """Return terms of `-(u - v)^2/n^2` relative to BOS, and of the penalty for an integer out of range.
 
-        A square that is looked up stops at 1, so with |u| <= B n, |v| <= C n the terms could reach 2BC. A number that
-        may be out of range has a Boolean that says so; where it is true, 2BC + 2 goes to BOS (u) or is taken from j
-        (v), and the number matches nothing: BOS is ahead by 2 - 1/2 - 1/8 or more.
+        A square that is looked up stops at 1, so with |u| <= B n, |v| <= C n the terms could reach 2BC. An integer
+        that may be out of range has a Boolean that says so. Where it is true, 2BC + 2 is added to BOS (u) or
+        subtracted from j (v), and the integer matches nothing: BOS is ahead by 2 - 1/2 - 1/8 or more.
         """
         here, there = self.settled(u, here_name), self.settled(v, there_name)
         penalty = 2 * u.interval.size * v.interval.size + 2
@@ -268,7 +276,9 @@ class Evaluator(NetworkBuilder):
         ]
 
     def outside(self, value: ScaledInteger, name: str) -> Boolean:
-        """Whether an integer has left [-n, n], as far as its square depends on it."""
+        """Return the Boolean that an integer is outside [-n, n]. It is false if the integer's square is exact without
+        a look-up, since then the range does not matter.
+        """
         if self.exact_square(value) is not None:
             return self.false
         limit = self.length + self.constant(1)
@@ -282,7 +292,7 @@ class Evaluator(NetworkBuilder):
     # ---- reading ----
 
     def read(self, mask: Mask, score: Sequence[Pair], gap: str, values: Sequence[Value], name: str) -> Attended:
-        """The values at the maximum of a score, which is BOS where there is no j; each is 0 there."""
+        """Read values at the maximum of a score. If there is no j, the maximum is BOS, where each value is 0."""
 
         def attended(form: Affine, label: str) -> Affine:
             return self.attend(label, mask, score, gap, form) if form.terms else form
@@ -309,7 +319,7 @@ class Evaluator(NetworkBuilder):
         return Attended(tuple(fetched(value, label) for value, label in zip(values, labels, strict=True)), missing)
 
     def nearest(self, side: ast.Side, mask: Mask, key: Affine, values: Sequence[Value], name: str) -> Attended:
-        """The values at the leftmost or rightmost j at which a Boolean of j is true."""
+        """Read values at the leftmost or rightmost j at which a Boolean of j (`key`) is true."""
         return self.read(mask, *self.boolean_score(side, [(self.real, key)]), values, name)
 
     # ---- counts and means ----
@@ -317,12 +327,12 @@ class Evaluator(NetworkBuilder):
     def selection(
         self, mask: Mask, terms: Sequence[Pair], pairs: Sequence[tuple[ScaledInteger, ScaledInteger]], name: str
     ) -> Selection:
-        """The selection of all j with a Boolean score of 1 and equal integers u(i) and v(j), or of BOS alone if there
-        is none.
+        """Return the selection of all j with a Boolean score of 1 and equal integers u(i) and v(j), or of BOS alone
+        if there is none.
 
-        Without integers this is `boolean_selection`. With integers a match scores 5. A false Boolean scores 5 less, and
-        an unequal integer at least 1/n^2 less. BOS scores 5 - 1/(2n^2), so the gap is 1/(2n^2). An integer out of range
-        matches nothing (`_difference`).
+        Without integers this is `boolean_selection`. With integers a match scores 5. A false Boolean scores 5 less,
+        and an unequal integer at least 1/n^2 less. BOS scores 5 - 1/(2n^2), so the gap is 1/(2n^2). An integer out of
+        range matches nothing (`_difference`).
         """
         if not pairs:
             return self.boolean_selection(mask, terms)
@@ -332,29 +342,30 @@ class Evaluator(NetworkBuilder):
     def unmatched(
         self, mask: Mask, terms: Sequence[Pair], pairs: Sequence[tuple[ScaledInteger, ScaledInteger]], name: str
     ) -> Boolean:
-        """The Boolean that no j has a Boolean score of 1 and equal integers u(i) and v(j)."""
+        """Return the Boolean that no j has a Boolean score of 1 and equal integers u(i) and v(j)."""
         score = self.equality_score("leftmost", terms, pairs, name) if pairs else self.boolean_score("leftmost", terms)
         return self.read(mask, *score, [], name).missing()
 
     def matches(
         self, mask: Mask, terms: Sequence[Pair], pairs: Sequence[tuple[ScaledInteger, ScaledInteger]], name: str
     ) -> ScaledInteger:
-        """How many j have a Boolean score of 1 and equal integers u(i) and v(j).
+        """Return the number of j that have a Boolean score of 1 and equal integers u(i) and v(j).
 
-        Every match has the score of BOS: 1, with 1 or 0 at j >= 1; or, with integers, 5, of which a false Boolean lacks
-        5 and an integer that differs 1/n^2 or more. An integer out of range matches nothing (`_difference`).
+        Every match has the same score as BOS. Without integers this is 1, against 1 or 0 at j >= 1. With integers it
+        is 5; a false Boolean scores 5 less, and an integer that differs 1/n^2 or more less. An integer out of range
+        matches nothing (`_difference`).
         """
         if pairs:
             return self.count(mask, self._equalities(terms, pairs, name), "1/n^2", name)
         return self.count(mask, [*terms, (CONSTANT, self.begin)], "1", name)
 
     def at_most_many(self, key: Boolean, u: ScaledInteger, v: ScaledInteger, name: str) -> ScaledInteger:
-        """How many j, of all, have a key that is true and `v(j) <= u(i)`, both in [-n, n].
+        """Return the number of all j whose key is true and `v(j) <= u(i)`, for u and v in [-n, n].
 
-        Position k holds h(k), how many such j have v(j) = k, and g(k), how many have v(j) = 1 - k. Their prefix sums
-        H(k) and G(k) count 1 <= v(j) <= k and 1 - k <= v(j) <= 0, so they are in [0, n]. With N, how many v(j) are at
-        most 0, the number is N + H(u) for u >= 1 and N - G(-u) for u <= 0: H is fetched at position u, which gives 0
-        for u <= 0, and G at position -u, which gives 0 for u >= 0. (Ours.)
+        Position k holds h(k), the number of such j with v(j) = k, and g(k), the number with v(j) = 1 - k. Their
+        prefix sums H(k) and G(k) count 1 <= v(j) <= k and 1 - k <= v(j) <= 0, so they are in [0, n]. With N, the
+        number of j with v(j) <= 0, the result is N + H(u) for u >= 1 and N - G(-u) for u <= 0: H is fetched at
+        position u, which gives 0 for u <= 0, and G at position -u, which gives 0 for u >= 0. (Ours.)
         """
         low = self.conjunction([key, self.at_most(v, self.constant(0), f"{name}: v <= 0")], f"{name}: key, v <= 0")
         total = self.constant(0)
@@ -377,18 +388,18 @@ class Evaluator(NetworkBuilder):
     # ---- order ----
 
     def order_score(self, side: ast.Side, op: ast.CompareOp, u: ScaledInteger, v: ScaledInteger, name: str) -> Score:
-        """Finds the leftmost j with `u(i) op v(j)`, or the rightmost, both in [-n, n].
+        """Return the score that finds the leftmost (or rightmost) j with `u(i) op v(j)`, for u and v in [-n, n].
 
-        Let v >= u be wanted (for <= both are negated), leftmost. m_j, the maximum of v up to j, and m'_j = m_(j-1)
-        (-n-1 for j = 1) never fall, so with U = u - 1/2 (u + 1/2 if v > u is wanted) there is at most one j with
-        m'_j < U < m_j, and it is the first with v_j >= u. The score `-(U - m'_j)(U - m_j) / n^2` is at least 1/(4n^2)
-        there and at most -1/(4n^2) elsewhere, since U is no integer; BOS has 0, so it is ahead where nothing is found,
-        and behind by 1/(4n^2) or more otherwise, under every mask that cuts positions off on the right only. It is
-        bilinear: `-(1/n^2)(U^2 - U (m + m') + m m')`, with the square of U moved to BOS. The rightmost j is the mirror
-        image.
+        Suppose the leftmost j with v >= u is sought (for <= both are negated). m_j, the maximum of v up to j, and
+        m'_j = m_(j-1) (-n-1 for j = 1) never fall, so with U = u - 1/2 (u + 1/2 if v > u is sought) there is at most
+        one j with m'_j < U < m_j, and it is the first with v_j >= u. The score `-(U - m'_j)(U - m_j) / n^2` is at
+        least 1/(4n^2) there and at most -1/(4n^2) elsewhere, since U is no integer. BOS has 0, so it is ahead if
+        there is no such j, and behind by 1/(4n^2) or more otherwise, under every mask that cuts positions off on the
+        right only. The score is bilinear: `-(1/n^2)(U^2 - U (m + m') + m m')`, with the square of U moved to BOS. The
+        rightmost j is the mirror image.
 
-        The tie-breaking term `(1/n^2)(j/n)/8` at j >= 1 changes no winner, and shows without all this that there is
-        one: the products are multiples of 1/(2n^2), from which BOS is 1/(4n^2) away, so all scores of a row differ, by
+        The tie-breaking term `(1/n^2)(j/n)/8` at j >= 1 changes no winner, and it makes the maximum unique by itself:
+        the products are multiples of 1/(2n^2), from which BOS is 1/(4n^2) away, so all scores of a row differ, by
         1/(8n^3) or more.
         """
         if op in (">", ">="):
@@ -405,16 +416,16 @@ class Evaluator(NetworkBuilder):
             (query.scaled(-2 * shift), inverse),
             (self.inverse, inverse.scaled(Fraction(1, 4))),
             (self.encoding("1/n^2"), self.encoding(POSITION).scaled(Fraction(1, 8))),
-            # the query of BOS itself: no product above exceeds (n + 1/2)^2 / n^2 <= 9/4
+            # At the query BOS, BOS itself wins: no product above exceeds (n + 1/2)^2 / n^2 <= 9/4.
             (begin, begin.scaled(4)),
         ]
         return score, "1/(8*n^3)"
 
     def _extreme(self, side: ast.Side, value: ScaledInteger, name: str) -> ScaledInteger:
-        """m: the maximum of v over j <= i (leftmost) or j >= i (rightmost).
+        """Return m: the maximum of v over j <= i (leftmost) or j >= i (rightmost).
 
-        Score `v_j/n + j/(4n^2)`, -2 at BOS, where v is at least -n: maxima that differ are 1/n apart, equal ones are
-        1/(4n^2) apart. The query of BOS gives 4 to BOS, more than 2 + 1 + 1/4, so that m is 0 there.
+        The score is `v_j/n + j/(4n^2)`, and -2 at BOS, where v is at least -n: maxima that differ are 1/n apart,
+        equal ones are 1/(4n^2) apart. The query of BOS gives 4 to BOS, more than 2 + 1 + 1/4, so that m is 0 there.
         """
         form = self.settled(value, name)
         score: list[Pair] = [
@@ -426,12 +437,12 @@ class Evaluator(NetworkBuilder):
         return ScaledInteger(self.attend(name, mask, score, "1/(4*n^2)", form), value.interval)
 
     def _before(self, side: ast.Side, top: ScaledInteger, name: str) -> tuple[Affine, list[Pair]]:
-        """m' over n, and terms of the score `-m m' / n^2`.
+        """Return m'/n, and terms of the score `-m m' / n^2`.
 
-        m' is m at the neighbour, and -n-1 where there is none: at the edge, h = [edge]/n. With d = m - m' in
-        [0, 2n+1], m m' = (m^2 + m'^2 - d^2)/2. Look-ups give squares up to n^2 only; above, (over n) e = relu(d - 1)
-        and f = relu(d - 2) continue them: d^2 = L(d) + 2e + L(e) + 2f + f/n, where f is 0 or 1/n, and
-        m'^2 = L(m') + 2h + h/n.
+        m' is m at the neighbour, and -n-1 if there is no neighbour: at the edge, h = [edge]/n. With d = m - m' in [0,
+        2n+1], m m' = (m^2 + m'^2 - d^2)/2. Look-ups give squares up to n^2 only; above, (over n) e = relu(d - 1) and
+        f = relu(d - 2) continue them: d^2 = L(d) + 2e + L(e) + 2f + f/n, where f is 0 or 1/n, and m'^2 = L(m') + 2h +
+        h/n.
         """
         beside = BACK if side == "leftmost" else ONWARD
         found = self.nearest(*beside, self.real, [top], f"{name} (fetched)")
@@ -465,15 +476,15 @@ class Evaluator(NetworkBuilder):
     def read_unequal(
         self, attention: ast.Attention, here: ScaledInteger, there: ScaledInteger, values: Sequence[Value], name: str
     ) -> Attended:
-        """The leftmost or rightmost j with `v(j) != u(i)`.
+        """Read values at the leftmost or rightmost j with `v(j) != u(i)`.
 
-        The first candidate j0 that the mask allows is i, a neighbour of i, 1 or n. If v(j0) != u, that is it. Else the
-        answer is the next j, away from j0, with v(j) != v(j0); all positions between have the same v as j0, so it is
-        the next j whose v differs from that of the position one step nearer to j0. "Differs from the position one step
-        to the left (right)" does not depend on i.
+        Let j0 be the first candidate that the mask allows: i, a neighbour of i, 1 or n. If v(j0) != u, j0 is the
+        answer. Otherwise it is the next j, away from j0, with v(j) != v(j0). All positions between have the same v as
+        j0, so it is the next j whose v differs from that of the position one step nearer to j0. The Boolean "v
+        differs from the position one step to the left (right)" does not depend on i.
 
-        Where j0 is at i or beside it, a strict mask must not find a change before j0: with the change written at the
-        position k one step nearer, i.e. reading what is at j = k -+ 1, the mask is the attention's own.
+        If j0 is i or its neighbour, a strict mask must not find a change before j0. Therefore the change is written
+        at the position k one step nearer, which reads its neighbour j = k -+ 1; the mask is then the attention's own.
         """
         near = (attention.side == "rightmost") == (attention.mask in ("j<i", "j<=i"))
         near = near and attention.mask != "1"
@@ -503,6 +514,6 @@ class Evaluator(NetworkBuilder):
         return Attended(tuple(chosen), lambda: self.conjunction([self.negation(hit), rest.missing()], f"{name}: none"))
 
     def _apart(self, left: ScaledInteger, right: ScaledInteger, edge: Boolean, name: str) -> Boolean:
-        """Whether two integers differ, false at an edge."""
+        """Return the Boolean that two integers differ; it is false at an edge."""
         same = self.equal(left, right, name)
         return self.rounded(self.conjunction([self.negation(same), self.negation(edge)], name), name)

@@ -1,10 +1,11 @@
-"""S-RASP programs as average-hard attention (ours; the language is that of Strobl et al. 2024).
+"""Compile S-RASP programs to average-hard attention (ours; the language is that of Strobl et al. 2024).
 
-Every head is uniform, or has a unique maximum, or (of counts and means) several, by at least its declared gap; the
-weights are rationals that do not depend on n, all activations are bounded, and the smallest gap is c/n^3, so Theorem 26
-gives an inverse temperature of O(n^3 log n). Integers must stay in [-n, n]: a look-up finds a position, so it cannot
-give a prefix sum above n, nor the square of an integer above n. They are read from the columns that stand before the
-look-up, where nothing has cut them off yet. Of a mean no range is asked.
+Every head is uniform, or its maximum is ahead of all other scores by at least the declared gap; the maximum is unique
+except in heads of counts and means, where several positions share it. The weights are rationals that do not depend on
+n, all activations are bounded, and the smallest gap is c/n^3, so Theorem 26 gives an inverse temperature of O(n^3 log
+n). Integers must stay in [-n, n]: a look-up finds a position, so it cannot give a prefix sum above n, nor the square
+of an integer above n. Ranges are checked on the columns before the look-up, where the integer has not been cut off
+yet. A mean has no range to keep.
 """
 
 from __future__ import annotations
@@ -56,31 +57,34 @@ from hardsim.network.numbers import Mask
 from hardsim.program.model import Affine, Program
 
 SHORT, TRIED = 8, 300
-"""The longest words, and how many, that are tried to see where an integer leaves its range."""
+"""The greatest length, and the greatest number, of words that are tried to find an integer out of range."""
 LONGEST_LINE = 100
-"""Characters of a line that names a head."""
+"""The greatest number of characters of the program line that names a head."""
 _COMMENT = re.compile(" //.*$")
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """An integer in the columns: `n * whole + bits` at position i, times c + 1 if both are means over BOS and the c
-    positions that a mask allows."""
+    """The way to compute an integer from the columns: `n * whole + bits` at position i. If both are means over BOS
+    and the c positions that the mask `mean` allows, this is multiplied by c + 1.
+    """
 
     whole: Affine
     bits: Affine = ZERO
     mean: Mask | None = None
 
     def column(self, trace: HardTrace) -> Exact:
-        """The integer at every index of every word of a batch, but for the factor c + 1; shape (words, positions)."""
+        """Return the integer at every index of every word of a batch, without the factor c + 1; shape (words,
+        positions).
+        """
         return trace.sum((self.whole.scaled(trace.n) + self.bits).terms)
 
     def seen(self, i: int, n: int) -> int:
-        """c at a position."""
+        """Return c at position i of a word of length n."""
         return {Mask.FUTURE: i, Mask.PAST: n - i + 1, Mask.NONE: n}[self.mean] if self.mean is not None else 0
 
     def outside(self, trace: HardTrace) -> NDArray[np.bool_]:
-        """Where the integer is outside [-n, n]; shape (words, n), positions from 1."""
+        """Return where the integer is outside [-n, n]; shape (words, n), positions from 1."""
         column, n = self.column(trace), trace.n
         factors = np.array([self.seen(i, n) + 1 for i in range(1, n + 1)], dtype=np.int64)
         sizes = np.abs(widened(column.whole[:, 1:], column.size * (n + 1)) * factors)
@@ -90,7 +94,7 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Integers of one vector's definition that must be in [-n, n]."""
+    """An integer in one vector's definition that must stay in [-n, n]."""
 
     vector: str
     what: str
@@ -99,20 +103,21 @@ class Guard:
 
     @property
     def warning(self) -> str:
-        """What can happen there."""
+        """The warning that the integer may leave [-n, n]."""
         return f"{self.what} of the vector {self.vector} may leave [-n, n] on some words, which is then an error"
 
 
 @dataclass(frozen=True, slots=True)
 class VectorForms:
-    """How to read a vector at the end of a run: a Boolean is `measures[""]`, true above 1/2; an integer or a mean is
-    `measures[""]`; a symbol is the one with the largest measure (1, the others have 0)."""
+    """The way to read a vector at the end of a run. A Boolean is `measures[""]`, true above 1/2. An integer or a mean
+    is `measures[""]`. A symbol is the one with the largest measure (1; the others have 0).
+    """
 
     sort: ast.Sort
     measures: Mapping[str, Measure]
 
     def values(self, trace: HardTrace, word: int) -> list[bool | int | str | Fraction]:
-        """The vector at positions 1..n of one word of the batch."""
+        """Return the vector at positions 1..n of one word of the batch."""
         columns = {key: measure.column(trace) for key, measure in self.measures.items()}
         positions = range(1, trace.n + 1)
         if self.sort is ast.Sort.SYMBOL:
@@ -128,8 +133,9 @@ class VectorForms:
 
 @dataclass(frozen=True)
 class Compiled:
-    """A program as a transformer: an acceptor's Boolean is `model.output` at position n; a transduction is read from
-    `model.outputs` at 1..n."""
+    """A program compiled to a transformer. An acceptor's answer is `model.output` at position n; a transduction is
+    read from `model.outputs` at 1..n.
+    """
 
     program: ast.SraspProgram
     model: Program
@@ -138,11 +144,13 @@ class Compiled:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the guards watch."""
+        """The warnings of all guards, each once."""
         return tuple(dict.fromkeys(guard.warning for guard in self.guards))
 
     def limits(self) -> tuple[str, ...]:
-        """The warnings, with the first word that is outside, if a short one is, and with the place in the text."""
+        """Return the warnings with their places in the text. Each names the first short word on which its integer
+        leaves the range, if there is one.
+        """
         outside, longest, masked = self._outside() if self.guards else ({}, 0, False)
         told: dict[str, str] = {}
         for number, guard in sorted(enumerate(self.guards), key=lambda one: len(outside.get(one[0], ())) or SHORT + 1):
@@ -156,8 +164,10 @@ class Compiled:
         return tuple(told[warning] for warning in self.warnings)
 
     def _outside(self) -> tuple[dict[int, tuple[str, ...]], int, bool]:
-        """By guard the first word on which its integer leaves the range, and no earlier guard's does; the longest
-        length of which all words were tried; and whether a word was passed over for an earlier guard."""
+        """Try all short words, and return three facts: by guard, the first word on which its integer leaves the range
+        while no earlier guard's does; the greatest length of which all words were tried; and True if a word was
+        passed over because of an earlier guard.
+        """
         found: dict[int, tuple[str, ...]] = {}
         model, tried, masked = ExactModel(self.model), 0, False
         for n in range(1, SHORT + 1):
@@ -167,7 +177,7 @@ class Compiled:
             words = list(product(self.program.alphabet, repeat=n))
             try:
                 trace = model.run([padded_word(self.program, word) for word in words])
-            except InputError:  # this length has no padded one
+            except InputError:  # the `pad:` line has no padded length for this n
                 return found, n - 1, masked
             before = np.zeros(len(words), dtype=np.bool_)
             for number, guard in enumerate(self.guards):
@@ -175,16 +185,18 @@ class Compiled:
                 first = outside & ~before
                 if number not in found and first.any():
                     found[number] = words[int(first.argmax())]
+                # What leaves the range after an earlier guard's integer did may only be its consequence.
                 masked = masked or bool((outside & before).any() and number not in found)
                 before |= outside
         return found, SHORT, masked
 
     def check_ranges(self, words: Sequence[Sequence[str]], trace: HardTrace) -> None:
-        """Hold the integers of a run to [-n, n]; `words` are those of the batch, as the error shows them.
+        """Raise OutOfRange if an integer of a run leaves [-n, n]. `words` are the words of the batch as the error
+        shows them.
 
         Raises:
-            OutOfRange: for the first word with a number out of range, the first vector (in program order: what a number
-                out of range leads to comes later), and the first position; it names all three.
+            OutOfRange: for the first word with an integer out of range, the first vector in program order (integers
+                that this one puts out of range come later), and the first position; the error names all three.
         """
         outside = [guard.measure.outside(trace).any(axis=1) for guard in self.guards]
         found = [(int(some.argmax()), number) for number, some in enumerate(outside) if some.any()]
@@ -204,11 +216,11 @@ class Compiled:
 
 
 _Compared: TypeAlias = tuple[Comparison, tuple[ScaledInteger, ScaledInteger]]
-"""A comparison of a score with its two integers."""
+"""A comparison in a score, with its two integers."""
 
 
 def compile_program(program: ast.SraspProgram) -> Compiled:
-    """The hard-attention transformer of a program.
+    """Compile a program to a hard-attention transformer.
 
     Raises:
         Unsupported: with the place, for a score that has no construction.
@@ -217,7 +229,7 @@ def compile_program(program: ast.SraspProgram) -> Compiled:
 
 
 class _Compiler(Evaluator):
-    """One program on its way to a transformer: vectors are added in program order."""
+    """The compiler of one program. Vectors are compiled in program order."""
 
     def __init__(self, program: ast.SraspProgram) -> None:
         super().__init__(program)
@@ -227,7 +239,7 @@ class _Compiler(Evaluator):
         self.guards: list[Guard] = []
 
     def compile(self) -> Compiled:
-        """The whole program."""
+        """Compile the whole program."""
         vectors: dict[str, Mapping[str, Measure]] = {}
         for statement in self.program.statements:
             self.purpose = written_line(self.program.source, statement.span)
@@ -254,7 +266,7 @@ class _Compiler(Evaluator):
         )
 
     def _readout(self, value: Value, name: str) -> Mapping[str, Measure]:
-        """What the columns show of a vector; Booleans that attention wrote are rounded."""
+        """Return how to read a vector from the columns. Booleans that attention wrote are rounded first."""
         match value:
             case Boolean():
                 return {"": Measure(ZERO, self.rounded(value, name).form)}
@@ -269,7 +281,7 @@ class _Compiler(Evaluator):
                 }
 
     def _coordinate(self, value: Boolean | ScaledInteger, name: str) -> str:
-        """The name of a coordinate that holds a Boolean, or an integer over n."""
+        """Return the name of a coordinate that holds a Boolean, or an integer divided by n."""
         if isinstance(value, ScaledInteger):
             form = self.settled(value, name)
             if len(form.terms) != 1 or form.terms[0][1] != 1:
@@ -330,7 +342,7 @@ class _Compiler(Evaluator):
     # ---- counts and means ----
 
     def _selected(self, node: ast.MatchCount | ast.MatchMean, name: str) -> tuple[Sequence[Case], list[_Compared]]:
-        """The cases of the score of a count or a mean, and the comparisons of integers that belong to no case."""
+        """Return the cases of the score of a count or a mean, and the comparisons of integers that no case absorbs."""
         cases, comparisons = self.planner.selecting(node)
         left: list[_Compared] = []
         for number, comparison in enumerate(comparisons, 1):
@@ -386,8 +398,10 @@ class _Compiler(Evaluator):
     def _count_ordered(
         self, cases: Sequence[Case], op: ast.CompareOp, pair: tuple[ScaledInteger, ScaledInteger], name: str
     ) -> ScaledInteger:
-        """How many j, of all, are in one of the cases and have `u(i) op v(j)`: those with -v <= -u for u <= v, and
-        what is left of all for < and >."""
+        """Return the number of all j that are in one of the cases and have `u(i) op v(j)`.
+
+        For u <= v these are the j with -v <= -u; for < and >, the rest of all j.
+        """
         u, v = (side.scaled(-1 if op in ("<=", ">") else 1) for side in pair)
         total = self.constant(0)
         for number, case in enumerate(cases, 1):
@@ -401,7 +415,9 @@ class _Compiler(Evaluator):
         return total.within(NATURAL)
 
     def _parts(self, value: ast.Expression, name: str) -> tuple[ast.Expression, list[ast.Expression]]:
-        """A value with its largest parts that read j only as vectors of their own, and these parts, over i."""
+        """Split a value into an expression over i and vectors. Its largest parts that read only j become vectors of
+        their own, which are returned as expressions over i.
+        """
         parts: dict[ast.Expression, str] = {}
 
         def taken(node: ast.Expression) -> ast.Expression | None:
@@ -417,10 +433,10 @@ class _Compiler(Evaluator):
         return rewritten, list(parts)
 
     def _combined(self, found: Attended, value: ast.Expression, default: ast.Expression, name: str) -> Value:
-        """The value where something was found, the default elsewhere."""
+        """Return the value if a position was found, and the default otherwise."""
         self.known |= {f"{name}@{number}": part for number, part in enumerate(found.values, 1)}
         there = self.value(value, f"{name}: value")
-        # what was read is 0 where there is no j; anything else has to be shut off there
+        # A value read is 0 where there is no j; a computed value must be set to 0 there.
         zero = isinstance(value, ast.Ref) and value.name == f"{name}@1"
         other = self.value(default, f"{name}: default")
         if zero and other == self.false:
@@ -434,7 +450,7 @@ class _Compiler(Evaluator):
     def _watch_sides(
         self, comparison: Comparison, sides: tuple[ScaledInteger, ScaledInteger], name: str, place: str
     ) -> None:
-        """Each of two integers that a score compares must be in range."""
+        """Guard each of two integers that a score compares, unless it is known to stay in range."""
         for terms, value, label in zip((comparison.here, comparison.there), sides, "uv", strict=True):
             if not value.interval.in_range and not self.ranges.hold(summed(terms)):
                 form = self.settled(value, f"{place}.{label}")
@@ -445,7 +461,7 @@ class _Compiler(Evaluator):
 
 
 def written_line(source: Source, span: Span) -> str:
-    """The line of the user's text at a place, with its number and without a comment."""
+    """Return the program line at a place, with its number and without comments."""
     number, _, line = source.line_of(span.start)
     return shortened(f"line {number}: {_COMMENT.sub('', ' '.join(line.split()))}", LONGEST_LINE)
 
@@ -453,7 +469,9 @@ def written_line(source: Source, span: Span) -> str:
 def _told_apart(
     cases: Sequence[Case], comparison: Comparison, sides: tuple[ScaledInteger, ScaledInteger]
 ) -> list[Case] | None:
-    """The cases by the values of the side of a comparison that has the fewer; None where these are many."""
+    """Split the cases by the values of that side of a comparison that has fewer; return None if there are too many
+    values or cases.
+    """
     several = [(len(side.interval.values or range(MAX_RANGE + 1)), at) for at, side in enumerate(sides)]
     count, at = min(several)
     values = sides[at].interval.values
@@ -463,6 +481,8 @@ def _told_apart(
 
 
 def _sums_in_range(term: Interval) -> bool:
-    """Whether sums of up to n terms are always in [-n, n]: terms in [-1, 1] (times n, those in [-n, n] are no help)."""
+    """Return True if sums of up to n terms are always in [-n, n]: terms in [-1, 1] are enough (terms that grow with n
+    are not).
+    """
     constant = Interval.constant
     return (term + constant(-1)).negative and (term + constant(1)).natural

@@ -1,10 +1,11 @@
-"""What an expression of a program is at a place, by *local types*: what is known of the symbols and vectors there.
+"""Evaluate a program's expressions symbolically at a place, under a *local type*: what is known of the symbols and
+vectors there.
 
-An integer is a linear form (`Affine`) over quantities: 1, n, positions, what attention reads, and sums of an expression
-over the positions before, at or after a place. So a prefix sum is the sum of its term over j < i and its term at i, a
-count is a sum of 0 and 1, and equal quantities cancel. A type gives features the values that they may have: which
-symbol stands at a place, what attention found there, the sign of an integer that is compared. Where an expression
-depends on more than a type says, the type is split.
+An integer is a linear form (`Affine`) over quantities: 1, n, positions, values that attention reads, and sums of an
+expression over the positions before, at or after a place. So a prefix sum is the sum of its term over j < i plus its
+term at i, a count is a sum of 0s and 1s, and equal quantities cancel. A type restricts the values of features: the
+symbol at a place, the value that attention found there, the sign of an integer that is compared. If an expression
+depends on more than the type tells, the type is split.
 """
 
 from __future__ import annotations
@@ -21,27 +22,29 @@ from hardsim.network.numbers import ONE, Rational
 from hardsim.program.model import Affine
 
 LENGTH: Final = "n"
-"""The quantity n."""
+"""The name of the quantity n."""
 BEFORE, HERE, AFTER = "<", "=", ">"
 SIDES: Final[Mapping[ast.Mask, str]] = {"1": "<=>", "j<i": "<", "j<=i": "<=", "j>i": ">", "j>=i": "=>"}
-"""The sides of i on which a mask allows j."""
+"""The sides of i on which each mask allows j."""
 DEEPEST: Final = 80
-"""Expressions inside each other, with those of the vectors that they refer to."""
+"""The greatest depth of nested expressions, with the vectors that they refer to counted."""
 MOST_TUPLES: Final = 256
-"""Tuples of symbols that are tried to see whether all of them are in a relation, or none."""
+"""The greatest number of tuples of symbols that are tried to see whether all of them, or none, are in a relation."""
 
 Values: TypeAlias = frozenset[Hashable]
 Found: TypeAlias = "bool | str | Affine | Feature"
-"""The value of an expression: a Boolean, a symbol (or the feature that is it), or an integer."""
+"""The value of an expression: a Boolean, a symbol (or the feature that it equals), or an integer as a linear form."""
 Places: TypeAlias = Mapping[ast.Index, str]
 """The places that i and j stand for."""
 T = TypeVar("T")
 
 
 class Quantity(NamedTuple):
-    """An integer at a place: `position`, which is the place itself; `vector`, what attention reads into the vector
-    `which`; or `sum`, that of expression number `which`, a function of i, the place, and j, over the j on one `side`
-    of it."""
+    """An integer at a place.
+
+    `kind` is `position`: the place itself; `vector`: the integer that attention reads into the vector `which`; or
+    `sum`: expression number `which`, a function of i, the place, and j, summed over the j on one `side` of the place.
+    """
 
     kind: str
     place: str
@@ -50,20 +53,21 @@ class Quantity(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As a coordinate of a linear form."""
+        """The name of the quantity as a coordinate of a linear form."""
         return " ".join(self)
 
 
 def quantities(form: Affine) -> Iterator[tuple[Quantity, Rational]]:
-    """What a form has besides 1 and n, with the coefficients."""
+    """Yield the quantities of a form other than 1 and n, with their coefficients."""
     for name, coefficient in form.terms:
         if name not in (ONE, LENGTH):
             yield Quantity(*name.split(" ")), coefficient
 
 
 class Feature(NamedTuple):
-    """Something with finitely many values: the `symbol` at a place, a `vector` that attention writes, the `sign` of a
-    linear form, or the truth of another `test`."""
+    """A property with finitely many values: the `symbol` at a place, a `vector` that attention writes, the `sign` of
+    a linear form, or the truth of another `test`.
+    """
 
     kind: str
     places: tuple[str, ...]
@@ -71,11 +75,11 @@ class Feature(NamedTuple):
 
 
 Type: TypeAlias = Mapping[Feature, Values]
-"""The values that features may have; those that it does not mention may have any."""
+"""The values that features may have. A feature that is not mentioned may have any of its values."""
 
 
 def moved(form: Affine, places: Mapping[str, str]) -> Affine:
-    """A form at other places."""
+    """Return a form with places replaced."""
     terms = [(name, factor) for name, factor in form.terms if name in (ONE, LENGTH)]
     for quantity, factor in quantities(form):
         place = places.get(quantity.place, quantity.place)
@@ -84,7 +88,7 @@ def moved(form: Affine, places: Mapping[str, str]) -> Affine:
 
 
 def known_at(known: Type, place: str, new: str) -> dict[Feature, Values]:
-    """What a type says of one place alone, said of another one."""
+    """Return what a type says about `place` alone, restated for the place `new`."""
     result: dict[Feature, Values] = {}
     for feature, values in known.items():
         if feature.places == (place,):
@@ -94,11 +98,11 @@ def known_at(known: Type, place: str, new: str) -> dict[Feature, Values]:
 
 
 class TooManyTypes(Exception):
-    """A program has more types than are looked at, or is deeper."""
+    """The program has too many types, or is nested too deeply."""
 
 
 class Split(Exception):
-    """A type does not decide something; the values of a feature that do."""
+    """Raised when a type does not decide an expression: names a feature, and the parts of its values that decide it."""
 
     def __init__(self, feature: Feature, parts: Sequence[Values]) -> None:
         super().__init__(feature)
@@ -106,7 +110,7 @@ class Split(Exception):
 
 
 class LocalReader:
-    """The expressions of one program by types; at most so many types are looked at, in all."""
+    """Evaluates the expressions of one program under types. In all, at most `most` types are tried."""
 
     def __init__(self, program: ast.SraspProgram, most: int) -> None:
         self.program = program
@@ -123,11 +127,13 @@ class LocalReader:
     # ---- types ----
 
     def cases(self, start: Type, found: Callable[[Type], T], place: str | None = None) -> Iterator[tuple[Type, T]]:
-        """A function by types that refine one, which is split where the function asks: only by features of a place, if
-        one is given (other splits are for the caller).
+        """Yield `found` of types that together refine `start`, with these types. A type is split whenever `found`
+        raises Split.
+
+        If a place is given, types are split only by features of that place; other splits are left to the caller.
 
         Raises:
-            TooManyTypes: if there are too many.
+            TooManyTypes: if there are too many types.
             Split: by features of other places.
         """
         waiting: list[Type] = [start]
@@ -144,13 +150,13 @@ class LocalReader:
                 yield known, result
 
     def spend(self, types: int) -> None:
-        """Count types, or what costs as much as looking at so many. Raises TooManyTypes."""
+        """Count types, or other work that costs as much; raise TooManyTypes if the limit is passed."""
         self._left -= types
         if self._left < 0:
             raise TooManyTypes
 
     def values(self, feature: Feature, known: Type) -> Values:
-        """The values that a feature may have."""
+        """Return the values that a feature may have under a type."""
         if feature in known:
             return known[feature]
         if feature.kind == "sign":
@@ -163,7 +169,7 @@ class LocalReader:
         return feature.kind == "vector" and self.program.vectors[str(feature.what)].sort is ast.Sort.SYMBOL
 
     def asked(self, feature: Feature, wanted: Values, known: Type) -> bool:
-        """Whether a feature has one of some values. Raises Split."""
+        """Return True if a feature has one of the `wanted` values. Raises Split if the type does not decide it."""
         values = self.values(feature, known)
         inside = values & wanted
         if inside and inside != values:
@@ -173,20 +179,20 @@ class LocalReader:
     # ---- expressions ----
 
     def number(self, node: ast.Expression) -> str:
-        """The number of an expression among `terms`."""
+        """Return the number of an expression among `terms`."""
         if node not in self._numbers:
             self._numbers[node] = str(len(self.terms))
             self.terms.append(node)
         return self._numbers[node]
 
     def integer(self, node: ast.Expression, places: Places, known: Type) -> Affine:
-        """An integer expression. Raises Split and TooManyTypes."""
+        """Evaluate an integer expression. Raises Split and TooManyTypes."""
         found = self.value(node, places, known)
         assert isinstance(found, Affine)
         return found
 
     def value(self, node: ast.Expression, places: Places, known: Type) -> Found:
-        """An expression. Raises Split and TooManyTypes."""
+        """Evaluate an expression. Raises Split and TooManyTypes."""
         if self._depth > DEEPEST:
             raise TooManyTypes
         self._depth += 1
@@ -245,7 +251,9 @@ class LocalReader:
                 raise AssertionError(f"{type(node).__name__} is no expression")
 
     def _joined(self, absorbing: bool, args: Sequence[ast.Expression], places: Places, known: Type) -> bool:
-        """Or, which True absorbs; and, which False does: a type is split only if no operand decides."""
+        """Evaluate a disjunction (`absorbing` is True) or a conjunction (False). The type is split only if no operand
+        decides.
+        """
         undecided: Split | None = None
         for arg in args:
             try:
@@ -273,7 +281,9 @@ class LocalReader:
         return same is (op == "=")
 
     def _signed(self, op: ast.CompareOp, form: Affine, known: Type) -> bool:
-        """Whether `form op 0`. A form and its negation have one feature: the first coefficient is positive there."""
+        """Return the truth of `form op 0`. A form and its negation share one feature, the one whose first coefficient
+        is positive.
+        """
         if all(name == ONE for name, _ in form.terms):
             return COMPARISONS[op](dict(form.terms).get(ONE, 0), 0)
         sign = next(1 if coefficient > 0 else -1 for name, coefficient in form.terms if name != ONE)
@@ -288,7 +298,9 @@ class LocalReader:
         places: Places,
         known: Type,
     ) -> bool:
-        """A relation of symbols. One symbol alone is split in two; of several, one is split into its values."""
+        """Return the truth of a relation of symbols. If one symbol is open, its values are split in two parts; if
+        several are, one of them is split into single values.
+        """
         found = [self.value(arg, places, known) for arg in args]
         options = [self.values(one, known) if isinstance(one, Feature) else frozenset((one,)) for one in found]
         free = {one: values for one, values in zip(found, options, strict=True) if isinstance(one, Feature)}
@@ -341,7 +353,9 @@ class LocalReader:
         return Affine.of([(Quantity("sum", place, number, side).name, 1) for side in sides])
 
     def _read_elsewhere(self, name: str, attention: ast.Attention) -> Affine | None:
-        """The integer that attention reads at the last position, or at the one before i, in terms of i."""
+        """Return the integer that attention reads at the last position, or at the one before i, in terms of i; None
+        if it reads at another place, or has no such form.
+        """
         if name not in self._elsewhere:
             self._elsewhere[name] = None
             if folded(attention.score, self.tuples) == ast.Truth(True) and "i" not in indices(attention.value):
@@ -354,10 +368,11 @@ class LocalReader:
         return self._elsewhere[name]
 
     def _moved_sums(self, attention: ast.Attention, value: Affine, default: Affine) -> Affine | None:
-        """A sum of sums over 1..j as one of sums in terms of i, for j = n or j = i - 1.
+        """Rewrite a linear form in sums over 1..j as one in sums in terms of i, for j = n or j = i - 1; None if that
+        is impossible.
 
-        At n, the sum over 1..n is that over the j < i, i itself, and the j > i. At i - 1, the sum over 1..i-1 is that
-        over the j < i; for i = 1 it is 0, and the position 0: as the default must be.
+        At n, the sum over 1..n is the sum over the j < i, i itself, and the j > i. At i - 1, the sum over 1..i-1 is
+        the sum over the j < i; for i = 1 it is 0 and the position is 0, so the default must equal these.
         """
         last = attention.side == "rightmost" and attention.mask in ("1", "j>=i")
         if not last and (attention.side, attention.mask) != ("rightmost", "j<i"):
