@@ -210,8 +210,8 @@ class Compiled:
         raise OutOfRange(
             f"word '{shown}': {guard.what} of the vector {guard.vector} is {value} at position {i}, outside "
             f"[-{trace.n}, {trace.n}]",
-            "The network can hold integers from -n to n there, n the (padded) length: bring the number into range, or "
-            "pad the word.",
+            "The network can only hold integers from -n to n there, n being the (padded) length: bring the number into "
+            "range, or pad the word.",
         )
 
 

@@ -1,18 +1,20 @@
-"""Whether an integer of a program stays in [-n, n] at every position of every word (ours).
+"""Prove that an integer of a program stays in [-n, n] at every position of every word (ours).
 
-An integer is a linear form over quantities at i (`local`), which is bounded by adding up bounds of its parts:
+An integer is a linear form over quantities at i (see `local`). Its bound is the sum of bounds of its parts:
 
-- All sums in the form are one sum: over the j < i, the j > i, and i itself, of what the terms that contain j weigh
-  together. What i weighs is known with its type, and joins the rest of the form before anything is bounded. The c
-  other positions weigh c times the largest weight of a type, or, if it depends on j, a sum of powers; inside the word
-  are min(i, L) of 1..i, and the padding has one symbol, `#`. Types that depend on their neighbours: `walks`.
-- What attention reads is its value at one of the j that the mask allows and the score does not exclude, or the default.
-  It is bounded alone, or with the rest of the form, in which the sums over 1..i and over 1..j cancel.
-- Where a comparison is known to hold, a multiple of what it says may be added, so that a quantity falls out.
+- All sums in the form are treated as one sum, over the j < i, the j > i, and i itself, of the total weight of the
+  terms that contain j. The weight at i follows from the type of i, and joins the rest of the form before anything is
+  bounded. The c other positions weigh at most c times the largest weight of a type, or, if the weight depends on j, a
+  sum of powers. Inside the word are min(i, L) of 1..i, and the padding has one symbol, `#`. Types that depend on
+  their neighbours: `walks`.
+- The value that attention reads is its value at one of the j that the mask allows and the score does not exclude, or
+  the default. It is bounded alone, or together with the rest of the form, where the sums over 1..i and over 1..j
+  cancel.
+- If a comparison is known to hold, a multiple of it may be added, so that a quantity cancels.
 
-A bound is the largest of some polynomials in i and L (`lengths`); there may be several bounds, each of which holds.
-Everything is bounded on both sides of the word's end on its own. What cannot be bounded has no bound, and a program
-with too many types has none at all: nothing is claimed then.
+A bound is the largest of some polynomials in i and L (`lengths`); there may be several bounds, and each of them
+holds. Positions inside the word and in the padding are bounded separately. A form that cannot be bounded has no
+bound, and a program with too many types has none at all: nothing is claimed then.
 """
 
 from __future__ import annotations
@@ -61,33 +63,34 @@ from hardsim.network.numbers import ONE, Rational
 from hardsim.program.model import Affine
 
 MOST_TYPES: Final = 3000
-"""Types of one program that are looked at."""
+"""The greatest number of types of one program that are tried."""
 DEEPEST_SUM: Final = 20
-"""Sums and vectors by attention inside each other."""
+"""The greatest depth of nested sums and vectors by attention."""
 MOST_BOUNDS: Final = 6
-"""Bounds of one form that are kept."""
+"""The greatest number of bounds of one form that are kept."""
 MOST_PIECES: Final = 24
-"""Polynomials of one bound."""
+"""The greatest number of polynomials of one bound."""
 
 PLACES: Final = ("i", "j", "k")
-"""The names of the places of a chain, in the order in which they come up."""
+"""The names of the places of a chain, in the order in which they are added."""
 _VARIABLES: Final[Mapping[str, fmpq_mpoly]] = {"i": POSITION, "j": SECOND, "k": THIRD}
 
 Pieces: TypeAlias = tuple[fmpq_mpoly, ...]
-"""A bound from above: the largest of these; of none, there is no word where the type occurs."""
+"""An upper bound: the largest of these polynomials. An empty tuple means that no word has a position of the type."""
 Weights: TypeAlias = Mapping[tuple[str, str], Rational]
-"""What is summed up over some positions: how often each term, by place and number."""
+"""The weights of a sum over some positions: a factor for each term, by place and number of the expression."""
 
 
 class Chain(NamedTuple):
-    """Places in the order of their positions; the first so many of them are inside the word, the others in the
-    padding."""
+    """Places in the order of their positions. The first `inside` of them are inside the word, the others in the
+    padding.
+    """
 
     places: tuple[str, ...]
     inside: int
 
     def is_inside(self, place: str) -> bool:
-        """Whether a place is inside the word."""
+        """Return True if a place is inside the word."""
         return self.places.index(place) < self.inside
 
 
@@ -104,14 +107,16 @@ class Ranges:
         self._depth = 0
 
     def hold(self, node: ast.Expression) -> bool:
-        """Whether an integer expression, over i, is shown to be in [-n, n] at every position of every word."""
+        """Return True if an integer expression over i is proved to be in [-n, n] at every position of every word."""
         try:
             return all(self._below_length(node, sign, inside) for inside in self.lengths.sides for sign in (1, -1))
         except TooManyTypes:
             return False
 
     def _below_length(self, node: ast.Expression, sign: int, inside: bool) -> bool:
-        """Whether an integer, or its negation, is at most n at every position on one side of the word's end."""
+        """Return True if `sign` times an integer is proved to be at most n at every position inside the word (or in
+        the padding).
+        """
 
         def below(pieces: Pieces) -> bool:
             return all(self.lengths.never_negative(self.lengths.length - one, Where(inside)) for one in pieces)
@@ -121,8 +126,10 @@ class Ranges:
     def bounds(
         self, node: ast.Expression, sign: int, inside: bool, enough: Callable[[Pieces], bool]
     ) -> Iterator[list[Pieces]]:
-        """Bounds of an integer expression over i, or of its negation, at positions on one side of the word's end: for
-        each type some, up to the first that is enough. All of them hold.
+        """Yield upper bounds of `sign` times an integer expression over i, at positions inside the word (or in the
+        padding).
+
+        Each item belongs to one type, and lists bounds up to the first that is `enough`. All of them hold.
 
         Raises:
             TooManyTypes: if there are too many types.
@@ -140,14 +147,14 @@ class Ranges:
         return (found for _, found in self._reader.cases(self._start("i", inside), bounded))
 
     def _start(self, place: str, inside: bool, known: Type | None = None) -> Type:
-        """What is known of the symbol at a place, besides a type."""
+        """Return a type extended by the symbols that are possible at a place."""
         symbols = self.program.alphabet if inside else (ast.BLANK,)
         return {**(known or {}), Feature("symbol", (place,)): frozenset(symbols)}
 
     # ---- forms ----
 
     def _bounds(self, form: Affine, known: Type, chain: Chain) -> Iterator[Pieces]:
-        """Bounds of a form over the places of a chain, for all words with these types there. Raises Split."""
+        """Yield bounds of a form over the places of a chain, for all words with these types there. Raises Split."""
         yield from self._parts(form, known, chain)
         factors = dict(form.terms)
         for fact in _facts(known, chain):
@@ -158,8 +165,9 @@ class Ranges:
             yield from self._together(form, known, chain)
 
     def _together(self, form: Affine, known: Type, chain: Chain) -> Iterator[Pieces]:
-        """Bounds of a form of several quantities in which what attention reads at i, from one j, is written in terms of
-        j: sums over 1..i and over 1..j have a part in common, and so do vectors that read the same j."""
+        """Yield bounds of a form of several quantities, with the values that attention at i reads from one j written
+        in terms of j: sums over 1..i and over 1..j have a part in common, and so do vectors that read the same j.
+        """
         groups: dict[tuple[ast.Side, ast.Mask, ast.Expression], list[Quantity]] = {}
         several = sum(quantity.kind != "position" for quantity, _ in quantities(form)) > 1
         for quantity, _ in quantities(form):
@@ -170,11 +178,12 @@ class Ranges:
             yield from self._read(form, vectors, known, chain)
 
     def _parts(self, form: Affine, known: Type, chain: Chain) -> list[Pieces]:
-        """Bounds of a form by those of its sums, of what attention reads, and of positions and lengths.
+        """Return bounds of a form from bounds of its sums, of the values that attention reads, and of positions and
+        lengths.
 
         Raises:
             Split: by features of the places.
-            TooManyTypes: also if there are too many sums and vectors inside each other.
+            TooManyTypes: also if sums and vectors are nested too deeply.
         """
         self._depth += 1
         try:
@@ -185,6 +194,7 @@ class Ranges:
             self._depth -= 1
 
     def _added_parts(self, form: Affine, known: Type, chain: Chain) -> list[Pieces]:
+        # Segment number k holds the positions between place k - 1 and place k of the chain.
         segments: list[dict[tuple[str, str], Rational]] = [{} for _ in range(len(chain.places) + 1)]
         while sums := [(quantity, factor) for quantity, factor in quantities(form) if quantity.kind == "sum"]:
             self._reader.spend(len(sums) // 2)
@@ -213,7 +223,7 @@ class Ranges:
         return _added([*options, [(rest,)]])
 
     def _own(self, quantity: Quantity, known: Type, chain: Chain) -> Affine:
-        """The terms of a sum at those of the places that it contains."""
+        """Return the terms of a sum at those places of the chain that the sum contains."""
         term, at = self._reader.terms[int(quantity.which)], chain.places.index(quantity.place)
         total = Affine()
         for number, place in enumerate(chain.places):
@@ -224,7 +234,9 @@ class Ranges:
     # ---- sums ----
 
     def _segment(self, weights: Weights, number: int, known: Type, chain: Chain) -> list[Pieces]:
-        """Bounds of a sum over the positions after place number `number` - 1 of a chain and before the next place."""
+        """Return bounds of a sum over the positions after place number `number` - 1 of a chain and before the next
+        place.
+        """
         before, after = chain.places[:number][-1:], chain.places[number:][:1]
         first = _VARIABLES[before[0]] + 1 if before else constant(1)
         last = _VARIABLES[after[0]] - 1 if after else self.lengths.length
@@ -257,7 +269,7 @@ class Ranges:
         return bounds[:MOST_BOUNDS]
 
     def _term(self, form: Affine, known: Type, inside: bool) -> list[Pieces]:
-        """Bounds of a weight at x, as polynomials in i in place of x."""
+        """Return bounds of a weight at x, as polynomials in i in place of x."""
         if all(name == ONE for name, _ in form.terms):
             return [(constant(dict(form.terms).get(ONE, 0)),)]
         if any(quantity.place != "x" for quantity, _ in quantities(form)):
@@ -278,7 +290,7 @@ class Ranges:
         chain: Chain,
         number: int,
     ) -> Iterator[Pieces]:
-        """Bounds of such a sum of constant weights by the walks along its types."""
+        """Yield bounds of a sum of constant weights by walks along the graph of types."""
         walks = Walks(self._cells, nodes)
 
         def at(number: int) -> list[int]:
@@ -301,7 +313,7 @@ class Ranges:
         return right
 
     def _hull(self, vector: str, sign: int, inside: bool) -> list[Pieces]:
-        """Bounds of what attention reads at i, or of its negation."""
+        """Return bounds of `sign` times the integer that attention reads at i."""
         key = vector, sign, inside
         if key not in self._hulls:
             chain, read = Chain(("i",), int(inside)), Quantity("vector", "i", vector)
@@ -311,8 +323,9 @@ class Ranges:
         return self._hulls[key]
 
     def _read(self, form: Affine, vectors: Sequence[Quantity], known: Type, chain: Chain) -> list[Pieces]:
-        """Bounds of a form in which some vectors at i have the same j: of what it is with their values at each j, or
-        with their defaults."""
+        """Return bounds of a form in which some vectors at i read the same j: bounds that hold with their values at
+        every possible j, and with their defaults.
+        """
         attention, at = self._attention(vectors[0]), chain.places.index("i")
         score, sides = folded(attention.score, self._reader.tuples), SIDES[attention.mask]
         options: list[list[Pieces]] = []
@@ -332,7 +345,7 @@ class Ranges:
     def _filled(
         self, form: Affine, vectors: Collection[Quantity], place: str, known: Type, default: bool = False
     ) -> Affine:
-        """A form with what vectors at i read at a place, or with their defaults."""
+        """Return a form with the vectors at i replaced by their values at a place, or by their defaults."""
         result = form
         for vector, factor in quantities(form):
             if vector in vectors:
@@ -344,8 +357,9 @@ class Ranges:
     def _read_in(
         self, form: Affine, vectors: Sequence[Quantity], known: Type, chain: Chain, where: tuple[int, bool]
     ) -> list[list[Pieces]]:
-        """Such bounds for the j between two places of a chain (before number `where[0]`), inside the word or not; by
-        types of j."""
+        """Return such bounds for the j in one gap between the places of a chain (before place number `where[0]`),
+        inside the word or in the padding (`where[1]`), one list for each type of j.
+        """
         gap, inside = where
         before, after = chain.places[:gap], chain.places[gap:]
         place = PLACES[len(chain.places)]
@@ -373,7 +387,7 @@ class Ranges:
     # ---- bounds ----
 
     def _joined(self, options: Sequence[list[Pieces]], chain: Chain) -> list[Pieces]:
-        """Bounds of a number that is one of several, each of which has some bounds."""
+        """Return bounds of a number that equals one of several, each with its own bounds."""
         most = min(MOST_BOUNDS, max((len(bounds) for bounds in options), default=1))
         if not all(options):
             return []
@@ -386,7 +400,7 @@ class Ranges:
         return list({tuple(map(str, pieces)): pieces for pieces in joined if len(pieces) <= MOST_PIECES}.values())
 
     def _pruned(self, pieces: Sequence[fmpq_mpoly], where: Where) -> Pieces:
-        """The polynomials that are not below another one at all these positions."""
+        """Return the polynomials without those that are at most another one at all these positions."""
         self._reader.spend(len(pieces) ** 2 // 16)
         kept: list[fmpq_mpoly] = []
         for piece in pieces:
@@ -397,7 +411,7 @@ class Ranges:
 
 
 def _facts(known: Type, chain: Chain) -> Iterator[Affine]:
-    """Forms that are >= 0 where integers were compared."""
+    """Yield forms that are >= 0 because the type contains the result of a comparison."""
     for feature, values in known.items():
         if isinstance(feature.what, Affine) and set(feature.places) <= set(chain.places):
             for sign in (1, -1):
@@ -406,14 +420,17 @@ def _facts(known: Type, chain: Chain) -> Iterator[Affine]:
 
 
 def _covered(quantity: Quantity, chain: Chain) -> range:
-    """The segments of a chain that a sum contains: number k is before place number k."""
+    """Return the numbers of the chain's segments that a sum contains; segment k is before place number k."""
     at = chain.places.index(quantity.place)
     return {BEFORE: range(at + 1), HERE: range(0), AFTER: range(at + 1, len(chain.places) + 1)}[quantity.side]
 
 
 def _over(pieces: Pieces, first: fmpq_mpoly, last: fmpq_mpoly) -> Pieces:
-    """A bound of the sum over positions of numbers that have a bound: the sum of one polynomial, or as many times the
-    largest value that one of several can have; 0 if there can be no such position."""
+    """Return a bound of a sum over the positions first..last of numbers with a bound; 0 if no such position is
+    possible.
+
+    For a single polynomial, it is the polynomial's sum; for several, the number of positions times the largest value.
+    """
     if not pieces:
         return (ZERO,)
     if len(pieces) == 1:
@@ -424,7 +441,7 @@ def _over(pieces: Pieces, first: fmpq_mpoly, last: fmpq_mpoly) -> Pieces:
 
 
 def _added(options: Sequence[list[Pieces]]) -> list[Pieces]:
-    """Bounds of a sum of numbers that have bounds."""
+    """Return bounds of a sum of numbers, given bounds of each."""
     found: list[Pieces] = []
     for choice in product(*options):
         if len(found) < MOST_BOUNDS and prod(map(len, choice)) <= MOST_PIECES:

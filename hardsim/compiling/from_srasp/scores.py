@@ -1,7 +1,7 @@
-"""What a score asks for: cases of Booleans and equalities of integers, or one order, or one inequality.
+"""Plan scores: as cases of Booleans and equalities of integers, as one order comparison, or as one inequality.
 
-Scores are rewritten first (constants folded, what reads one position gathered); what has no construction is refused at
-the user's own operator, and the oracle runs it all the same.
+Scores are first rewritten: constants are folded, and operands that read only one position are grouped. A score
+without a construction is refused at the user's own operator; the interpreter can still run such a program.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ Tuples: TypeAlias = Mapping[str, Set[tuple[str, ...]]]
 
 
 def indices(node: ast.Expression) -> frozenset[ast.Index]:
-    """Which of i and j an expression depends on; `len` is the same at both."""
+    """Return the indices, i or j or both, that an expression depends on; `len` is the same at both."""
     return frozenset(
         part.index for part in walk(node) if isinstance(part, ast.HasSymbol | ast.InputSymbol | ast.Position | ast.Ref)
     )
 
 
 def mixed(node: ast.Expression) -> bool:
-    """Whether an expression reads both i and j."""
+    """Return True if an expression reads both i and j."""
     return len(indices(node)) == 2
 
 
 def is_mixed_comparison(node: ast.Expression) -> bool:
-    """Whether a node compares integers, and reads both i and j."""
+    """Return True if a node compares integers and reads both i and j."""
     return isinstance(node, ast.Compare) and node.left.sort is ast.Sort.INT and mixed(node)
 
 
 def _as_mask(node: ast.Compare) -> str:
-    """The mask that says the same as a comparison of positions; empty if there is none."""
+    """Return the mask with the same meaning as a comparison of positions; empty if there is none."""
     flipped = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
     match node:
         case ast.Compare(op, ast.Position("j"), ast.Position("i")) if op in flipped:
@@ -48,7 +48,7 @@ def _as_mask(node: ast.Compare) -> str:
 
 
 def at_i(node: ast.Expression) -> ast.Expression:
-    """The expression with i in place of j."""
+    """Return the expression with i in place of j."""
 
     def moved(part: ast.Expression) -> ast.Expression | None:
         match part:
@@ -61,13 +61,17 @@ def at_i(node: ast.Expression) -> ast.Expression:
 
 
 def replaced(node: ast.Expression, change: Callable[[ast.Expression], ast.Expression | None]) -> ast.Expression:
-    """The expression with every part that `change` has something else for replaced, from the top down."""
+    """Return the expression with parts replaced, from the top down: each part by `change` of it, unless that is
+    None.
+    """
     other = change(node)
     return other if other is not None else with_children(node, [replaced(part, change) for part in children(node)])
 
 
 def folded(node: ast.Expression, tuples: Tuples) -> ast.Expression:
-    """The expression with constants folded; in `& | ^`, what reads i only is one operand, what reads j only another."""
+    """Return the expression with constants folded. In `& | ^`, the operands that read only i become one operand, and
+    those that read only j another.
+    """
     node = with_children(node, [folded(part, tuples) for part in children(node)])
     match node:
         case ast.Not(ast.Truth(value)):
@@ -97,7 +101,9 @@ def folded(node: ast.Expression, tuples: Tuples) -> ast.Expression:
 
 
 def _folded_nary(node: ast.Nary) -> ast.Expression:
-    """Constants folded, nested chains joined, repetitions dropped, what reads one position only gathered."""
+    """Fold a chain of `&`, `|` or `^`: fold constants, join nested chains, drop repetitions, and group operands that
+    read one position only.
+    """
     op, span = node.op, node.span
     flat = [part for arg in node.args for part in (arg.args if isinstance(arg, ast.Nary) and arg.op == op else (arg,))]
     constants = [arg.value for arg in flat if isinstance(arg, ast.Truth)]
@@ -112,7 +118,7 @@ def _folded_nary(node: ast.Nary) -> ast.Expression:
 
 
 def _joined(op: ast.NaryOp, args: Sequence[ast.Expression], node: ast.Nary) -> ast.Expression:
-    """A chain of operands, grouped by what they read; the mixed ones stand alone."""
+    """Return a chain of operands grouped by the indices that they read; operands that read both remain single."""
     groups: dict[frozenset[ast.Index], list[ast.Expression]] = {}
     alone: list[ast.Expression] = []
     for arg in args:
@@ -145,20 +151,20 @@ def _negated(node: ast.Expression, span: Span) -> ast.Expression:
 
 
 MAX_CASES = 256
-"""Cases of a Boolean score over its values at i; each is a term of the score."""
+"""The greatest number of cases of a Boolean score over its values at i; each case is a term of the score."""
 
 MAX_RANGE = 16
-"""Values of an integer that a count tells apart, each a term of the score."""
+"""The greatest number of values of an integer that a count distinguishes; each value is a term of the score."""
 
-RUNS = "The program runs by its definition all the same; it is only not compiled."
+RUNS = "The program can still be run by its definition; it just cannot be compiled."
 ORDERED = "leftmost under 1, j<i or j<=i, and rightmost under 1, j>i or j>=i"
 
 
 Terms: TypeAlias = tuple[tuple[int, ast.Expression], ...]
-"""A sum of multiples of integer expressions."""
+"""A sum of multiples of integer expressions: pairs of factor and expression."""
 
 ORDER_MASKS: Final = {"leftmost": ("1", "j<i", "j<=i"), "rightmost": ("1", "j>i", "j>=i")}
-"""Where order inside a score has a construction."""
+"""The masks under which order inside a score has a construction, for each side."""
 
 Operators: TypeAlias = Mapping[ast.CompareOp, ast.CompareOp]
 _OPPOSITE: Final[Operators] = {"<": ">=", "<=": ">", "=": "!=", "!=": "=", ">=": "<", ">": "<="}
@@ -167,7 +173,7 @@ MIRRORED: Final[Operators] = {"<": ">", "<=": ">=", "=": "=", "!=": "!=", ">=": 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`u(i) op v(j)`; both sums are written over i."""
+    """The comparison `u(i) op v(j)`; both sums are written over i."""
 
     op: ast.CompareOp
     here: Terms
@@ -177,9 +183,9 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The conjunction of `where`, expressions at i that have these values, implies that the score is `then(j)`.
+    """A case of a score: if all expressions of `where`, at i, have these values, the score is `then(j)`.
 
-    A value is a truth value, or a symbol; `then` is written over i.
+    A value is a truth value or a symbol; `then` is written over i.
     """
 
     where: tuple[tuple[ast.Expression, bool | str], ...]
@@ -188,26 +194,28 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """A Boolean score by disjoint cases, and equalities that must hold besides; no case: the score is false."""
+    """A Boolean score by disjoint cases, with equalities that must hold too. Without a case, the score is false."""
 
     cases: tuple[Case, ...]
     equalities: tuple[Comparison, ...] = ()
 
 
 Plan: TypeAlias = Matching | Comparison
-"""The plan of a score; a comparison is not by `=`."""
+"""The plan of a score. A plan that is a single comparison is never an equality."""
 
 
 @dataclass(frozen=True, slots=True)
 class Planner:
-    """Finds the plan of a score; `symbols` are what symbol expressions can be, `tuples` those of each relation."""
+    """Finds the plan of a score. `symbols` are the possible values of symbol expressions, `tuples` the tuples of each
+    relation.
+    """
 
     source: Source
     symbols: tuple[str, ...]
     tuples: Tuples
 
     def plan(self, attention: ast.Attention) -> Plan:
-        """The plan of an attention's score.
+        """Return the plan of an attention's score.
 
         Raises:
             Unsupported: if no construction fits.
@@ -219,13 +227,15 @@ class Planner:
         return self._matching(others, comparisons, attention.span)
 
     def _parts(self, score: ast.Expression) -> tuple[list[ast.Compare], list[ast.Expression]]:
-        """The conditions of a score: comparisons of integers at i with integers at j, and Boolean ones."""
+        """Return the conditions of a score: comparisons of integers at i with integers at j, and the Boolean
+        conditions.
+        """
         parts = self._conjuncts(folded(score, self.tuples), False)
         comparisons = [part for part in parts if isinstance(part, ast.Compare) and is_mixed_comparison(part)]
         return comparisons, [part for part in parts if not is_mixed_comparison(part)]
 
     def _matching(self, others: Sequence[ast.Expression], equalities: Sequence[ast.Compare], span: Span) -> Matching:
-        """The conjunction of Boolean conditions and of comparisons that must hold besides."""
+        """Return the plan for the conjunction of Boolean conditions and of comparisons."""
         rest = others[0] if len(others) == 1 else ast.Nary("&", tuple(others)) if others else ast.Truth(True)
         cases = self._cases(folded(rest, self.tuples), span)
         return Matching(tuple(cases), tuple(map(self._separated, equalities)))
@@ -244,17 +254,19 @@ class Planner:
                 unequal[1].span,
                 f"'{unequal[1].op}' between integers at i and at j has no construction inside a count beside "
                 f"'{unequal[0].op}'",
-                "Besides '=', one comparison may stand in a count; a range of v(j) is the difference of two counts.",
+                "A count may contain one comparison other than '='; a range of v(j) is the difference of two counts.",
             )
         plan = self._matching(others, comparisons, node.span)
         return plan.cases, plan.equalities
 
     def _written(self, score: ast.Expression, comparison: Comparison) -> ast.Compare:
-        """The part of a score that a comparison comes from."""
+        """Return the part of a score from which a comparison was made."""
         return next(part for part in self._parts(score)[0] if self._separated(part) == comparison)
 
     def refused_mean(self, mean: ast.MatchMean, comparison: Comparison) -> Unsupported:
-        """The error for a comparison inside a mean that has no construction: both of its integers have many values."""
+        """Return the error for a comparison in a mean that has no construction, because both of its integers have
+        many values.
+        """
         part = self._written(mean.score, comparison)
         return self._refused_order(
             part,
@@ -265,14 +277,16 @@ class Planner:
         )
 
     def refused_order(self, count: ast.MatchCount, order: Comparison, alone: bool) -> Unsupported:
-        """The error for a comparison that has no construction in a count, since its integers have many values."""
+        """Return the error for a comparison in a count that has no construction, because both of its integers have
+        many values.
+        """
         part = self._written(count.score, order)
         where = f"under {count.mask}" if alone else "beside another comparison"
         return self._refused_order(
             part,
             f"'{part.op}' between integers at i and at j has no construction inside a count {where}, unless one of "
             f"them has at most {MAX_RANGE} values",
-            "Under the mask 1, alone or beside Booleans, counts by order are compiled; '=' and '!=' are under every "
+            "Counts by order are compiled under the mask 1, alone or beside Booleans; '=' and '!=' work under every "
             "mask.",
         )
 
@@ -282,10 +296,9 @@ class Planner:
                 node,
                 f"'{node.op}' between integers at i and at j must be the whole score: beside another condition it has "
                 "no construction",
-                "A condition on i can go around the attention, P(i) ? A(i) : D(i); '=' may stand beside others.",
+                "Put a condition on i around the attention, P(i) ? A(i) : D(i); '=' may stand beside other conditions.",
             )
         if node.op != "!=" and attention.mask not in ORDER_MASKS[attention.side]:
-            # no score of polynomial gap is known on this side under this mask
             raise self._refused_order(
                 node,
                 f"'{node.op}' between integers at i and at j has no construction inside the score of "
@@ -299,14 +312,18 @@ class Planner:
         return Unsupported(self.source, span, message, hint=f"{hint} {RUNS}")
 
     def _refused_order(self, part: ast.Compare, message: str, hint: str) -> Unsupported:
-        """The error for a comparison between integers; the order of the positions themselves is a mask."""
+        """Return the error for a comparison of integers. If it only orders the positions, the hint names the mask for
+        that order.
+        """
         mask = _as_mask(part)
         return self._refused(part.span, message, f"The order of positions is the mask {mask}. {hint}" if mask else hint)
 
     # ---- integers ----
 
     def _conjuncts(self, node: ast.Expression, negated: bool) -> list[ast.Expression]:
-        """The parts of a conjunction (of its negation), down to comparisons of integers at i with integers at j."""
+        """Return the parts of a conjunction (or of its negation), down to comparisons of integers at i with integers
+        at j.
+        """
         inner = next((part for part in walk(node) if is_mixed_comparison(part)), None)
         if inner is None:
             return [ast.Not(node, span=node.span) if negated else node]
@@ -329,10 +346,10 @@ class Planner:
                 )
 
     def _separated(self, node: ast.Compare) -> Comparison:
-        """The comparison with everything at i on the left and everything at j on the right."""
+        """Return the comparison with all terms at i on the left and all terms at j on the right."""
         here: list[tuple[int, ast.Expression]] = []
         there: list[tuple[int, ast.Expression]] = []
-        # written with the side that reads i on the left, so that a number in an error has the user's sign
+        # The side that reads i goes to the left without a change of sign, so that errors show the user's numbers.
         swapped = "i" not in indices(node.left) or "j" not in indices(node.right)
         sign, relation = (-1, MIRRORED[node.op]) if swapped else (1, node.op)
         stack = [(sign, node.left), (-sign, node.right)]
@@ -358,7 +375,9 @@ class Planner:
     # ---- Booleans ----
 
     def _cases(self, score: ast.Expression, span: Span) -> list[Case]:
-        """Case by case over what the score reads at i (Shannon's expansion); the false cases are left out."""
+        """Split a score by the values at i of its parts (Shannon's expansion), and return the cases in which it is
+        not false.
+        """
         for part in walk(score):
             if isinstance(part, ast.Compare) and part.left.sort is ast.Sort.RATIONAL and mixed(part):
                 raise self._refused(
@@ -381,22 +400,23 @@ class Planner:
             if len(found) + len(stack) > MAX_CASES:
                 raise self._refused(
                     span,
-                    f"this score has more than {MAX_CASES} cases of truth values and symbols at i, the limit of what "
-                    "is compiled",
+                    f"this score has more than {MAX_CASES} cases of truth values and symbols at i, the limit of "
+                    "the compiler",
                     "Compute what the score reads at i into fewer vectors first.",
                 )
         return found
 
     def _assigned(self, case: Case, variable: ast.Expression, value: bool | str) -> Case:
-        """The case in which an expression at i has a value."""
+        """Return the case in which an expression at i has this value."""
         constant = ast.SymbolLiteral(value) if isinstance(value, str) else ast.Truth(value)
         then = replaced(case.then, lambda part: constant if part == variable else None)
         return Case((*case.where, (variable, value)), folded(then, self.tuples))
 
 
 def by_value(case: Case, comparison: Comparison, value: int, of_i: bool) -> Case:
-    """The part of a case in which one side of a comparison, that at i or that at j, has a value, and the comparison
-    holds."""
+    """Return the part of a case in which the comparison holds and one of its sides, the one at i (`of_i`) or at j,
+    has this value.
+    """
     known = ast.Integer(value)
     here, there = summed(comparison.here), summed(comparison.there)
     at_i = ast.Compare("=" if of_i else comparison.op, here, known)
@@ -405,13 +425,13 @@ def by_value(case: Case, comparison: Comparison, value: int, of_i: bool) -> Case
 
 
 def summed(terms: Terms) -> ast.Expression:
-    """A sum of multiples as an expression."""
+    """Return a sum of multiples as an expression."""
     parts = [node if factor == 1 else ast.Scale(factor, node) for factor, node in terms]
     return reduce(lambda left, right: ast.Sum("+", left, right), parts) if parts else ast.Integer(0)
 
 
 def _place_below(above: ast.Expression) -> str:
-    """Where a comparison of integers at i and j stands that is below something other than a conjunction."""
+    """Return the place of a comparison of integers at i and j inside `above`, which is no conjunction."""
     match above:
         case ast.Nary(op) | ast.Arrow(op):
             return f"below '{op}'"
@@ -424,7 +444,7 @@ def _place_below(above: ast.Expression) -> str:
 
 
 def _reads_i(node: ast.Expression) -> ast.Expression | None:
-    """The first of the largest Boolean or symbol expressions that read i and not j."""
+    """Return the first of the largest Boolean or symbol expressions that read i and not j; None if there is none."""
     reads = indices(node)
     if "i" not in reads:
         return None

@@ -1,10 +1,11 @@
-"""Sums along the positions of a word, where the type of a position depends on its neighbours'.
+"""Bound sums along the positions of a word, if the type of a position depends on its neighbours' types.
 
-What attention finds by a score and a value that read j only is a *cell*: `P(i) := rightmost_j[j<i, S(j)] V(j) : d` is d
-at position 1, and after position i it is V(i) if S(i), else what it was. So types follow each other along a graph, and
-a sum of weights w over positions is the weight of a walk. If every cycle has a mean of at most r, there are potentials
-d with `d(v) >= d(u) + w(u) - r` along every edge, and the sum over the c positions before one of type v is at most
-`r c + d(v)`. Which r is tried does not matter for what is claimed: the inequalities are checked edge by edge.
+A vector that attention writes by a score and a value that read only j is a *cell*: `P(i) := rightmost_j[j<i, S(j)]
+V(j) : d` is d at position 1; after position i it is V(i) if S(i), and otherwise unchanged. So types follow each other
+along a graph, and a sum of weights w over positions is the weight of a walk. If every cycle has a mean of at most r,
+there are potentials d with `d(v) >= d(u) + w(u) - r` along every edge, and the sum over the c positions before one of
+type v is at most `r c + d(v)`. The claim is sound for every r that is tried: the inequalities are checked edge by
+edge.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from hardsim.compiling.from_srasp.scores import folded, indices
 from hardsim.lang import ast
 
 MOST_NODES = 40
-"""Types of a graph; a finer one is not made."""
+"""The greatest number of types in a graph; a finer graph is not made."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalNode:
-    """A type of a position x, the weight there, and whether x is inside the word or in the padding."""
+    """A type of a position x, the weight there, and True if x is inside the word (False: in the padding)."""
 
     known: Type
     weight: Fraction
@@ -34,8 +35,9 @@ class LocalNode:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A vector by attention whose value follows from that at the position before (`forwards`) or after, and from what
-    stands there (`strict`) or at i itself; or which is the same everywhere (`constant`)."""
+    """A vector whose value follows from its value at the position before (`forwards`) or after, and from what is at
+    that position (`strict`) or at i itself. A `constant` cell has the same value at all positions.
+    """
 
     score: ast.Expression
     value: ast.Expression
@@ -46,7 +48,7 @@ class Cell:
 
 
 class Cells:
-    """The vectors of a program that are cells, and what can follow what."""
+    """The cells among the vectors of a program, and the types that can follow each other."""
 
     def __init__(self, reader: LocalReader) -> None:
         self.reader = reader
@@ -74,14 +76,14 @@ class Cells:
         return Cell(score, value, first, forwards, attention.mask in ("j<i", "j>i"), constant)
 
     def among(self, nodes: Sequence[LocalNode]) -> dict[Feature, Cell]:
-        """The cells that types of x say something of."""
+        """Return the cells that the types of x restrict."""
         features = (one for node in nodes for one in node.known if (one.kind, one.places) == ("vector", ("x",)))
-        # in their order, not that of a set, which is another one in each process
+        # In order of appearance: the order of a set differs between processes.
         found = {one: self._cell(str(one.what)) for one in dict.fromkeys(features)}
         return {feature: cell for feature, cell in found.items() if cell is not None}
 
     def refined(self, nodes: Sequence[LocalNode]) -> Sequence[LocalNode]:
-        """Types that decide what cells become, as far as they are few enough."""
+        """Return types that decide the next values of the cells; coarser types if these are more than MOST_NODES."""
         while True:
             cells = self.among(nodes)
             finer = list[LocalNode]()
@@ -95,13 +97,15 @@ class Cells:
             nodes = finer
 
     def _decided(self, cells: Mapping[Feature, Cell], known: Type) -> None:
-        """Raises Split if a type leaves open what becomes of a cell."""
+        """Raise Split if a type leaves open the next value of a cell."""
         for cell in cells.values():
             self.reader.value(cell.score, {"j": "x"}, known)
             self.reader.value(cell.value, {"j": "x"}, known)
 
     def _after(self, feature: Feature, cell: Cell, known: Type, old: Values) -> Values:
-        """What a cell that had these values has once x, of this type, was read."""
+        """Return the values that a cell may have after x, a position of this type, if it had one of the values `old`
+        before.
+        """
         try:
             holds = {bool(self.reader.value(cell.score, {"j": "x"}, known))}
         except Split:
@@ -114,7 +118,7 @@ class Cells:
         return (new if True in holds else frozenset()) | (old if False in holds else frozenset())
 
     def follow(self, cells: Mapping[Feature, Cell], first: Type, second: Type) -> bool:
-        """Whether a position of the second type can be the next after one of the first."""
+        """Return True if a position of the second type can follow one of the first type."""
         for feature, cell in cells.items():
             here, there = self.reader.values(feature, first), self.reader.values(feature, second)
             if not cell.constant:
@@ -126,7 +130,7 @@ class Cells:
         return True
 
     def begin(self, cells: Mapping[Feature, Cell], known: Type) -> bool:
-        """Whether position 1 can be of a type."""
+        """Return True if position 1 can have a type."""
         for feature, cell in cells.items():
             if cell.forwards and not cell.constant:
                 default = frozenset((cell.default,))
@@ -137,7 +141,9 @@ class Cells:
 
 
 class Walks:
-    """The walks along a graph of types: which can come `next` after each, and which can be the `first` of a word."""
+    """The walks along a graph of types: the nodes that can come `next` after each node, and the `first` nodes of a
+    word.
+    """
 
     def __init__(self, cells: Cells, nodes: Sequence[LocalNode]) -> None:
         self.nodes = cells.refined(nodes)
@@ -154,7 +160,7 @@ class Walks:
         self.first = [number for number, node in enumerate(self.nodes) if node.inside and cells.begin(used, node.known)]
 
     def at(self, known: Type, place: str, inside: bool) -> list[int]:
-        """The nodes that a place of a type can be."""
+        """Return the nodes that a place of this type can be."""
         return [
             number
             for number, node in enumerate(self.nodes)
@@ -163,16 +169,20 @@ class Walks:
         ]
 
     def rates(self) -> Iterator[Mapping[bool, Fraction]]:
-        """What the weights may be a position, inside and in the padding: the largest mean of a cycle, and the next
-        integer."""
+        """Yield candidate rates: bounds of the weight per position, inside the word and in the padding. They are the
+        largest mean of a cycle, and the next integer.
+        """
         best = {inside: self._mean(inside) for inside in (True, False)}
         yield best
         if any(rate.denominator > 1 for rate in best.values()):
             yield {inside: Fraction(ceil(rate)) for inside, rate in best.items()}
 
     def _mean(self, inside: bool) -> Fraction:
-        """The largest mean of a cycle among nodes of one side, 0 if there is none (Karp 1978): that is the largest over
-        the nodes v of the least over k < N of `(D_N(v) - D_k(v)) / (N - k)`, with D_k the heaviest walk of k edges."""
+        """Return the largest mean of a cycle among the nodes of one side, 0 if there is no cycle.
+
+        By Karp (1978), this is the largest over the nodes v of the least over k < N of `(D_N(v) - D_k(v)) / (N - k)`,
+        with D_k the heaviest walk of k edges.
+        """
         nodes = [number for number, node in enumerate(self.nodes) if node.inside is inside]
         table: list[dict[int, Fraction]] = [dict.fromkeys(nodes, Fraction(0))]
         for _ in nodes:
@@ -195,13 +205,17 @@ class Walks:
     def heaviest(
         self, sources: Collection[int], targets: Collection[int] | None, rate: Mapping[bool, Fraction]
     ) -> tuple[Fraction, ...] | None:
-        """The largest sum of weights less rates over positions after a source and before a target (or up to the end,
-        without targets), by potentials; none if there is no such walk, None if there is no bound.
+        """Bound, by potentials, the sum of weights minus rates over the positions after a source and before a target
+        (up to the end if `targets` is None).
 
         `sources` are the nodes at which the sum can begin.
+
+        Returns:
+            The bound; an empty tuple if there is no such walk, and None if there is no bound.
         """
         potential = dict.fromkeys(sources, Fraction(0))
         ending = [Fraction(0)] if targets is None else []
+        # Without a cycle of positive weight, potentials are final after one round per node (Bellman and Ford).
         for _ in range(len(self.nodes) + 1):
             grown = False
             for node in list(potential):
@@ -221,5 +235,5 @@ class Walks:
         return (max(ending),) if ending else ()
 
     def after(self, nodes: Collection[int]) -> set[int]:
-        """The nodes that can come next."""
+        """Return the nodes that can come next."""
         return {other for node in nodes for other in self.next[node]}
