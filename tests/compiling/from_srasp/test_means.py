@@ -131,7 +131,7 @@ def test_scores_without_a_construction_are_refused_and_run(right: str, message: 
     program = parse_program(text)
     error = raised(Unsupported, compile_program, program, match=message)
     assert program.source.text[error.span.start : error.span.end] == place
-    assert error.hint.endswith("The program runs by its definition all the same; it is only not compiled.")
+    assert error.hint.endswith("The program can still be run by its definition; it just cannot be compiled.")
     assert ProgramOracle(program).accepts("ab") in (True, False)
 
 
