@@ -238,7 +238,7 @@ def test_a_check_is_resumed_from_its_file(inputs: dict[str, Path], tmp_path: Pat
     assert given.check(max_n=4, resume=str(kept)) == first
     # It is the file of the command.
     assert first.to_dict() == command("check", inputs["formula"], "--max-n", 4, "--resume", kept)
-    raised(InputError, given.check, max_n=5, resume=kept, match="of another request: max_n=4 there, 5 here")
+    raised(InputError, given.check, max_n=5, resume=kept, match="another request: max_n=4 there, 5 here")
     raised(InputError, given.check, resume=inputs["formula"], match="would overwrite what is read")
 
 
@@ -395,7 +395,7 @@ def test_integers_may_be_of_numpy(since: Model) -> None:
         ("check", {"scheduler": "tcp://x:1"}, "--scheduler tcp://x:1", 'scheduler goes with backend="dask"'),
         ("check", {"tau": "1/m"}, "--tau 1/m", "unknown name 'm'"),
         ("check", {"tau": "1/i"}, "--tau 1/i", "depends on i"),
-        ("check", {"resume": "-"}, "--resume -", "resume -: no file that can be gone on from"),
+        ("check", {"resume": "-"}, "--resume -", "resume -: not a file that a run can be resumed from"),
         ("check", {"resume": "/nowhere/x"}, "--resume /nowhere/x", "resume /nowhere/x: cannot be written"),
         ("prove", {"min_n": 9, "max_n": 4}, "--min-n 9 --max-n 4", "min_n=9 is larger than max_n=4"),
         ("prove", {"min_n": 65}, "--min-n 65", "min_n=65 is larger than the largest, 64 unless max_n says otherwise"),
@@ -463,8 +463,8 @@ def test_what_is_of_no_such_type_is_refused(since: Model, method: str, options: 
         ({"beta": "0"}, "Write a positive number such as 4, '7/2' or '3.9'."),
         ({"epsilon": 2}, "Write a number between 0 and 1 such as '1/4' or '0.01'."),
         ({"at": "middle"}, 'at must be first or last, not \'middle\'\n  Write at="first" or at="last".'),
-        ({"resume": "-"}, "resume -: no file that can be gone on from\n  Name a file."),
-        ({"resume": Path("-")}, "resume -: no file that can be gone on from\n  Name a file."),
+        ({"resume": "-"}, "resume -: not a file that a run can be resumed from\n  Name a file."),
+        ({"resume": Path("-")}, "resume -: not a file that a run can be resumed from\n  Name a file."),
         ({"regime": "all"}, 'one result is of one network: regime="all" is several\n  Name one regime.'),
     ],
 )
@@ -756,11 +756,11 @@ def test_what_a_command_notes_is_a_warning(since: Model, capfd: pytest.CaptureFi
     with pytest.warns(Remark, match="^epsilon: for hard-attention models and programs") as caught:
         since.check(max_n=2, epsilon="1/8")
     assert [one.filename for one in caught] == [__file__]
-    with pytest.warns(Remark, match=r'OBSERVED: mpmath encloses nothing; engine="ball" certifies'):
+    with pytest.warns(Remark, match=r'OBSERVED: mpmath gives no enclosures; engine="ball" certifies'):
         list(since.words(max_n=2, by="soft", engine="mpmath"))
     with pytest.warns(Remark, match="2 decimal digits are fewer than"):
         since.check(max_n=2, engine="mpmath", dps=2)
-    with pytest.warns(Remark, match="dps: not used; a bound report finds for itself"):
+    with pytest.warns(Remark, match="dps: not used; a bound report finds the number of bits"):
         since.bound(max_n=2, dps=9)
     with pytest.warns(Remark, match="tau: for softmax; hard attention has no temperature"):
         hardsim.load(SHIPPED / "flipflop.ahat.json").compile(hard=True, tau=3)

@@ -142,6 +142,7 @@ class Hunter:
         self.hard = HardRunner(subject)
         self.wanted: dict[Word, Answer] = dict(wanted)
         self.stuck = False
+        # A generator for each length: the words tried do not depend on other lengths.
         self.rng = Random(f"{seed}/{len(self.words[0])}/adversary")
 
     def search(self, start: Fraction) -> Crossing:
@@ -211,6 +212,7 @@ def bits_needed(soft: SoftEngine, prepared: Sequence[Word]) -> int | None:
     """Return the least working precision, in multiples of BIT_STEP bits, at which balls settle every answer; None if an
     answer is not settled with MOST_BITS bits."""
     # Words that a precision settles are dropped: more bits settle them too.
+    # Reversed, since `pop` takes from the end.
     left = list(reversed(prepared))
     for bits in range(LEAST_BITS, MOST_BITS + 1, BIT_STEP):
         arithmetic = BallArithmetic(bits)
@@ -235,6 +237,7 @@ ASYMPTOTICS = {
     "none": "gap Omega(1/n), so Theorem 26 asks for 1/tau = O(n log n); a constant 1/tau = beta is enough up to a "
     "length that grows with beta (Hahn's limit)",
 }
+# Growth for subjects without a regime.
 GENERAL = "Theorem 26: 1/tau = O((1/gap) log(n X/(epsilon gap))); with gap >= n^-k and X <= n^k, O(n^k log n)"
 PROGRAM = "gap Omega(n^-3) and X = O(1), so Theorem 26 asks for 1/tau = O(n^3 log n)"
 
@@ -407,6 +410,7 @@ def bound_subject(subject: Subject, gap: bool = False) -> BoundSubject:
         return BoundSubject(subject, parse_arith("1"), subject.facts, asymptotics)
     subject.hold_specified("bounds")
     return BoundSubject(
+        # Without `sharpness` the subject gets its temperature from the schedule, as every temperature tried does.
         subject=replace(subject, program=program if gap else scaled(program, budget), sharpness=None, stored=None),
         schedule=budget.temperature,
         model=subject.facts,
@@ -493,10 +497,12 @@ class Reporter:
         if not self.wanted.gap:
             judge = Judge(subject, program, plan, None, engine)
             tally = judge.tally(words, runs)
+            # Words that balls cannot settle with all their digits need no search for fewer.
             bits = None if tally.undecided else bits_needed(judge.soft, [subject.prepared(word) for word in words])
             if self.target.budget is not None:
                 void = void_after(program, tally, engine)
             violation = violation or self._exceeded(plan, tally, void)
+            # Without a gap (no row with two different scores) no temperature changes an answer.
             if self.wanted.search and plan.facts.gap is not None:
                 wanted = dict(zip(words, answers, strict=True))
                 hunter = Hunter(subject, program, self._schedule, wanted, plan.facts.exhaustive, self.options.seed)
@@ -540,6 +546,7 @@ class Reporter:
             declared_gap=head.declared_gap,
             # A logit is a score times the inverse temperature: the range is widest where that is largest.
             logit_range=(head.score_range or ZERO) * max(map(upper, plan.inverse)),
+            # A void bound is no proved limit of the error, so it must not replace the measured one.
             error=within(tally, head.name, head.error, bound) if void is None else head.error,
             bound=bound,
             void=void is not None,
@@ -616,6 +623,7 @@ class _Report:
                     self.found.append(found)
                 self._told(found.row.n, found.row.words)
         if self.target.budget is None:
+            # Networks compiled for a regime have the growth of their regime; `asymptotics` states it.
             self.general = general_rate(self.subject)
 
     def _told(self, n: int, words: int) -> None:
@@ -706,6 +714,7 @@ def growths(lengths: Sequence[BoundLength]) -> tuple[Growth, ...]:
     def over_log(tau: Fraction, length: BoundLength) -> tuple[int, Fraction]:
         return length.positions, 1 / tau / Fraction(log(length.positions))
 
+    # The head with the least gap decides the law, so lengths before it became the tightest are left out.
     alike = next((list(some) for _, some in groupby(reversed(lengths), tightest)), [])
     lengths = lengths[-max(3, len(alike)) :]
     sharp = [x for x in lengths if x.positions > 1]  # n is that of the padded word

@@ -178,6 +178,7 @@ def effort(subject: Target, options: CheckOptions, n: int) -> Effort:
 
 def effort_at(n: int, exhaustive: int, samples: int | None, acceptor: bool = True) -> Effort:
     """Return the effort at length n for these options; `acceptor`: False for a subject that maps words to words."""
+    # Long words cost more, so fewer are tried.
     usual, structured, pairs = (20, STRUCTURED_LIMIT, PAIRS) if n <= SHORT else (4, 12, 2)
     return Effort(exhaustive, usual if samples is None else samples, structured, pairs if acceptor else 0)
 
@@ -190,6 +191,7 @@ def requested(subject: Target, options: CheckOptions, n: int) -> int:
         return len(pinned(subject, options).get(n, ()))
     if searches(subject):
         return subject.possible(n) if whole(subject, options, n) else budget(options)
+    # An upper limit: examples and accepted words may coincide with structured or random ones.
     seeds = sum(len(word) == n for word, _ in subject.examples) + MEMBERS * hasattr(subject.oracle, "automaton")
     return planned_count(len(subject.alphabet), n, effort(subject, options, n), seeds)
 
@@ -230,9 +232,11 @@ def lengths_of(subject: Target, options: CheckOptions) -> list[int]:
     given."""
     if options.words is not None:
         return sorted({len(word) for word in options.words})
+    # Pinned lengths are longer than `max_n`, so this list is ascending.
     found = [*range(1, options.max_n + 1), *pinned(subject, options)]
     if not searches(subject):
         return found
+    # A regular domain may have no words of some lengths.
     return [n for n in [0] * (subject.shortest == 0) + found if subject.possible(n)]
 
 
@@ -273,6 +277,7 @@ def tried_of(request: Request, subject: Target) -> CheckOptions:
     """Return the options that choose words and arithmetic where nothing is judged. Words of an external network are no
     longer than its table of positions, unless `max_n` is given: then longer ones are refused later."""
     max_n = request.max_n
+    # A default must not run into the end of the table; an explicit --max-n should be refused with the reason.
     if isinstance(subject, Foreign) and subject.network.longest is not None and "max_n" not in request.written:
         max_n = max(1, min(max_n, subject.network.longest))
     return CheckOptions(max_n, request.exhaustive, request.samples, request.seed, request.dps, engine=request.engine)
@@ -292,6 +297,7 @@ class Deciding:
     def __call__(self, word: Word) -> bool:
         if not self.subject.acceptor:
             return False
+        # Long words are rarely asked about twice, and would fill the memory.
         if len(word) > SHORT:
             with suppress(InputError):
                 answers = self.subject.oracles([word]) or [self._asked(word)]
@@ -435,6 +441,7 @@ class _Campaign:
         self.prepared: Preparation | None = None
         self.plans: dict[int, LengthPlan] = {}
         self.before = self.done = sum(tally.words for tally in self.tallies.values())
+        # `requested` is an upper limit, and the words of a resumed run may exceed it by the prefixes of searches.
         self.total = max(sum(requested(subject, options, n) for n in [*self.lengths, *alone]), self.done)
         self.measured = 0
         self.ended: WordError | None = None
@@ -451,6 +458,7 @@ class _Campaign:
             self._run()
         except InputError as error:
             known = (tally.mismatch for tally in self.tallies.values())
+            # A known wrong word is worth more to the user than the error about a longer length.
             if not any(one is not None and one.refutes for one in known):
                 raise
             self.ended = WordError(None, error.message, error.hint)
@@ -476,9 +484,10 @@ class _Campaign:
 
         prepared, runs, _ = measure_all(subject, options, self.crew, planned, told, self.lengths, tolerant=True)
         self.prepared = prepared
+        # A resumed run skips complete lengths; the last one may be incomplete.
         latest = max(self.tallies, default=1)
         for n in runs:
-            if n in self.tallies:  # it may be complete already; the report wants its plan all the same
+            if n in self.tallies:  # it may be complete already, but the report needs its plan
                 self.plans[n] = plan_length(prepared, subject, n, self.plans.get(n - 1))
         self._tally(prepared, (shard for n, shards in runs.items() if n >= latest for shard in shards))
 
@@ -488,6 +497,7 @@ class _Campaign:
         def left() -> Iterator[Shard]:
             """Yield the shards without the words that an earlier run tallied."""
             for shard in shards:
+                # A search has no fixed list of words, and its prefixes are not part of one: there is nothing to skip.
                 if isinstance(shard.known, Start) or shard.known == PASSED:
                     yield shard
                     continue
@@ -527,6 +537,7 @@ class _Campaign:
         bad = [length for length, tally in self.tallies.items() if tally.failed]
         if n in self.tallies or not bad:
             return False
+        # Words after the first length that failed: the run goes on for a while to look for a wrong word.
         after = sum(tally.words for length, tally in self.tallies.items() if length > min(bad))
         return given_up(sum(self.tallies[length].failed for length in bad), after)
 
@@ -554,6 +565,7 @@ class _Campaign:
             tally = self.tallies[length]
             least = tally.extremes.get(MARGIN)
             known += (one for one in tally.searched if one[0])
+            # A length that was tried in full has no list of searched words, only its extreme.
             if not tally.searched and least is not None and least.word:
                 known.append((least.word, float(least.bound)))
         return Shard(n, (), Start(budget(self.options), self.options.seed, nearest(n, known)))
@@ -624,7 +636,8 @@ class _Campaign:
         subject, options = self.subject, self.options
         if found is None or not found.refutes:
             return found
-        if isinstance(subject, Foreign):  # what is printed of them has no more digits than float64
+        if isinstance(subject, Foreign):  # reports show no more digits of it than float64 has
+            # Words that the user named are reported as they are.
             simpler = options.words is None and options.engine != MPMATH
             return shrunk(subject, found, options.dps) if simpler else found
         if isinstance(subject, Subject):
@@ -652,10 +665,12 @@ class _Campaign:
         stuck = None if mismatch is not None else next(filter(None, (tally.stuck for tally in tallies)), None)
         found: list[Told] = [*lengths, *judged]
         failed = self.failed
+        # Without a wrong word the error is all there is to report.
         if failed and not partial and violation is None and (mismatch is None or not mismatch.refutes):
             raise failed[0].error
         least = subject.shortest if isinstance(subject, Foreign) else 1
         regular = isinstance(subject, Foreign) and subject.domain is not None
+        # With a regular domain the possible words are exactly those with expected outputs.
         counted, some = not some or regular, some or regular
         undecided, ties = self._hard_undecided(mismatch), () if self.prepared is None else self.prepared.ties
         verdict, reach = judge(
@@ -706,7 +721,7 @@ class _Campaign:
             return plan.violation or exceeded(plan, tally, self.options.engine)
         if tally.violation is not None or not isinstance(subject, Subject) or not subject.one_network:
             return tally.violation
-        if not subject.specified:  # bounds speak of the specification, and the network is another one
+        if not subject.specified:  # bounds are about the specification, and this network differs from it
             return None
         allowed = {name: head.bound for name, head in head_bounds(subject, tally.n).items()}
         return exceeded_bound(allowed, self._void(tally), tally, self.options.engine)
@@ -796,6 +811,7 @@ class Judge:
             part = Tally.of(words[some], self.subject.oracles(words[some]), hard.answers, found, self.subject.alphabet)
             part.note_gaps(hard.gaps)
             if self.plan is None and isinstance(hard.trace, HardTrace):
+                # With a plan, declared gaps were compared when the plan was made.
                 part.violation = refuted_gap(self.program, measure(self.program, prepared[some], hard.trace))
             total.merge(part, self.subject.alphabet)
         return total
@@ -853,6 +869,7 @@ def budget_length(subject: Subject, tally: Tally, engine: str) -> LengthResult:
     specified = subject.specified
     void = void_after(subject.program, tally, engine) if specified else {}
     claimed = head_bounds(subject, tally.n)
+    # The largest over the coordinates that a head writes.
     errors = {
         name: max((numbers[place] for place in tally.errors if place[0] == name), default=ZERO) for name in claimed
     }
@@ -887,6 +904,7 @@ def judged_length(subject: Foreign, tally: Tally, engine: str) -> JudgedLength:
     _, numbers = settle(tally, engine)
     margin, possible = tally.extremes.get(MARGIN), subject.possible(tally.n)
     known = tally.words - tally.failed
+    # With a domain, `possible` counts only words with expected outputs.
     tried = known if subject.domain is None else known - tally.unjudged
     return JudgedLength(
         n=tally.n,
@@ -911,6 +929,7 @@ def _counts(subject: Subject, tally: Tally) -> dict[str, Any]:
         counts["accepted"] = None
     known = tally.words - tally.failed
     counts |= {"n": tally.n, "words": known - tally.unjudged, "possible": possible, "exhaustive": known == possible}
+    # Only a function may leave words open, so other reports have no such counts.
     if subject.by_function:
         for name in ("unjudged", "positions_judged", "positions_unjudged"):
             counts[name] = getattr(tally, name)
@@ -1000,6 +1019,7 @@ def exceeded(plan: LengthPlan, tally: Tally, engine: str) -> Violation | None:
         (number, stage, name), error = place, tally.errors[place]
         layer = plan.bounds.layers[number]
         bound = (layer.attended, layer.final)[stage][name]
+        # A word attains `reached`; the upper end of an enclosure may exceed the bound without a contradiction.
         if error.reached > bound:
             what = f"the error bound of coordinate {name} in layer {number + 1}"
             return Violation(what, plan.facts.n, None, Fraction(error.reached), bound, engine == MPMATH)
@@ -1056,6 +1076,7 @@ def judge(
     if stuck:
         total = sum(length.words for length in lengths)
         return Verdict.UNDECIDED, f"{no_answer(stuck, total)}; the others agree"
+    # Only `auto` chooses the arithmetic word by word.
     in_balls = f", {escalated:,} of them in ball arithmetic" if escalated and engine == AUTO else ""
     claim = ": every answer and every error bound" if every else ""
     verdict = Verdict.OBSERVED if engine == MPMATH else Verdict.CERTIFIED
@@ -1076,7 +1097,7 @@ def wrong_on(mismatch: Mismatch, lengths: Sequence[Told], least: int = 1) -> str
     wanted = "" if mismatch.no_output is None else f"{mismatch.no_output.summary}; "
     if not n:
         return f"{wanted}the network is wrong on the empty word"
-    source = "" if first is None else f"a word of {len(first):,}" if len(first) > n else "another of as many"
+    source = "" if first is None else f"a word of {len(first):,}" if len(first) > n else "another word with as many"
     of = f", shrunk from {source} symbols" if source else ""
     return f"{wanted}the network is wrong on a word of length {n:,}{of}, {shortest(lengths, n, least)}"
 

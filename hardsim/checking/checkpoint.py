@@ -1,9 +1,9 @@
-"""What a run has found until now, in a file from which another run goes on.
+"""Checkpoints (`--resume`): the progress of a run in a file, from which another run goes on.
 
-The file belongs to one request: the inputs (by name, content and alphabet), and every option that decides what is tried
-and how. It is a database of SQLite that appears whole and is changed by transactions. Every row has a digest of its
-own, and values are JSON without loss: fractions and large integers as text, floats in hexadecimal. The types of the
-fields say what each is; nothing is executed.
+A file belongs to one request: the inputs (by name, content and alphabet), and every option that decides which words are
+tried and how. It is an SQLite database that appears whole and is changed by transactions. Every row has its own digest,
+and values are JSON without loss: fractions and large integers as text, floats in hexadecimal. The types of the fields
+of a class decide how its JSON is read; nothing in the file is executed.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from hardsim.lang.valuations import told_of
 from hardsim.version import __version__
 
 SMALL = 2**53
-"""Integers up to here stand for themselves: every reader of JSON has them."""
+"""Largest integer that is written as a JSON number: every reader of JSON reads integers up to 2^53 exactly."""
 NUMBER = Fraction | float
-"""What a field of type Any holds."""
+"""The types that a field of type Any may have."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of one input in one regime: the state that was reached, and how many words it covers, or the
+    """The progress on one input in one regime: the tallies reached and the number of words in them, or the final
     result."""
 
     state: list[Tally] | None = None
@@ -46,10 +46,10 @@ class Known:
 
 
 def to_plain(value: Any) -> Any:
-    """A value as JSON.
+    """Return a value as JSON data.
 
     Raises:
-        TypeError: if it holds anything of another type.
+        TypeError: if the value, or a part of it, has a type without a JSON form here.
     """
     match value:
         case None | bool() | str():
@@ -70,14 +70,16 @@ def to_plain(value: Any) -> Any:
 
 
 def from_plain(data: Any, kind: Any, place: str) -> Any:
-    """The value of a type, as a field states it, that JSON stands for; `place` is where it is in its document.
+    """Return the value of type `kind` (the type of a field) that JSON data stands for; `place` is the path of the data
+    in its document.
 
     Raises:
-        ValueError: if it stands for none, naming the place.
+        ValueError: with the path, if the data stands for no such value.
     """
     kind = NUMBER if kind is Any else kind
     origin, parts = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
+        # The parts of a union are tried in order; the error of the last one is reported.
         left = [part for part in parts if part is not NoneType or data is None]
         for part in left[:-1]:
             with suppress(ValueError):
@@ -95,6 +97,7 @@ def from_plain(data: Any, kind: Any, place: str) -> Any:
         if data.keys() != hints.keys():
             raise ValueError(f"other fields than those of a {kind.__name__} at {place}")
         return kind(**{name: from_plain(one, hints[name], f"{place}.{name}") for name, one in data.items()})
+    # A float is always text here (hexadecimal), so a JSON number is not accepted for one.
     if type(data) is kind is not float:
         return data
     with suppress(ValueError, ZeroDivisionError, OverflowError):
@@ -114,14 +117,15 @@ TEXTS: dict[Any, Callable[[str], Any]] = {
     int: lambda text: int(text, 16),
     Verdict: Verdict,
 }
-"""What is written as text."""
+"""Types whose values are written as text, each with the function that reads the text."""
 
 
 _hints = cache(get_type_hints)
 
 
 def _text(number: int) -> str:
-    """Decimal where it is short: long numbers are read and written faster (and without a limit) in hexadecimal."""
+    """Return an integer as text: in decimal if it is short. Long numbers are read and written faster (and without a
+    limit) in hexadecimal."""
     return str(number) if number.bit_length() < 256 else hex(number)
 
 
@@ -129,28 +133,30 @@ def _text(number: int) -> str:
 
 
 MAGIC, APPLICATION, VERSION1 = b"SQLite format 3\0", b"hard", b'{"format": "hardsim-checkpoint"'
-"""How a database begins, how one of hardsim is known (at its bytes 68 to 71), how files of the first schema began."""
+"""The first bytes of a database, the mark of a database of hardsim (bytes 68 to 71), and the first bytes of a file of
+the first schema."""
 SCHEMA_VERSION = 7
 TABLE = "CREATE TABLE kept (kind TEXT, name TEXT, value TEXT, sha256 TEXT, PRIMARY KEY (kind, name))"
 PUT = "REPLACE INTO kept VALUES (?, ?, ?, ?)"
 REQUEST, INPUT, RUN, COMPLETE = "request", "input", "run", "complete"
-"""The kinds of rows: an option by name, an input by name, what is known of an input in a regime, that all is done."""
+"""Kinds of rows: an option by name, an input by name, the progress on an input in a regime, and the mark that all is
+done."""
 UNUSABLE = ("SQLITE_BUSY", "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM", "SQLITE_FULL")
-"""Errors in reading that are not damage."""
+"""SQLite errors in reading that do not mean damage."""
 PATIENCE = 5.0
-"""Seconds to wait for another program that has the database."""
+"""Seconds to wait for another program that has locked the database."""
 INTERVAL, SHARE = 1.0, 20
-"""Least seconds between two times that the file is written while words are tried, and how many times as long as the
-writing took."""
+"""Least seconds between two writes while words are tried, and least factor of this time to the time that a write
+took."""
 LARGEST = 256 * 2**20
-"""Bytes of the largest checkpoint that is read: what was found of every length up to the largest is in it."""
+"""Largest size in bytes of a checkpoint that is read: it holds the tallies of all lengths."""
 OPTION = "--resume"
 DAMAGED = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
-"""What may be raised where a file holds something else than was left in it."""
+"""Exceptions that a file with unexpected contents may cause."""
 
 
 class Memory:
-    """What is known of one input in one regime (see `Known`). Without a file it is forgotten."""
+    """The progress on one input in one regime (see `Known`), in a checkpoint. Without a file nothing is kept."""
 
     def __init__(self, file: Checkpoint | None = None, key: str = "") -> None:
         self._file, self._key = file, key
@@ -158,27 +164,28 @@ class Memory:
         self.state, self.words, self.result = found.state, found.words, found.result
 
     def keep(self, state: Callable[[], list[Tally]], words: int) -> None:
-        """Note how far it is, unless that was done a moment ago; `state` is asked only then. Nothing waits to be
-        written: after an interruption a state may be half changed."""
+        """Write the current tallies, which `state` returns, if a write is due. No write is put off: after an
+        interruption the tallies may be half changed."""
         if self._file is not None and self._file.due:
             self._file.write(RUN, self._key, json.dumps(to_plain(Known(state(), words))))
 
     def finish(self, result: CheckResult) -> None:
-        """Note that it is done."""
+        """Write the final result."""
         if self._file is not None:
             self._file.write(RUN, self._key, json.dumps(to_plain(Known(result=result))))
 
 
 class Checkpoint:
-    """The progress file of one request. It is read if it exists, and else created at once, so that an unwritable path
-    fails early. `inputs` are the name, SHA-256 and alphabet of each input file, `request` the options by name.
+    """The checkpoint file of one request. An existing file is read; otherwise a file is created at once, so that an
+    unwritable path fails early. `inputs` are the name, SHA-256 and alphabet of each input file, `request` the options
+    by name.
 
-    One process has the file at a time, until `close`. A row that cannot be written later on loses nothing that was
-    found: `lost` is called once with the error, and the file is not marked complete.
+    One process has the file at a time, until `close`. If a row cannot be written later on, the results are still
+    reported: `lost` is called once with the error, and the file is not marked complete.
 
     Raises:
-        InputError: if it is no such file, or of another request, or another process has it (it is left alone then), or
-            it cannot be written.
+        InputError: if the file is not a checkpoint, belongs to another request or is in use by another process (it is
+            left alone then), or cannot be written.
     """
 
     def __init__(self, path: str, request: Mapping[str, Any], inputs: Sequence[tuple[str, str, Sequence[str]]]) -> None:
@@ -188,14 +195,15 @@ class Checkpoint:
         """The callback for a row that cannot be written; None: raise the error."""
         self._failed = False
         self.runs: dict[str, Known] = {}
-        """By input and regime."""
+        """The progress by input and regime."""
         self._next = 0.0
         self._target = target_of(path, OPTION)
         mine = {(REQUEST, "version of hardsim"): __version__}
         mine |= {(REQUEST, name): _shown(value) for name, value in request.items()}
-        for name, digest, alphabet in inputs:  # a name of a file may hold what is no text
+        for name, digest, alphabet in inputs:  # a file name may have bytes that are not text
             mine[INPUT, name.encode("utf-8", "backslashreplace").decode()] = json.dumps([digest, *told_of(alphabet)])
         made = not self._target.exists() and self._make(mine)
+        # The header is read before SQLite opens the file: SQLite would change some files that are not databases.
         if not made:
             self._hold_header()
         self._lock = self._locked()
@@ -211,7 +219,7 @@ class Checkpoint:
         except (ValueError, RecursionError) as error:
             raise self._damaged(str(error)) from None
         self.complete = (COMPLETE, "") in rows
-        if self.complete:  # and only read
+        if self.complete:  # then it is only read
             self.close()
 
     def close(self) -> None:
@@ -233,34 +241,34 @@ class Checkpoint:
         )
 
     def memory(self, name: str, regime: str | None) -> Memory:
-        """What is known of an input in a regime (None for a hard-attention model)."""
+        """Return the progress on an input in a regime (None for a hard-attention model)."""
         return Memory(self, json.dumps([name, regime]))
 
     # ---- reading ----
 
     def _hold_header(self) -> None:
-        """Hold that the file is a checkpoint of this schema, before SQLite has it."""
+        """Raise InputError unless the file is a checkpoint of this schema, before SQLite opens it."""
         data = read_bytes(self.path, LARGEST, OPTION)
         ours = data.startswith(MAGIC) and data[68:72] == APPLICATION
         if not ours and not data.startswith(VERSION1):
             raise InputError(
-                f"{OPTION} {self.path}: this file is no checkpoint of hardsim, and is left alone",
-                hint="Give a name of its own to what is to be resumed; a file that does not exist is made.",
+                f"{OPTION} {self.path}: this file is not a checkpoint of hardsim, and was not changed",
+                hint="Give the checkpoint a file of its own; a file that does not exist is created.",
             )
         version = int.from_bytes(data[60:64], "big") if ours else 1
         if version != SCHEMA_VERSION:
             raise self._other(f"schema_version {version} there, {SCHEMA_VERSION} here")
 
     def _rows(self) -> dict[tuple[str, str], str]:
-        """The values by kind and name, after the digest of each has been held against it."""
+        """Return the values by kind and name, after the digest of each was checked."""
         try:
             with closing(self._open()) as database:
-                # A view or a trigger would be somebody's program.
+                # A view or a trigger would run code of somebody else.
                 if database.execute("SELECT sql FROM sqlite_master WHERE sql NOTNULL").fetchall() != [(TABLE,)]:
-                    raise self._damaged("its tables are others")
+                    raise self._damaged("it has other tables")
                 (found,) = database.execute("PRAGMA integrity_check(1)").fetchone()
                 rows = database.execute("SELECT kind, name, value, sha256 FROM kept").fetchall()
-        except (sqlite3.Error, UnicodeDecodeError) as error:  # what SQLite says of its text need not be text
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite's message may quote bytes that are not text
             reason = getattr(error, "sqlite_errorname", "")
             if reason.startswith("SQLITE_BUSY"):
                 raise self._taken() from None
@@ -270,11 +278,11 @@ class Checkpoint:
         if found != "ok":
             raise self._damaged(str(found))
         if any(not all(isinstance(one, str) for one in row) or _digest(*row[:3]) != row[3] for row in rows):
-            raise self._damaged("a digest is not that of its content")
+            raise self._damaged("a digest does not match its row")
         return {(kind, name): value for kind, name, value, _ in rows}
 
     def _hold_request(self, rows: Mapping[tuple[str, str], str], mine: Mapping[tuple[str, str], str]) -> None:
-        """Hold that the file is of this request and these inputs."""
+        """Raise InputError unless the file belongs to this request and these inputs."""
         for (kind, name), here in mine.items():
             there = rows.get((kind, name))
             if kind == REQUEST and there != here:
@@ -283,31 +291,32 @@ class Checkpoint:
                 raise self._other(f"the input {name} {'is new' if there is None else 'was changed since'}")
         for kind, name in rows.keys() - mine.keys():
             if kind == INPUT:
-                raise self._other(f"the input {name} is not given any more")
+                raise self._other(f"the input {name} is no longer given")
             if kind not in (REQUEST, RUN, COMPLETE):
-                raise self._damaged(f"it holds a {kind!r}")
+                raise self._damaged(f"it has a row of unknown kind {kind!r}")
 
     def unusable(self, name: str, error: Exception) -> InputError:
-        """That what the file holds of an input is nothing that a run could have left."""
-        return self._damaged(f"what it holds of {name} is no state of this check: {type(error).__name__} {error}")
+        """Return the error for contents of the file about an input that no run can have written."""
+        return self._damaged(f"its progress on {name} is not that of this check: {type(error).__name__} {error}")
 
     def _damaged(self, reason: str) -> InputError:
         return InputError(
             f"{OPTION} {self.path}: the checkpoint is damaged ({reason})",
-            hint="Delete it, and start again from nothing.",
+            hint="Delete the file, and start again.",
         )
 
     def _other(self, difference: str) -> InputError:
         return InputError(
-            f"{OPTION} {self.path} is of another request: {difference}",
-            hint="Repeat the command as it was, or give another name. (--workers, --backend and what is shown may "
+            f"{OPTION} {self.path} belongs to another request: {difference}",
+            # Options that do not change results are not part of a request.
+            hint="Repeat the earlier command, or name another file. (--workers, --backend and output options may "
             "differ.)",
         )
 
     # ---- writing ----
 
     def _make(self, rows: Mapping[tuple[str, str], str]) -> bool:
-        """Create the file, unless another process has just created it."""
+        """Create the file; return False if another process has just created it."""
         with closing(sqlite3.connect(":memory:")) as database:
             database.execute(f"PRAGMA application_id = {int.from_bytes(APPLICATION, 'big')}")
             database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
@@ -321,19 +330,19 @@ class Checkpoint:
             return draft.commit(data, new=True)
 
     def _open(self) -> sqlite3.Connection:
-        """The database, which is not made anew where it has gone."""
+        """Return the open database. A file that has disappeared is not created again."""
         return sqlite3.connect(f"{self._target.as_uri()}?mode=rw", PATIENCE, uri=True)
 
     @property
     def due(self) -> bool:
-        """Whether it is time to write again."""
+        """True if enough time has passed since the last write."""
         return time.monotonic() >= self._next
 
     def write(self, kind: str, name: str, value: str) -> None:
-        """Write one row in place of what was known before; if writing fails, the file stays as it was.
+        """Write one row in place of the earlier one; if writing fails, the file stays as it was.
 
         Raises:
-            InputError: if it fails, and nothing else is to be told.
+            InputError: if writing fails and there is no `lost` callback.
         """
         started = time.monotonic()
         try:
@@ -350,22 +359,22 @@ class Checkpoint:
         self._next = now + max(INTERVAL, SHARE * (now - started))
 
     def finish(self) -> None:
-        """Say that nothing is left to do."""
+        """Write the mark that nothing is left to do."""
         if not self.complete and not self._failed:
             self.write(COMPLETE, "", "")
             self.complete = True
 
 
 def checkpoint_of(request: Request, inputs: Sequence[tuple[str, str, Sequence[str]]]) -> Checkpoint | None:
-    """The file of `--resume`, what it holds or a new one; None where none was asked for.
+    """Return the checkpoint of `--resume`, with its contents or new; None without this option.
 
     Raises:
-        InputError: as `Checkpoint`, and if it is one of the inputs, or standard output.
+        InputError: as for `Checkpoint`, and if the file is one of the inputs, or standard output.
     """
     if request.resume is None:
         return None
     if request.resume == STDOUT:
-        raise InputError(f"{OPTION} {STDOUT}: no file that can be gone on from", "Name a file.")
+        raise InputError(f"{OPTION} {STDOUT}: not a file that a run can be resumed from", "Name a file.")
     for name, _, _ in inputs:
         if same_file(request.resume, located(name)):
             raise InputError(f"{OPTION} {request.resume} would overwrite what is read, {name}", "Give it another name.")
@@ -376,7 +385,8 @@ def checkpoint_of(request: Request, inputs: Sequence[tuple[str, str, Sequence[st
 
 @contextmanager
 def remembering(kept: Checkpoint | None, name: str, regime: str | None) -> Iterator[Memory]:
-    """What is known of an input from an earlier run; what cannot be gone on from is the file's fault."""
+    """Yield the progress of an earlier run on an input. An error in going on from it is reported as damage of the
+    file."""
     memory = Memory() if kept is None else kept.memory(name, regime)
     known = memory.state is not None or memory.result is not None
     try:

@@ -1,6 +1,7 @@
-"""A check with a proof before it: what the prover settles for all words, the words tried need not carry.
+"""A check with a proof before it: the prover tries to settle all words, then some words are run.
 
-The words are still run: they give the numbers of the report, and an answer that contradicts a proof would be a defect.
+The words are run even after a proof: they give the numbers of the report, and an answer that contradicts a proof would
+reveal a defect.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from hardsim.checking.subject import Subject, Target
 from hardsim.errors import Contradiction
 
 LONGEST = 64
-"""The length up to which a check asks the prover, which costs the square of it."""
+"""The largest length up to which a check asks the prover: its cost grows with the square of the length."""
 MOST_POSITIONS = 256
-"""Positions of the padded word up to which it asks about a program."""
+"""Most positions of the padded word for which a check asks the prover about a program."""
 
-TOO_LONG = f"a check asks the prover up to length {LONGEST}"
-NO_PROOF = "there is no proof for networks that others made yet, so that words alone are certified"
+TOO_LONG = f"a check asks the prover only up to length {LONGEST}"
+NO_PROOF = "hardsim has no proofs for external networks yet, so only the words tried are certified"
 
 
 def check_with_proof(
@@ -37,14 +38,14 @@ def check_with_proof(
 ) -> CheckResult:
     """Check a network after the prover has tried to settle all words of these lengths.
 
-    The prover is asked under engine `auto`: about what was compiled from formulas, up to length LONGEST; about programs
-    and models whose gaps and ranges follow from their weights, up to MOST_POSITIONS too, unless a temperature was
-    given.
+    The prover is asked under engine `auto`: about networks compiled from formulas, up to length LONGEST; about programs
+    and models whose gaps and ranges follow from their weights, unless a temperature was given, up to MOST_POSITIONS as
+    well.
 
-    A result that agrees has some words to show, a mismatch the place where it begins.
+    A result without a contradiction gets example words, and a mismatch the place where it begins.
 
     Raises:
-        InputError: as `check_subject`.
+        InputError: as for `check_subject`.
         Contradiction: if a word contradicts a proof.
     """
     if not isinstance(subject, Subject):
@@ -66,6 +67,7 @@ def _combined(
         agreed = unasked and result.agreed and not result.partial
         return replace(result, proof=UNASKED + unasked) if agreed and unasked else result
     verdict, reach = proofs[0]
+    # A proof is about lengths up to `max_n`: what happens on longer pinned words does not contradict it.
     if _beyond(result):
         return replace(result, proof=reach if subject.sharpness is not None else result.proof)
     if verdict is Verdict.PROVED and result.verdict is Verdict.REFUTED:
@@ -80,16 +82,17 @@ def _combined(
         return replace(result, proof=reach)
     if verdict is not Verdict.PROVED:
         return replace(result, proof="not proved: `hardsim prove` says why")
+    # Undecided words leave the proof as it is: the reach of a proof is about all words.
     words = result.reach if result.verdict is Verdict.UNDECIDED else f"on {result.reach}"
     return replace(result, verdict=Verdict.PROVED, proof=reach, reach=f"{reach}; and {words}")
 
 
 def _unasked(subject: Subject, options: CheckOptions) -> str | None:
-    """Why the prover is not asked; None where it is."""
+    """Return the reason why the prover is not asked; None if it is asked."""
     if subject.against is not None:
-        return f"a proof is about what was compiled, and says nothing of {subject.against}"
+        return f"a proof is about the compiled network, and says nothing of {subject.against}"
     if options.engine != AUTO:
-        return f"a check asks the prover under --engine {AUTO}"
+        return f"a check asks the prover only with --engine {AUTO}"
     ask = "`hardsim prove` runs every word"
     gaps = f"the weights alone do not settle every length ({ask})"
     if subject.sharpness is not None:
@@ -101,16 +104,16 @@ def _unasked(subject: Subject, options: CheckOptions) -> str | None:
     if isinstance(subject.law, str):
         return f"{gaps}: {subject.law}"
     if subject.schedule is not None:
-        return "the temperature was given, and a check asks the prover about its own"
+        return "a check asks the prover only about the temperature that hardsim chooses, and one was given"
     if options.max_n > LONGEST:
         return TOO_LONG
     if len(subject.prepared((subject.alphabet[0],) * options.max_n)) > MOST_POSITIONS:
-        return f"a check asks the prover about programs up to {MOST_POSITIONS} positions, with their padding"
+        return f"a check asks the prover about programs only up to {MOST_POSITIONS} positions, padding included"
     return None
 
 
 def _proof(subject: Subject, max_n: int) -> tuple[Verdict, str]:
-    """What the prover says."""
+    """Return the verdict of the prover and the words that it covers."""
     if subject.sharpness is not None:
         proved = prove_subject(subject, max_n, heads_only=subject.formula is None, search=0)
         return proved.verdict, proved.reach
@@ -119,8 +122,10 @@ def _proof(subject: Subject, max_n: int) -> tuple[Verdict, str]:
 
 
 def _beyond(result: CheckResult) -> bool:
-    """Whether what keeps a check from agreement is a pinned word that is longer than what a proof speaks of."""
+    """Return True if only a pinned word keeps the check from agreement, longer than the lengths that the proof
+    covers."""
     mismatch, violation = result.mismatch, result.violation
+    # Without a contradiction an undecided word is what keeps the check from agreement.
     if mismatch is not None or violation is not None:
         first = [] if mismatch is None else [len(mismatch.word)]
         return min(first if violation is None else [*first, violation.n]) > result.max_n
@@ -128,8 +133,8 @@ def _beyond(result: CheckResult) -> bool:
 
 
 def _contradicted(subject: Subject, options: CheckOptions, result: CheckResult) -> CheckResult:
-    """A result in which hard attention is not what a program says, or a gap not what a file declares, which no proof
-    claims; Contradiction otherwise."""
+    """Return the result if it contradicts no proof: hard attention differs from the program, or a gap from the file's
+    declaration, and no proof claims these. Raise Contradiction otherwise."""
     mismatch, violation, facts = result.mismatch, result.violation, result.model
     if subject.sharpness is None and mismatch is not None and mismatch.soft == mismatch.hard:
         return result

@@ -1,8 +1,8 @@
-"""Words after a proof: certified runs, held against what was proved of every word.
+"""Words after a proof: certified runs, compared with the statement that was proved for every word.
 
-They make no proof stronger. They are run because a prover can be wrong, and a word that is not answered as was proved
-then says so. They are chosen by length, so that they cost little beside the proof: what a length costs is mostly the
-tables that its words share, and of long words the attention of every position to every other.
+They make no proof stronger. They are run because a prover can be wrong: a word whose answer contradicts the proof would
+reveal that. They are chosen by length so that they cost little beside the proof. The cost of a length is mostly that of
+the tables that its words share, and for long words that of the attention of every position to every other.
 """
 
 from __future__ import annotations
@@ -21,43 +21,45 @@ from hardsim.network.model import Transformer
 from hardsim.records import Natural, Record
 
 MOST = 1000
-"""Words after one proof."""
+"""Most words that are run after one proof."""
 WHOLE = 600
-"""Of these, words of the first lengths, of which every one is run."""
+"""Most words of the first lengths, of which every word is run; they count among MOST."""
 FIRST = 4
-"""The first lengths, which go before long ones."""
+"""Number of first lengths that go before long ones."""
 TABLES = 5_000
-"""What the tables of all lengths may cost: heads and layers times the length and SETUP; about a quarter of a second."""
+"""Most cost of the tables of all lengths: heads and layers times (length + SETUP), about a quarter of a second."""
 SETUP = 18
 PAIRS = 5_000_000
-"""What the words of one long length may cost: heads and layers times pairs of positions; about as long."""
+"""Most cost of the words of one long length: heads and layers times pairs of positions, about a quarter of a second
+too."""
 IN_BALLS = 256
-"""Symbols of the words that float64 leaves undecided and balls are asked about, over all lengths."""
+"""Most symbols, over all lengths, of words that float64 leaves undecided and that are then run in balls."""
 COORDINATES = 16
-"""A network with a temperature for each length costs what its heads and layers do, and as much for each so many
-coordinates, all of which are computed."""
+"""Number of coordinates that cost as much as a head or layer. They count for a network with a temperature for each
+length, all of whose coordinates are computed."""
 SAMPLED = CheckOptions(exhaustive=0)
-"""How words of a length that has too many are chosen: as `check` does."""
+"""Options that choose the words of a length with too many: as `check` does."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Confirmation(Record):
-    """Words that were run after a proof, certified: none contradicts it, or there would be no result."""
+    """Words that were run after a proof, certified. No word contradicts the proof; otherwise there would be no
+    result."""
 
     words: Natural = 0
-    """How many."""
+    """Number of words run."""
     every_word_to: Natural = 0
-    """Every word of the lengths from min_n to this one is among them; 0: of no length."""
+    """Every word of the lengths from min_n to this one was run; 0: of no length."""
     longest: Natural = 0
-    """Symbols of the longest of them."""
+    """Length of the longest word run."""
     undecided: Natural = 0
-    """How many of them had no answer, which decides nothing."""
+    """Number of these words without an answer, which neither confirm nor contradict the proof."""
     partial: Partial = False
 
     @property
     def summary(self) -> str:
-        """How many words, which, and how many of them had no answer."""
-        every = f", every one asked about to length {self.every_word_to}" if self.every_word_to else ""
+        """A text: the number of words, their lengths, and the number without an answer."""
+        every = f", every word asked for up to length {self.every_word_to}" if self.every_word_to else ""
         told = (
             f"{plural(self.words, 'word')} run{every}, the longest of length {self.longest}, {self.undecided} undecided"
         )
@@ -65,18 +67,21 @@ class Confirmation(Record):
 
 
 def first_lengths(size: int, min_n: int, max_n: int) -> list[int]:
-    """The lengths from `min_n` on that have at most `WHOLE` words together over an alphabet of `size` symbols."""
+    """Return the lengths from `min_n` on that have at most `WHOLE` words together over an alphabet of `size`
+    symbols."""
     lengths = range(min_n, max_n + 1)
     totals = zip(lengths, accumulate(count_words(size, n) for n in lengths), strict=True)
     return [n for n, words in takewhile(lambda total: total[1] <= WHOLE, totals)]
 
 
 def affordable(wanted: Sequence[int], weight: int) -> list[int]:
-    """As many of the wanted lengths as `TABLES` pays for at `weight` heads and layers, at least the first; in order."""
+    """Return as many of the `wanted` lengths as `TABLES` pays for at `weight` heads and layers, at least the first,
+    ascending."""
     chosen: list[int] = []
     left = TABLES
     for n in dict.fromkeys(wanted):
         cost = max(1, weight) * (n + SETUP)
+        # A shorter length further on may still be affordable.
         if not chosen or cost <= left:
             chosen.append(n)
             left -= cost
@@ -93,16 +98,16 @@ def confirm(
     every_length: bool = False,
     heads_only: bool = False,
 ) -> tuple[Confirmation, Mismatch | None]:
-    """Run words of what was proved for every word of length `min_n` to `max_n`: every word of the first lengths, the
-    `suggested` words, and such words as `check` tries of the last length and of some between.
+    """Run words of the lengths `min_n` to `max_n` after a proof about all of them: every word of the first lengths, the
+    `suggested` words, and words chosen as by `check` of the last length and of some lengths between.
 
-    The network of a formula must answer as its semantics, or (`heads_only`) as hard attention; two lengths beyond are
-    tried where that was proved (`every_length`). Of a program or model the `networks` that were proved are given by
-    length; they must answer as hard attention, and the first word is returned, if there is one, on which hard attention
-    is not what the program says. A KeyboardInterrupt ends it early.
+    Return the counts and a mismatch (or None). The network of a formula must answer as its semantics, or (`heads_only`)
+    as hard attention; after a proof for `every_length` two longer lengths are tried too. For a program or model the
+    `networks` that were proved are given by length; they must answer as hard attention, and the mismatch is the first
+    word on which hard attention differs from the program. A KeyboardInterrupt ends the run early.
 
     Raises:
-        Contradiction: naming a word that is answered otherwise.
+        Contradiction: with the word, if an answer contradicts the proof.
     """
     run = _Words(subject, networks, heads_only)
     whole = first_lengths(len(subject.alphabet), min_n, max_n)
@@ -112,12 +117,14 @@ def confirm(
         between = [n for n in between if n in networks]
     beyond = (max_n + 1, 2 * max_n) if every_length else ()
     own = [len(word) for word in suggested]
+    # In order of importance: `affordable` takes lengths until the budget is spent.
     lengths = [*whole[:FIRST], *(() if whole else (min_n,)), max_n, *beyond, *own, *whole[FIRST:], *between]
     found = Confirmation()
     try:
         for n in affordable(lengths, run.weight):
             some = [word for word in suggested if len(word) == n]
             words = list(enumerate_words(subject.alphabet, n)) if n in whole else run.sample(n, some)
+            # All words of the first lengths of a formula are within the budget by the choice of `whole`.
             if networks is not None or n not in whole:
                 words = words[: min(MOST - found.words, run.room(n))]
             undecided = run.hold(n, words) if words else 0
@@ -129,7 +136,8 @@ def confirm(
 
 
 class _Words:
-    """What answers words after a proof; `balls` is how many symbols of undecided words may still be run in balls."""
+    """The runs of words after a proof; `balls` is the number of symbols of undecided words that may still be run in
+    balls."""
 
     def __init__(self, subject: Subject, networks: Mapping[int, Transformer] | None, heads_only: bool) -> None:
         self.subject, self.networks, self.heads_only = subject, networks, heads_only or networks is not None
@@ -137,18 +145,19 @@ class _Words:
         self.hard, self.accepts = HardRunner(subject), Deciding(subject)
         self.soft, wide = None, len(program.coordinates) // COORDINATES
         if networks is None:
+            # One network for every length is set up once.
             wide, self.soft = 0, SoftEngine(subject, subject.model, program, budget=subject.budget)
         self.weight = (len(program.heads) + len(program.layers)) * (2 if heads_only else 1) + wide
         self.balls = IN_BALLS
         self.wrong: Mismatch | None = None
 
     def room(self, n: int) -> int:
-        """How many words of a length are affordable."""
+        """Return the number of words of length n that are affordable."""
         positions = len(self.subject.prepared((self.subject.alphabet[0],) * n)) + self.subject.program.bos
         return PAIRS // (max(1, self.weight) * positions**2)
 
     def sample(self, n: int, suggested: Sequence[Word]) -> list[Word]:
-        """Some words of a length, with accepted ones among them where it is said soon which they are."""
+        """Return words of length n, with accepted ones among them where acceptance is quick to compute."""
         if not self.room(n):
             return []
         soon = self.networks is None or (self.subject.oracle is not None and n <= SHORT)
@@ -156,8 +165,11 @@ class _Words:
         return list(dict.fromkeys([*suggested, *chosen.words]))
 
     def hold(self, n: int, words: list[Word]) -> int:
-        """Hold the answers of a length's words; on how many no answer was reached. Contradiction naming a word that is
-        answered otherwise than was proved."""
+        """Run the words of length n and return the number without an answer.
+
+        Raises:
+            Contradiction: with the word, if an answer contradicts the proof.
+        """
         subject, undecided = self.subject, 0
         wanted = self._wanted(words)
         network = subject.model if self.networks is None else self.networks[n]
@@ -166,6 +178,7 @@ class _Words:
         prepared = [subject.prepared(word) for word in words]
         found, _ = soft.floats.decisions(prepared)
         for word, read, right, (decided, answer) in zip(words, prepared, wanted, found, strict=True):
+            # Balls are slow: only few undecided words are run again.
             if not decided and len(word) <= self.balls:
                 self.balls -= len(word)
                 decided, answer = soft.words.decision(read)
@@ -175,18 +188,20 @@ class _Words:
         return undecided
 
     def _wanted(self, words: list[Word]) -> list[Answer]:
-        """What softmax must answer."""
+        """Return the answers that softmax must give."""
         if not self.heads_only and (meant := self.subject.oracles(words)) is not None:
             return meant
         answers = self.hard.answers(words)
         oracle = self.subject.oracle
+        # A proof about a program compares softmax with hard attention only; hard attention may still differ from the
+        # semantics.
         if self.networks is not None and oracle is not None and self.wrong is None:
             judged = ((word, oracle(word), answer) for word, answer in zip(words, answers, strict=True))
             self.wrong = next((Mismatch(word, right, own, own) for word, right, own in judged if right != own), None)
         return answers
 
     def _text(self, word: Word, right: Answer, answer: Answer, temperature: str) -> str:
-        """What contradicts a proof, with all that names the network."""
+        """Return the message for an answer that contradicts a proof, with everything that identifies the network."""
         wanted, facts = "hard attention" if self.heads_only else "oracle", self.subject.facts
         how = f"temperature {temperature}"
         if facts.regime is not None:
@@ -199,7 +214,7 @@ class _Words:
 
 
 def _said(answer: Answer, exact: bool = False) -> str:
-    """An answer in words."""
+    """Return an answer as text."""
     if isinstance(answer, tuple):
         return " ".join("?" if symbol is None else str(symbol) for symbol in answer) or "the empty word"
     neither = "neither 0 nor 1" if exact else "neither, exactly on the threshold"

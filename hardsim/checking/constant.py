@@ -1,18 +1,18 @@
-"""How far a constant temperature reaches.
+"""The reach of a constant temperature: the lengths up to which such a network is right, and Hahn's limit.
 
 At a constant temperature all logits of bounded encodings stay within a range that does not depend on the length n, so
-each weight of a row of n positions is at most C/n. Such a network is right to some length, which grows with beta: like
-e^beta where a head looks for one position among others that are all alike, more slowly where a tie-break decides.
+each weight of a row of n positions is at most C/n. Such a network is right up to some length, which grows with beta:
+like e^beta where a head looks for one position among others that are all alike, more slowly where a tie-break decides.
 
-**Hahn's limit** (Hahn 2020, Lemma 5, restated for masked heads). Let two words of length n differ at one position
-p < n alone. Then after every layer the two runs differ at a position i other than p and n by at most
-C (1 + log n)^k (1/i + 1/(n - i + 1)), and at n by at most C (1 + log n)^k / n; C and k do not depend on n. Before the
-first layer they differ at p alone, by O(1). A head at i that sees m positions gives each of them at most a weight C'/m:
-m is i or i - 1 under a mask that hides later positions, n - i + 1 or n - i under one that hides earlier ones, and n
-without a mask. The differences that it averages have a sum of O((1 + log n)^(k + 1)), that of p included. Weights
-differ by as much, since scores do, and feed-forward networks are Lipschitz. The position n sees all positions, or none
-but itself. So the outputs at n come as close as one likes, while a formula that tells the two words apart wants 0 and
-1: where it does so at infinitely many n, no constant beta is right at every length.
+**Hahn's limit** (Hahn 2020, Lemma 5, restated for masked heads). Let two words of length n differ at one position p < n
+alone. Then after every layer the two runs differ at a position i other than p and n by at most C (1 + log n)^k (1/i +
+1/(n - i + 1)), and at n by at most C (1 + log n)^k / n; C and k do not depend on n. Before the first layer they differ
+at p alone, by O(1). A head at i that sees m positions gives each of them at most a weight C'/m: m is i or i - 1 under a
+mask that hides later positions, n - i + 1 or n - i under one that hides earlier ones, and n without a mask. The
+differences that it averages have a sum of O((1 + log n)^(k + 1)), that of p included. Weights differ by as much, since
+scores do, and feed-forward networks are Lipschitz. The position n sees all positions, or only itself. So the outputs at
+n come arbitrarily close, while a formula that tells the two words apart requires 0 and 1: where it does so at
+infinitely many n, no constant beta is right at every length.
 
 `hahn_limited` decides whether there are such pairs for formulas about the past, which are deterministic automata.
 """
@@ -37,23 +37,25 @@ from hardsim.program.regimes import REGIMES
 from hardsim.program.sharpness import Budget
 
 LONGEST = 64
-"""The longest length for which the prover is asked."""
+"""Largest length for which the prover is asked."""
 DOUBLINGS, STEP = 8, Fraction(1, 4)
-"""The largest number of doublings in search of a beta that reaches farther, and the step that divides the result."""
+"""Most doublings of beta in the search for one that reaches farther, and the step of which the result is a multiple."""
 UNBOUNDED = {Kind.LOOKUP, Kind.TABLE, Kind.SIGN_RAMP}
-"""Heads whose keys grow with the position in every regime."""
+"""Kinds of heads whose keys grow with the position in every regime."""
 MOST_SYMBOLS, MOST_STATES, MOST_PAIRS = 16, 200, 20_000
-"""Symbols of an alphabet, states of an automaton, and pairs of states, up to which Hahn's limit is decided."""
+"""Most symbols of an alphabet, states of an automaton, and pairs of states, for which Hahn's limit is decided."""
 
 
 def constant_reach(subject: Subject, result: CheckResult) -> ConstantReach | None:
-    """Return the lengths to which the checked network is right. Return None if its temperature is not constant, its
-    encodings are not bounded, no head attends by score, or softmax is not at fault."""
+    """Return the lengths to which the checked network is right; None if its temperature is not constant, its encodings
+    are not bounded, no head attends by score, or the mismatch is not one between softmax and hard attention."""
     budget, mismatch = subject.sharpness, result.mismatch
     if budget is None or subject.formula is None or not subject.specified or result.partial:
         return None
+    # Hahn's limit needs logits in a range that does not depend on the length: constant temperature, bounded encodings.
     if budget.temperature.variables or not REGIMES[subject.program.regime].bounded:
         return None
+    # Uniform heads do not depend on the temperature.
     kinds = {head.kind for head in subject.program.heads if not head.uniform}
     if not kinds or kinds & UNBOUNDED:
         return None
@@ -78,11 +80,12 @@ def constant_reach(subject: Subject, result: CheckResult) -> ConstantReach | Non
 
 
 def _right_to(subject: Subject, result: CheckResult, wrong: int | None) -> tuple[int, bool]:
-    """Return the length up to which every word is right, and whether that is proved. It is proved if every word was
-    tried, or by the prover, which is asked about lengths up to that of the shortest wrong word."""
+    """Return the length up to which every word is right, and True if the prover has proved it; otherwise every word up
+    to that length was tried. The prover is asked about lengths below that of the shortest wrong word."""
     if result.verdict is Verdict.PROVED:
         return result.max_n, True
     whole = takewhile(lambda one: one.exhaustive and not one.mismatches and not one.undecided, result.lengths)
+    # Lengths must follow each other from 1 on: a gap ends the run of complete lengths.
     tried = sum(1 for n, one in enumerate(whole, start=1) if one.n == n)
     end = min(result.max_n if wrong is None else wrong - 1, LONGEST)
     if subject.against is not None or tried >= end or not subject.own:
@@ -119,6 +122,7 @@ def _farther(subject: Subject, budget: Budget, n: int) -> Fraction | None:
 
     low = budget.beta
     for _ in range(DOUBLINGS):
+        # Round 2 * low up to a multiple of STEP.
         high = -(-2 * low // STEP) * STEP
         if holds(high):
             break
@@ -135,11 +139,11 @@ def _farther(subject: Subject, budget: Budget, n: int) -> Fraction | None:
 
 
 def hahn_limited(core: Core) -> bool:
-    """Return whether, for infinitely many lengths, words u x v and u y v exist (v not empty, x and y symbols) of which
+    """Return True if, for infinitely many lengths, words u x v and u y v exist (v not empty, x and y symbols) of which
     exactly one is accepted.
 
-    Then no constant temperature is right at every length. False where that is not so, or is not found out: of formulas
-    about later positions, counts or numerical predicates, and of large automata.
+    Then no constant temperature is right at every length. Return False if there are no such words, or if that is
+    unknown: for formulas about later positions, counts or numerical predicates, and for large automata.
     """
     alphabet = tuple(core.alphabet) if len(core.alphabet) <= MOST_SYMBOLS else ()
     past = _Past(core)
@@ -164,11 +168,11 @@ class _Past:
 
     @property
     def known(self) -> bool:
-        """Return whether the formula reads only letters, the first position and the past."""
+        """True if the formula reads only letters, the first position and the past."""
         return all(_is_past(self.core.nodes[number]) for number in self.core.live)
 
     def accepts(self, state: State) -> bool:
-        """Return whether words that lead to a state are accepted."""
+        """Return True if words that lead to the state are accepted."""
         return _holds(self.core.root, state)
 
     def after(self, state: State | None, symbol: str) -> State:
@@ -186,6 +190,7 @@ class _Past:
                     found[number] = found[left] != found[right]
                 case Step(_, arg):
                     found[number] = state is not None and _holds(arg, state)
+                # One step of Since: the value of `right` where `where` is true, otherwise the value before.
                 case Reach(_, _, right, where):
                     before = state is not None and state[number]
                     found[number] = _holds(right, found) if _holds(where, found) else before
@@ -203,6 +208,7 @@ class _Past:
                 continue
             moves[state] = [self.after(state, symbol) for symbol in alphabet]
             left += moves[state]
+            # Too large to follow all pairs of states: the limit is not decided.
             if len(moves) > MOST_STATES:
                 return None
         return moves
@@ -229,11 +235,12 @@ N = TypeVar("N")
 
 
 def _differ_forever(moves: Moves, past: _Past) -> bool:
-    """Return whether, for infinitely many lengths, two words that differ in one symbol before the last exist of which
+    """Return True if, for infinitely many lengths, two words exist that differ in one symbol before the last, of which
     exactly one is accepted.
 
-    The pairs of states after such words are followed. Either u may be as long as one likes and the pair after u x and
-    u y leads to one of which one state accepts, or v may be, since a pair on such a way lies on a circle.
+    The function follows the pairs of states after such words. Let u x v and u y v be the words. The lengths are
+    unbounded in two cases: u may be arbitrarily long, and the pair after u x and u y leads to a pair of which one state
+    accepts; or v may be arbitrarily long, since a pair on such a path lies on a cycle.
     """
     begun = {
         state: {(one, other) for one in after for other in after if one != other} for state, after in moves.items()
@@ -253,8 +260,10 @@ def _differ_forever(moves: Moves, past: _Past) -> bool:
     telling = _leading(told, following)
     if _circles(telling, following):
         return True
+    # v is not empty, so the first pair must have a successor that leads to a difference.
     later = {pair for pair, after in following.items() if after & telling}
     edges: dict[State | None, set[State | None]] = {state: set(after) for state, after in moves.items()}
+    # States that arbitrarily long words lead to.
     far = _circles(set(edges), edges)
     return any(begun[state] & later for state in far)
 
@@ -279,8 +288,8 @@ def _leading(targets: Iterable[N], following: Mapping[N, set[N]]) -> set[N]:
 
 
 def _circles(nodes: set[N], following: Mapping[N, set[N]]) -> set[N]:
-    """Return the nodes on a cycle of these nodes, or after one. Nodes without predecessors are removed repeatedly;
-    the others remain."""
+    """Return the nodes on a cycle of these nodes, or after one. Nodes without predecessors are removed repeatedly; the
+    others remain."""
     inside = {node: following[node] & nodes for node in nodes}
     waiting = dict.fromkeys(nodes, 0)
     for after in inside.values():

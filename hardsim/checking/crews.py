@@ -1,4 +1,4 @@
-"""The processes or machines of one command, and what their libraries would say on its streams."""
+"""The crews (worker processes or machines) of one command, and the silence of their libraries on its streams."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from hardsim.checking.options import Request
 
 @dataclass
 class Crews:
-    """Gives each check its crew: so many processes of this machine, or the cluster, which is joined once. `lost` is
-    told when a worker goes away."""
+    """The source of the crew of each check: processes of this machine, or a cluster, which is joined once. `lost` is
+    called with a message when a worker goes away."""
 
     request: Request
     lost: Lost
@@ -28,23 +28,28 @@ class Crews:
     _processes: Crew | None = None
 
     def join(self) -> None:
-        """Reach the cluster, if one was asked for; InputError if it cannot be used."""
+        """Connect to the cluster, if the request names one.
+
+        Raises:
+            InputError: if the cluster cannot be used.
+        """
         if self.request.backend == DASK:
             self._cluster = DaskCrew(self.request.scheduler or "", self.request.workers, self.lost)
         elif self.request.backend == RAY:
             self._cluster = RayCrew(self.request.workers, self.lost)
 
     def crew(self, default: Callable[[], int]) -> Crew:
-        """The crew of the next check; `default` says how many processes of this machine it is worth."""
+        """Return the crew of the next check; `default` returns the number of local processes that the check is
+        worth."""
         if self._cluster is not None:
             return self._cluster
         crew = LocalCrew(self.request.workers or default(), self.lost)
         if not crew.alone:
-            self._processes = crew  # joblib has the same for all
+            self._processes = crew  # joblib uses the same processes for all crews
         return crew
 
     def close(self) -> None:
-        """Let all workers go."""
+        """End the processes, or leave the cluster."""
         for crew in (self._cluster, self._processes):
             if crew is not None:
                 crew.close()
@@ -52,26 +57,30 @@ class Crews:
 
 @contextmanager
 def crews(request: Request, lost: Lost) -> Iterator[Crews]:
-    """The crews of one command, while it runs; InputError if the backend or the scheduler was named wrongly, or needs
-    what is not installed."""
+    """Yield the crews of one command, and close them at its end.
+
+    Raises:
+        InputError: if the backend or the scheduler is unknown, or needs a package that is not installed.
+    """
     need(request.backend, request.scheduler)
     found = Crews(request, lost)
     with quiet(whole=request.backend != LOCAL):
         try:
             yield found
         finally:
+            # An interruption must not leave worker processes behind.
             with held():
                 found.close()
 
 
 class _MainThread:
-    """A stream of which only the main thread has the use: ray's threads print what they hear on standard output."""
+    """A stream that only the main thread can write to: ray's threads print messages on standard output."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write, or drop what another thread has to say."""
+        """Write the text in the main thread; drop it in any other thread."""
         if threading.current_thread() is threading.main_thread():
             return self._stream.write(text)
         return len(text)
@@ -81,8 +90,8 @@ class _MainThread:
 
 
 def _unless_ended(told: Callable[[threading.ExceptHookArgs], object], args: threading.ExceptHookArgs) -> None:
-    """Tell of an error in a thread, but not in that of loky's processes when they are being ended: it may fail over
-    work that is given up at the same moment."""
+    """Report an error in a thread with `told`, except in loky's executor thread while its processes are being ended: it
+    may fail over work that is given up at the same moment."""
     flags = getattr(args.thread, "executor_flags", None)
     if flags is None or not flags.shutdown:
         told(args)
@@ -90,8 +99,8 @@ def _unless_ended(told: Callable[[threading.ExceptHookArgs], object], args: thre
 
 @contextmanager
 def quiet(whole: bool) -> Iterator[None]:
-    """Keep the libraries' remarks off the streams: of joblib that it started a process anew, or that work was wasted;
-    with `whole` all warnings, logs, and whatever other threads print."""
+    """Keep the remarks of libraries off the streams: joblib's that it started a process again, or that work was wasted;
+    with `whole` all warnings, logs, and everything that other threads print."""
     with warnings.catch_warnings(), ExitStack() as stack:
         for remark in ("A worker stopped while some jobs", ".*tasks which were still being processed"):
             warnings.filterwarnings("ignore", message=remark)

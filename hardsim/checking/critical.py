@@ -1,16 +1,17 @@
-"""The critical temperature of a formula: how small beta may be, for one length and for all, between rigorous ends.
+"""The critical temperature (`--critical`): how small beta may be for one length and for all lengths, between rigorous
+ends.
 
 At each length one end is proved (the prover at that beta, for all words of the length), the other refuted by a word.
-For every length the proved end is that of two arguments together: lengths up to `ONE_BY_ONE` are looked at one by one,
-longer ones by the closed form (`proof.general`); the refuted one is the largest of all lengths tried. Ends are found by
-bisection among multiples of `WIDTH`, for every length of `FINE`; a bracket is closed if it is no wider than `WIDTH`.
-Rightness need not be monotone in beta: nothing is claimed between or below.
+For every length the proved end combines two arguments: lengths up to `ONE_BY_ONE` are proved one by one, longer ones by
+the closed form (`proof.general`); the refuted end is the largest of all lengths tried. Ends are found by bisection
+among multiples of `WIDTH`, for every length of `FINE`; a bracket is closed if it is no wider than `WIDTH`. A smaller
+beta may be right where a larger one is wrong: nothing is claimed for betas between the ends or below them.
 
 For one head that looks for the nearest position the closed form needs e^-g <= 1/4 (`proof.general`), g = beta/2 in
-regimes whose tie-break decides: beta >= 2 ln 4 = 2.7726, where Lemma 6 alone needs 2 ln 7 = 3.892. That no smaller beta
-will do is shown by words in which all positions before the winner are wrong: their weight is x + ... + x^(n - 1) =
-(x - x^n)/(1 - x), a share that tends to x. In `causal-temperature` g is that at the first positions of long words
-alone, l(w) - l(j) = (beta/2) i^2 (w - j)/(j w), and only words of thousands of symbols come close.
+regimes whose tie-break decides: beta >= 2 ln 4 = 2.7726, where Lemma 6 alone needs 2 ln 7 = 3.892. Words in which all
+positions before the winner are wrong show that no smaller beta is enough: the weight of these positions is x + ... +
+x^(n - 1) = (x - x^n)/(1 - x), a share that tends to x. In `causal-temperature` g has that value only at the first
+positions of long words, l(w) - l(j) = (beta/2) i^2 (w - j)/(j w), and only words of thousands of symbols come close.
 """
 
 from __future__ import annotations
@@ -59,50 +60,50 @@ from hardsim.proof.sites import Sites
 from hardsim.records import NOTHING, Exact, Natural, Record, rounded, written
 
 WIDTH, LARGEST = Fraction(1, 1000), Fraction(64)
-"""How far apart the ends of a closed bracket are, and the largest beta tried."""
+"""Largest distance between the ends of a closed bracket, and largest beta tried."""
 FINE = WIDTH / 10
-"""What the ends for every length are multiples of."""
+"""Unit of the ends for every length: they are multiples of it."""
 ONE_BY_ONE = 28
-"""Lengths up to this one are proved one by one, for every length."""
+"""Largest length that is proved by itself in the proof for every length."""
 EVERY_WORD = 256
-"""Lengths with so many words have all of them tried."""
+"""Most words of a length of which every word is tried."""
 LONGER, LARGEST_LENGTH = (2, 4), 64
-"""Lengths tried beyond the longest, as multiples of it, up to this one."""
+"""Factors of the longest length that give longer lengths to try, and the largest length that they may give."""
 FAR = (128, 512)
-"""Lengths at which only words are tried, for the bracket of every length."""
+"""Lengths beyond the others at which words are tried for the bracket of every length."""
 FARTHEST = (2048, 8192, 16384)
-"""Those at which it is only asked whether the bracket is closed, while longer words come closer."""
+"""Still longer lengths, at which a word is only tried where it would close the bracket: longer words come closer."""
 MOST_SYMBOLS, MOST_RUNS = 4, 4
-"""Symbols of which words of two runs are made, and runs of a worst case that are told."""
+"""Most symbols from which words of two runs are made, and most runs of a worst case that are shown."""
 SAMPLED, SEED = 64, 0
-"""Words of a program that are tried where not all are, and what draws them."""
+"""Number of words of a program that are tried where not all are, and the seed of their choice."""
 UNUSED = (
     "dps engine workers backend scheduler exhaustive samples seed epsilon all_lengths",
     "the least beta is found by the prover, in one process and in arithmetic of its own",
 )
-"""Options that do not apply, and why."""
+"""Options that do not apply to a search for the least beta, and the reason."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Bracket(Record):
-    """How small beta may be: all words are right at one beta, and a word is wrong at another."""
+    """Two betas around the least one that works: all words are right at one, and a word is wrong at the other."""
 
     n: Length | None
-    """For every length, that of `word`; None where there is none."""
+    """Length that the bracket is about; in the bracket for every length that of `word`, null without a word."""
     right_at: Exact | None
-    """A beta at which every word is proved right; None: none up to 64."""
+    """Beta at which every word is proved right; null: none up to 64."""
     wrong_at: Exact | None
-    """A beta at which `word` is wrong; None: no word tried is wrong at any beta tried."""
+    """Beta at which `word` is wrong; null: no word tried is wrong at any beta tried."""
     word: Word | None
-    """A word that is wrong at `wrong_at`."""
+    """Word that is wrong at `wrong_at`."""
     tried: Natural
-    """Words that were evaluated."""
+    """Number of words that were evaluated."""
     exhaustive: bool
-    """Whether every word of the length was tried."""
+    """True if every word of the length was tried."""
 
     @property
     def summary(self) -> str:
-        """At which beta it is right, and at which a word is wrong."""
+        """The two ends as text: the beta proved right, and the beta at which a word is wrong."""
         right = "no beta proved right" if self.right_at is None else f"right at beta {beta_text(self.right_at)}"
         if self.wrong_at is None or self.word is None:
             return f"{right}, no word found wrong"
@@ -111,7 +112,7 @@ class Bracket(Record):
     @property
     @written
     def closed(self) -> bool:
-        """Whether the ends are no farther apart than the width."""
+        """True if the ends are no farther apart than the width."""
         return self.right_at is not None and self.right_at - (self.wrong_at or 0) <= WIDTH
 
     @property
@@ -123,67 +124,64 @@ class Bracket(Record):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CriticalResult(Record):
-    """How small beta may be for one formula in one regime, or for one program at a schedule over beta."""
+    """Brackets of beta for one formula in one regime, or for one program at a schedule over beta."""
 
     input: InputName
     kind: InputKind
     formula: FormulaText
     title: Title
     model: ModelFacts
-    """The network at the beta that it was compiled with."""
+    """Network at the beta that it was compiled with."""
     schedule: str | None
-    """The temperature that is divided by beta; None for a formula, of whose heads W_Q is multiplied by it."""
+    """Temperature that is divided by beta; null for a formula: the W_Q of its heads is multiplied by beta."""
     lengths: tuple[Bracket, ...]
-    """Each length by itself."""
+    """Brackets of single lengths."""
     every_length: Bracket
-    """For every length; n and word are of the word that is wrong at the largest beta."""
+    """Bracket for every length; n and word belong to the word that is wrong at the largest beta."""
     deciding: HeadProof | None
-    """The head with the least margin in the proof for every length, at its beta; None without a proof."""
+    """Head with the least margin in the proof for every length, at its beta; null without a proof."""
     reason: str | None
-    """Why there is no proof for every length at any beta."""
+    """Reason why there is no proof for every length at any beta."""
     missing: str | None
-    """Where the bracket for every length is open: the words that would have to exist to close it."""
+    """Words that would have to exist to close an open bracket for every length."""
     inside: Bracket | None
-    """Where it is open: how small beta may be if every Boolean inside the network is to be exact, as the proof has it;
-    None if no word tried comes farther than those with a wrong output."""
+    """For an open bracket: a bracket for the stronger requirement of the proof, that every Boolean inside the network
+    is exact; null if no word tried gives a larger wrong beta than the words with a wrong output."""
     beta_used: Exact
-    """The largest beta of the compiled heads."""
+    """Largest beta of the compiled heads."""
     nearest: bool
-    """Whether some head looks for the nearest position, which is what Lemma 6 speaks of."""
+    """True if a head looks for the nearest position, which is the case of Lemma 6."""
     partial: Partial = False
 
     @property
     def proved(self) -> bool:
-        """Whether a beta is proved right: of a formula one for every length, of a program one for each length."""
+        """True if a beta is proved right: for a formula one for every length, for a program one for each length."""
         if self.formula is None:
             return all(bracket.right_at is not None for bracket in self.lengths)
         return self.every_length.right_at is not None
 
     @property
     def summary(self) -> str:
-        """The bracket for every length."""
+        """The bracket for every length as text, with the input."""
         found = f"every length {self.every_length.summary}"
         return f"{input_summary(self.input)}: {found}{', interrupted' * self.partial}"
 
     @property
     @written
     def width(self) -> Exact:
-        """How far apart the ends of a closed bracket are at most."""
+        """Largest distance between the ends of a closed bracket."""
         return WIDTH
 
     @property
     @written
     def lemma_6(self) -> float | None:
-        """2 ln 7, what the paper's Lemma 6 needs, where a head looks for the nearest position."""
+        """2 ln 7, the beta that Lemma 6 of the paper needs, if a head looks for the nearest position."""
         return 2 * log(7) if self.nearest else None
 
 
 def hold_critical(request: Request) -> None:
-    """Refuse what does not go with a search for the least beta.
-
-    Raises:
-        InputError: naming the option.
-    """
+    """Raise InputError if an option does not go with a search for the least beta (`--critical`)."""
+    # These options have meanings of their own in a bound report.
     for option in ("gap", "plot", "beta") if request.critical else ():
         if getattr(request, option) not in (None, False):
             told = f"--critical looks for the least beta, so --{option} does not apply"
@@ -191,15 +189,15 @@ def hold_critical(request: Request) -> None:
 
 
 def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | None = None) -> CriticalResult:
-    """The brackets of lengths 1 to `max_n`, of a few longer ones, and of every length. `report` is told how many of how
-    many lengths are done.
+    """Return the brackets of lengths 1 to `max_n`, of a few longer ones, and of every length. `report` is called with
+    the number of lengths done and of all lengths.
 
-    A KeyboardInterrupt ends the search early; what was found is kept and marked partial.
+    A KeyboardInterrupt ends the search early; the brackets so far are kept, and the result is marked partial.
 
     Raises:
-        InputError: if it is no formula and has no temperature of its own that is a function of the length, none was
-            given, the temperature is not positive somewhere, or a formula's network is another one than the
-            specification makes.
+        InputError: if the subject is not a formula, no temperature was given, and its own is not a function of the
+            length; if the temperature is not positive somewhere; or if a formula's network is not the one that the
+            specification gives.
     """
     search = _search(subject)
     lengths = search.lengths(max_n)
@@ -214,7 +212,10 @@ def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | 
         whole.append(search.every(rows))
 
     def result(partial: bool) -> CriticalResult:
-        interrupted = FoundForAll(reduce(_wider, rows, NOTHING_KNOWN), None, "interrupted before it was asked")
+        # The proof for every length comes last, so an interrupted search has only the words.
+        interrupted = FoundForAll(
+            reduce(_wider, rows, NOTHING_KNOWN), None, "interrupted before the search for all lengths"
+        )
         found = interrupted if partial else whole[0]
         return CriticalResult(
             input=subject.name,
@@ -238,16 +239,17 @@ def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | 
 
 
 def _search(subject: Subject) -> _Search:
-    """What brackets a subject's beta. Raises as `critical`."""
+    """Return the search for a subject's brackets. It raises as `critical` does."""
     if subject.formula is not None:
         subject.hold_specified("a critical beta")
         return _FormulaSearch(subject)
+    # An error of one's own (epsilon) would give a temperature for each length, and no function to divide by beta.
     plain = replace(without_budget(subject), epsilon=None)
     schedule = plain.temperature
     if not isinstance(schedule, Arith):
         why = f"it has a {schedule}" if schedule is not None else f"it has none of its own: {plain.argument.reason}"
-        told = f"{subject.name} is no formula: --critical brackets the beta of a function of the length, and {why}"
-        raise InputError(told, "Give a temperature with --tau, such as --tau '1/(64*n^3*log(n+1))': it is over beta.")
+        told = f"{subject.name}: --critical needs a temperature that is a function of the length, and {why}"
+        raise InputError(told, "Give one with --tau, such as --tau '1/(64*n^3*log(n+1))': it is divided by beta.")
     return _ProgramSearch(plain, schedule)
 
 
@@ -256,8 +258,8 @@ NOTHING_KNOWN = Bracket(None, None, None, None, 0, False)
 
 @dataclass(frozen=True, slots=True)
 class FoundForAll:
-    """What is found for every length: the bracket, the head with the least margin, why there is no proof, and where the
-    bracket is open what would close it, and that of the Booleans inside."""
+    """The results for every length: the bracket, the head with the least margin, the reason why there is no proof, and
+    for an open bracket the words that would close it, and the bracket for exact Booleans inside the network."""
 
     bracket: Bracket
     deciding: HeadProof | None
@@ -267,15 +269,16 @@ class FoundForAll:
 
 
 def _wider(bracket: Bracket, row: Bracket) -> Bracket:
-    """The bracket of every length, with the words of one more."""
+    """Return the bracket of every length, extended by the words of the bracket `row` of one length."""
     tried = bracket.tried + row.tried
+    # The largest wrong beta of all lengths is a lower end for every length.
     if row.wrong_at is None or (bracket.wrong_at is not None and row.wrong_at <= bracket.wrong_at):
         return replace(bracket, tried=tried)
     return replace(bracket, n=row.n, wrong_at=row.wrong_at, word=row.word, tried=tried)
 
 
 def at_beta(subject: Subject, beta: Fraction) -> Transformer:
-    """The network with the same beta in every head that attends by score: W_Q is scaled."""
+    """Return the network with the same beta in every head that attends by score: W_Q is scaled."""
 
     def scaled(head: AttentionHead, used: Fraction) -> AttentionHead:
         entries = tuple((row, column, plain(value * beta / used)) for row, column, value in head.w_q.entries)
@@ -292,7 +295,7 @@ def at_beta(subject: Subject, beta: Fraction) -> Transformer:
 
 
 class _Search(ABC):
-    """One subject's network at all betas."""
+    """The search for brackets of beta for one subject."""
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
@@ -303,47 +306,50 @@ class _Search(ABC):
 
     @property
     def scaled(self) -> str | None:
-        """The temperature that is divided by beta, if one is."""
+        """The temperature that is divided by beta, if there is one."""
         return None
 
     @abstractmethod
     def lengths(self, max_n: int) -> list[int]:
-        """The lengths that are looked at one by one."""
+        """Return the lengths that get a bracket of their own."""
 
     @property
     @abstractmethod
     def used(self) -> Fraction:
-        """The beta in use."""
+        """The beta of the compiled network."""
 
     @abstractmethod
     def prover(self, n: int) -> tuple[Callable[[Fraction], bool], Callable[[Fraction], list[Word]]]:
-        """At one length, whether every word is proved right at a beta, and words that may be wrong at one, if not all
-        are tried."""
+        """Return two functions of beta for length n: the first returns True if every word is proved right, the second
+        returns words that may be wrong, to try if not all words are tried."""
 
     @abstractmethod
     def every(self, rows: Sequence[Bracket]) -> FoundForAll:
-        """The bracket of every length, the head that decides it, why there is none, and why it is open."""
+        """Return the results for every length; `rows` are the brackets of the lengths."""
 
     @abstractmethod
     def _wrong(self, words: Sequence[Word], beta: Fraction) -> list[Word]:
-        """The words on which the network certainly does not answer as it should."""
+        """Return the words on which the network certainly gives a wrong answer at a beta."""
 
     def length(self, n: int) -> Bracket:
-        """The bracket of one length."""
+        """Return the bracket of length n."""
         holds, suggested = self.prover(n)
         proved = least(holds)
         exhaustive = count_words(len(self.alphabet), n) <= EVERY_WORD
+        # The best wrong word of shorter lengths often stays wrong with one of its runs made longer.
         longer = self._stretched(n, [self.alphabet] * (len(self.best) + 1)) if 0 < len(self.best) < n else []
         if exhaustive:
             candidates: Iterable[Word] = enumerate_words(self.alphabet, n)
         else:
+            # If the least multiple of the width is proved, there is no smaller beta to refute.
             candidates = [*(suggested((proved or WIDTH) - WIDTH) if proved != WIDTH else ()), *longer]
         words = list(dict.fromkeys(word for word in candidates if len(word) == n))
         refuted, word = self._refute(words, LARGEST if proved is None else proved, WIDTH, WIDTH)
         return Bracket(n, proved, refuted, word, len(words), exhaustive)
 
     def _stretched(self, n: int, symbols: Sequence[Sequence[str]]) -> list[Word]:
-        """The last refuting word with so many of a symbol of each place put in there that it has length n."""
+        """Return words of length n made from the last wrong word: at each place, copies of one of the symbols for that
+        place are inserted."""
         best, more = self.best, n - len(self.best)
         places = enumerate(symbols)
         return [(*best[:place], *(symbol,) * more, *best[place:]) for place, some in places for symbol in some]
@@ -351,11 +357,13 @@ class _Search(ABC):
     def _refute(
         self, words: list[Word], high: Fraction, low: Fraction, unit: Fraction
     ) -> tuple[Fraction | None, Word | None]:
-        """The largest multiple of a unit from `low` to below `high` found at which a word is wrong, and the word."""
+        """Return the largest beta found at which a word is wrong, and the word: a multiple of `unit` from `low` to
+        below `high`. Return (None, None) if no word is wrong at `low`."""
         found = self._wrong(words, low) if words and low < high else []
         if not found:
             return None, None
 
+        # `found` are the words that are wrong at the lower end, so a wrong word is known when the bisection ends.
         def right(beta: Fraction) -> bool:
             nonlocal found
             wrong = self._wrong(found, beta)
@@ -368,7 +376,7 @@ class _Search(ABC):
 
 
 class _FormulaSearch(_Search):
-    """Of a formula, whose network is proved from its weights."""
+    """The search for a formula, whose network is proved from its weights."""
 
     def __init__(self, subject: Subject) -> None:
         super().__init__(subject)
@@ -378,26 +386,27 @@ class _FormulaSearch(_Search):
         self.prefix = one_for_all(subject.model, subject.program, None)
 
     def lengths(self, max_n: int) -> list[int]:
-        """And a few longer ones."""
+        """Return 1 to `max_n`, and a few longer lengths."""
         return [*range(1, max_n + 1), *(factor * max_n for factor in LONGER if factor * max_n <= LARGEST_LENGTH)]
 
     @property
     def used(self) -> Fraction:
-        """The largest of the heads."""
+        """The largest beta of the heads."""
         return max(map(self.subject.budget.beta_of, self.subject.program.heads), default=Fraction(1))
 
     # ---- proofs ----
 
     def by_length(self, beta: Fraction, sites: Sites) -> tuple[LinkProof, tuple[HeadProof, ...]]:
-        """The first link at some sites."""
+        """Return the first link of the proof (network against program) at the positions of `sites`, and the proofs of
+        the heads."""
         return prove_network(at_beta(self.subject, beta), self.subject.program, sites)
 
     def long(self, beta: Fraction) -> Proof:
-        """The first link for all words that are longer than those looked at one by one."""
+        """Return the first link of the proof for all words longer than ONE_BY_ONE."""
         return prove_general(at_beta(self.subject, beta), self.subject.program, beyond=ONE_BY_ONE)
 
     def prover(self, n: int) -> tuple[Callable[[Fraction], bool], Callable[[Fraction], list[Word]]]:
-        """By the heads; words of their worst cases."""
+        """Return the proof by the heads as a function of beta, and the words of the heads' worst cases as another."""
         sites = Sites((n,), only_last=True)
         meaning = prove_meaning(self.subject.program, self.core, Facts(sites, self.core.alphabet, self.own))
 
@@ -407,8 +416,9 @@ class _FormulaSearch(_Search):
         return lambda beta: meaning.proved and self.by_length(beta, sites)[0].proved, suggested
 
     def every(self, rows: Sequence[Bracket]) -> FoundForAll:
-        """The bracket of every length, the head that decides it, why there is none, and why it is open."""
-        # One length stands for all shorter ones where longer words are as their prefixes.
+        """Return the results for every length: the bracket, the head that decides it, and why there is none or it is
+        open."""
+        # One length stands for all shorter ones if a word runs as its prefixes do (no head looks at later positions).
         lengths = (ONE_BY_ONE,) if self.prefix else tuple(range(1, ONE_BY_ONE + 1))
         sites = Sites(lengths, only_last=not self.prefix)
         bracket = reduce(_wider, rows, NOTHING_KNOWN)
@@ -419,6 +429,7 @@ class _FormulaSearch(_Search):
             return next((link for link in (meaning, self.long(beta).network, self.by_length(beta, sites)[0])
                          if not link.proved), None)  # fmt: skip
 
+        # The search starts above the largest beta that is known to be wrong.
         proved = least(lambda beta: failing(beta) is None, FINE, bracket.wrong_at or Fraction(0))
         if proved is None:
             last = failing(LARGEST)
@@ -432,6 +443,7 @@ class _FormulaSearch(_Search):
         bracket = self._far(reduce(self._tried, words, bracket))
         if bracket.closed:
             return FoundForAll(bracket, deciding, None)
+        # From here on engines measure errors inside the network, not only answers.
         self.inexact = True
         inside = reduce(self._tried, reversed(words), bracket)
         found = None if inside.wrong_at == bracket.wrong_at else inside
@@ -441,10 +453,12 @@ class _FormulaSearch(_Search):
     # ---- words ----
 
     def _candidates(self, cases: Sequence[WorstCase]) -> list[list[Word]]:
-        """Words of one length each: what worst cases suggest, and one symbol followed by another."""
+        """Return lists of words, each of one length: the words of the worst cases, and words of one symbol followed by
+        another."""
         by_length: dict[int, dict[Word, None]] = {}
         for word in (word for case in cases for word in words_of(case, self.alphabet)):
             by_length.setdefault(len(word), {})[word] = None
+        # Two runs of equal symbols: all positions before the winner are alike, the worst case of the module docstring.
         for n, (first, other) in product(
             range(2, ONE_BY_ONE + 1), permutations(islice(self.alphabet, MOST_SYMBOLS), 2)
         ):
@@ -452,8 +466,8 @@ class _FormulaSearch(_Search):
         return [list(by_length[n]) for n in sorted(by_length)]
 
     def _tried(self, bracket: Bracket, words: list[Word], once: bool = False) -> Bracket:
-        """The bracket of every length with some words of one length: those that are wrong where none is known to be.
-        With `once` it is only asked whether they close it."""
+        """Return the bracket of every length after some words of one length were tried at betas where no word is known
+        to be wrong. With `once` they are only tried at a beta where they would close the bracket."""
         assert bracket.right_at is not None
         if bracket.closed:
             return bracket
@@ -462,11 +476,12 @@ class _FormulaSearch(_Search):
         return _wider(bracket, Bracket(len(words[0]), None, refuted, word, len(words), False))
 
     def _far(self, bracket: Bracket) -> Bracket:
-        """The bracket with the words that the best one is a part of, while longer ones come closer."""
+        """Return the bracket after longer and longer words were tried that contain the best wrong word, while they come
+        closer."""
         for n in FAR + FARTHEST:
             words = list(
                 dict.fromkeys(self._stretched(n, [(symbol,) for symbol in self.best]))
-            )  # of one of its symbols
+            )  # at each place copies of the symbol there
             if bracket.closed or not words or len(self.best) > n:
                 break
             if n in FARTHEST:
@@ -479,8 +494,9 @@ class _FormulaSearch(_Search):
         return bracket
 
     def _wrong(self, words: Sequence[Word], beta: Fraction) -> list[Word]:
-        """Those that are not answered as the formula says or, once it is `inexact` what is asked for, on which a clip
-        certainly is not that of hard attention."""
+        """Return the words with an answer other than the formula's; once `inexact` is set, the words on which a
+        coordinate that hidden units write certainly differs from hard attention."""
+        # An engine prepares its network once; bisection comes back to the same betas for other words.
         if (beta, self.inexact) not in self.engines:
             model = at_beta(self.subject, beta)
             subject = replace(self.subject, stored=model)
@@ -494,6 +510,7 @@ class _FormulaSearch(_Search):
             return [
                 word
                 for word, *some in zip(words, found.decided, *errors, strict=True)
+                # The first entry tells whether the word is decided, the others are its errors.
                 if all(some[:1]) and any(some[1:])
             ]
         return _differing(words, engine.decisions(words), self.subject.oracles(words) or [])
@@ -501,7 +518,7 @@ class _FormulaSearch(_Search):
     # ---- why it is open ----
 
     def _missing(self, below: LinkProof) -> str:
-        """The words that would close a bracket, from what fails below the proved end."""
+        """Return a text for the words that would close a bracket, from the first failure below the proved end."""
         if not below.cases:
             return f"words longer than {ONE_BY_ONE} on which {below.reason}"
         case = below.cases[0]
@@ -511,7 +528,8 @@ class _FormulaSearch(_Search):
 
 
 def _tightest(long: Sequence[HeadProof], by_length: Sequence[HeadProof]) -> HeadProof | None:
-    """The head with the least margin; of long words unless that of a single length is less by more than rounding."""
+    """Return the head with the least margin: that of long words, unless that of a single length is less by more than
+    rounding."""
 
     def least_of(heads: Sequence[HeadProof]) -> HeadProof | None:
         known = (head for head in heads if head.margin is not None)
@@ -524,8 +542,8 @@ def _tightest(long: Sequence[HeadProof], by_length: Sequence[HeadProof]) -> Head
 
 
 class _ProgramSearch(_Search):
-    """Of a program or a hard-attention model at a schedule over beta: softmax is right where it answers as hard
-    attention does, which is proved by the recursion of Theorem 26."""
+    """The search for a program or a hard-attention model at a schedule over beta. Softmax is right if it answers as
+    hard attention does, which is proved by the recursion of Theorem 26."""
 
     def __init__(self, subject: Subject, schedule: Schedule) -> None:
         super().__init__(subject)
@@ -534,20 +552,20 @@ class _ProgramSearch(_Search):
 
     @property
     def scaled(self) -> str | None:
-        """The schedule."""
+        """The schedule as text."""
         return str(self.schedule)
 
     def lengths(self, max_n: int) -> list[int]:
-        """No others."""
+        """Return 1 to `max_n`."""
         return list(range(1, max_n + 1))
 
     @property
     def used(self) -> Fraction:
-        """The schedule is over beta, and is used as it is."""
+        """One: the schedule is divided by beta, and is used as given."""
         return Fraction(1)
 
     def prover(self, n: int) -> tuple[Callable[[Fraction], bool], Callable[[Fraction], list[Word]]]:
-        """By the recursion; words at random."""
+        """Return the proof by the recursion as a function of beta, and random words as another."""
         known = known_by_structure(self.subject, n)
         if known is None and affordable(self.subject, n, EVERY):
             found = known_by_words(self.subject, n)
@@ -563,16 +581,16 @@ class _ProgramSearch(_Search):
         return proved, lambda _: sample_words(self.alphabet, n, SAMPLED, SEED)
 
     def at(self, beta: Fraction) -> Schedule:
-        """The schedule over a beta."""
+        """Return the schedule divided by beta."""
         return parse_arith(f"({self.schedule})/({beta})")
 
     def every(self, rows: Sequence[Bracket]) -> FoundForAll:
-        """Nothing but the words of the lengths tried."""
-        reason = "of programs and hard-attention models each length is asked by itself"
+        """Return a bracket of the words of the lengths tried only: there is no proof for every length."""
+        reason = "for programs and hard-attention models each length is treated by itself"
         return FoundForAll(reduce(_wider, rows, NOTHING_KNOWN), None, reason)
 
     def _wrong(self, words: Sequence[Word], beta: Fraction) -> list[Word]:
-        """Those that are not answered as hard attention does."""
+        """Return the words on which the network answers otherwise than hard attention."""
         if (beta, False) not in self.engines:
             model = assemble(self.program, self.at(beta))
             self.engines[beta, False] = SoftEngine(self.subject, model, self.program)
@@ -581,7 +599,7 @@ class _ProgramSearch(_Search):
 
 
 def _differing(words: Sequence[Word], answers: Sequence[tuple[bool, Answer]], meant: Sequence[Answer]) -> list[Word]:
-    """The words of which the answer is certain and not what it should be."""
+    """Return the words with an answer that is certain and not the expected one."""
     return [word for word, (decided, answer), right in zip(words, answers, meant, strict=True)
             if decided and settled(right) and answer != right]  # fmt: skip
 
@@ -589,8 +607,8 @@ def _differing(words: Sequence[Word], answers: Sequence[tuple[bool, Answer]], me
 def bisected(
     low: Fraction, high: Fraction, holds: Callable[[Fraction], bool], unit: Fraction = WIDTH
 ) -> tuple[Fraction, Fraction]:
-    """Neighbours between two multiples of a unit, of which something does not hold at the first and holds at the
-    second."""
+    """Return two neighbours among the multiples of `unit` from `low` to `high`: `holds` is False at the first and True
+    at the second. It is assumed to be False at `low` and True at `high`."""
     while high - low > unit:
         middle = (low + high) / 2 // unit * unit
         low, high = (low, middle) if holds(middle) else (middle, high)
@@ -598,8 +616,12 @@ def bisected(
 
 
 def least(holds: Callable[[Fraction], bool], unit: Fraction = WIDTH, low: Fraction = Fraction(0)) -> Fraction | None:
-    """The least multiple of a unit above `low` at which something holds, by bisection from the largest or, above a
-    `low` that is known, by steps that double until it does; None if it does not at the largest."""
+    """Return the least multiple of `unit` above `low` at which `holds` is found True; None if it is False at the
+    largest beta.
+
+    Without `low` the search bisects from the largest beta; above a known `low` its steps double until `holds` is True.
+    """
+    # Near a known wrong beta the least right one is close, so small steps come first.
     step = unit if low else LARGEST
     while not holds(low + step):
         if low + step == LARGEST:
@@ -609,5 +631,5 @@ def least(holds: Callable[[Fraction], bool], unit: Fraction = WIDTH, low: Fracti
 
 
 def beta_text(value: Fraction | None) -> str:
-    """A multiple of the width, with all its digits."""
+    """Return a multiple of the width as text, with all its digits."""
     return NOTHING if value is None else f"{rounded(value, 12):f}"

@@ -1,8 +1,9 @@
-"""What exact hard attention and the softmax network answer on words of one length, beside each other.
+"""The answers of exact hard attention and of the softmax network on words of one length, with the errors between them.
 
 Hard attention runs once on a batch. The network runs in certified float64 on whole batches, or in balls or mpmath word
-by word; `auto` is float64, with balls for the words that it cannot decide. Measured numbers come as lower and upper
-bounds, equal in mpmath, which encloses nothing; they may be floats, which compare exactly with rationals.
+by word; `auto` is float64, with balls for the words that it cannot decide. Measured numbers are given as lower and
+upper bounds, which are equal in mpmath, since it gives no enclosures. Bounds may be floats, which Python compares with
+rationals exactly.
 """
 
 from __future__ import annotations
@@ -39,32 +40,34 @@ from hardsim.run.unrounded import unrounded_output
 
 S = TypeVar("S")
 Measured: TypeAlias = Any
-"""A Fraction or a float (they have no common base class)."""
+"""A measured number: a Fraction or a float (they have no common base class)."""
 Bounds: TypeAlias = tuple[Measured, Measured]
 Span: TypeAlias = tuple[Floats, Floats]
-"""Lower and upper bounds, one for each word."""
+"""Lower and upper bounds of a number, one of each for each word."""
 Place: TypeAlias = tuple[str] | tuple[str, str] | tuple[int, int, str]
-"""What is measured of the network: OUTPUT, UNROUNDED, MARGIN or SUM, or an error, the largest distance from hard
-attention over all positions: of what a head writes to a coordinate, or of a coordinate after a layer's attention (0) or
-after the layer (1)."""
+"""The key of a measured number: OUTPUT, UNROUNDED, MARGIN or SUM, or an error, the largest distance from hard attention
+over all positions. `(head, coordinate)` is the error of what a head writes; `(layer, 0, coordinate)` that of a
+coordinate after a layer's attention, and `(layer, 1, coordinate)` after the layer."""
 OUTPUT, UNROUNDED, MARGIN, SUM = ("output",), ("unrounded",), ("margin",), ("sum",)
-"""The last is the error of sums of looked-up counts."""
+"""Keys of numbers: the output of an acceptor, the output before it is rounded, the margin, and the largest error of the
+sums of looked-up counts."""
 AFTER = 1
-"""The marker, among the places where errors are measured, for the values that a layer's hidden units have written."""
+"""The number, in keys of errors, for the values that a layer's hidden units have written."""
 
 FLOAT_DIGITS = 15
-"""Decimal digits that float64 has."""
+"""Decimal digits of float64."""
 WHOLE = 2**52
-"""Integers below it are floats, and so are their differences."""
+"""Bound for exact integers: those below it, and their differences, are exact in float64."""
 ROUNDING = Fraction(1, 2**64)
-"""What mpmath, which encloses nothing, may be off by before an error of its counts as beyond a bound."""
+"""Rounding error that is granted to mpmath, which gives no enclosures, before an error exceeds its bound."""
 CELLS = 1 << 20
-"""Scores that a batch of the exact run may hold per head."""
+"""Most scores per head in a batch of the exact run."""
 BATCH = 4096
 
 
 def batches(words: Iterable[Word], positions: int) -> Iterator[list[Word]]:
-    """The words of one length in batches whose scores fit into memory."""
+    """Yield the words of one length in batches whose scores fit into memory; `positions` is the length as read."""
+    # The scores of a head are positions^2 numbers a word.
     size, left = max(1, min(BATCH, CELLS // (positions * positions))), iter(words)
     while batch := list(islice(left, size)):
         yield batch
@@ -75,8 +78,8 @@ def batches(words: Iterable[Word], positions: int) -> Iterator[list[Word]]:
 
 @dataclass
 class Hard:
-    """Exact hard attention on words of one length: a formula's program bit by bit, or any program. Numbers have shape
-    (words or 1, positions); `gaps` is the least score gap of each head that has one."""
+    """A run of exact hard attention on words of one length, by a formula's program bit by bit, or by any program.
+    Numbers have the shape (words or 1, positions); `gaps` has the least score gap of each head that has one."""
 
     trace: ParallelTrace | HardTrace
     answers: list[Answer]
@@ -84,7 +87,7 @@ class Hard:
 
     @staticmethod
     def of(subject: Subject, program: Program, trace: ParallelTrace | HardTrace) -> Hard:
-        """What a run of a program says."""
+        """Return the answers and gaps of a run."""
         if isinstance(trace, ParallelTrace):
             return Hard(trace, trace.accepted.tolist(), trace.gaps)
         least = {name: rows.least() for layer in trace.layers for name, rows in layer.rows.items()}
@@ -92,31 +95,35 @@ class Hard:
         return Hard(trace, hard_answers(subject, program, trace), gaps)
 
     def attended(self, head: str, out: str) -> Exact:
-        """What attention made of a head's value (in the program of a formula every coordinate is written once)."""
+        """Return the values that a head wrote to the coordinate `out`. In the program of a formula every coordinate is
+        written once."""
         if isinstance(self.trace, ParallelTrace):
             return self.trace.numbers(out)
         return next(layer.results[head][out] for layer in self.trace.layers if head in layer.results)
 
     def final(self, name: str) -> Exact:
-        """Return a coordinate after the last step of the run."""
+        """Return the values of a coordinate after the last step of the run."""
         return self.trace.numbers(name) if isinstance(self.trace, ParallelTrace) else self.trace.columns[name]
 
     def stages(self) -> Iterator[tuple[int, int, Mapping[str, Exact]]]:
-        """The residual stream after attention (0) and after each layer (1), by number of the layer from 0."""
+        """Yield the residual stream after each step, as (layer from 0, stage, values): stage 0 is attention, 1 the
+        whole layer."""
         for number, layer in enumerate(self.trace.layers if isinstance(self.trace, HardTrace) else ()):
             yield number, 0, layer.attended
             yield number, 1, layer.columns
 
 
 def hard_answers(subject: Subject, program: Program, trace: HardTrace) -> list[Answer]:
-    """The answers of exact hard attention, word by word."""
+    """Return the answers of exact hard attention, word by word."""
     if subject.acceptor:
         place = program.reading_index(trace.n)
         column = trace.columns[program.output]
         return [program.verdict(column.at(word, place)) for word in range(column.whole.shape[0])]
+    # Index of the first symbol: a beginning of sequence at position 0 has no output.
     first, level = 1 - program.first, subject.threshold
     if program.integers:
         column, n = trace.columns[program.output], trace.n
+        # An integer output is stored as the integer over n, the length as run.
         scaled = [[Fraction(value) * n for value in column.values(word)[first:]] for word in range(len(column.whole))]
         return [tuple(int(v) if v.denominator == 1 else None for v in row) for row in scaled]
     columns = [(symbol, trace.columns[name]) for symbol, name in program.outputs]
@@ -129,7 +136,7 @@ def hard_answers(subject: Subject, program: Program, trace: HardTrace) -> list[A
 
 
 class HardRunner:
-    """Exact hard attention for a subject, ready to run; formulas bit by bit."""
+    """Exact hard attention for a subject, ready to run; formulas run bit by bit."""
 
     def __init__(self, subject: Subject, program: Program | None = None) -> None:
         self.subject = subject
@@ -137,11 +144,11 @@ class HardRunner:
         self._model = ParallelHard(self.program) if subject.formula is not None else ExactModel(self.program)
 
     def trace(self, prepared: Sequence[Word]) -> HardTrace:
-        """A run whose rows of scores are measured."""
+        """Run words of one length with the scores of every row measured."""
         return (self._model if isinstance(self._model, ExactModel) else ExactModel(self.program)).run(prepared)
 
     def run(self, prepared: Sequence[Word]) -> Hard:
-        """Run words of one length, as they are read.
+        """Run words of one length, in the form that the program reads (`prepared`).
 
         Raises:
             InvariantError: if a formula's head breaks a promise.
@@ -151,11 +158,11 @@ class HardRunner:
         return Hard.of(self.subject, self.program, trace)
 
     def answer(self, word: Word) -> Answer:
-        """What hard attention answers on a word."""
+        """Return the answer of hard attention on a word."""
         return self.answers([word])[0]
 
     def answers(self, words: Sequence[Word]) -> list[Answer]:
-        """What it answers on words of one length."""
+        """Return the answers of hard attention on words of one length."""
         prepared = [self.subject.prepared(word) for word in words]
         size = len(prepared[0]) + self.program.bos
         return [answer for batch in batches(prepared, size) for answer in self.run(batch).answers]
@@ -166,10 +173,10 @@ class HardRunner:
 
 @dataclass(frozen=True, slots=True)
 class SoftAnswer:
-    """What the network does on one word.
+    """The answer of the network on one word, with measured numbers.
 
-    `decided` says that `answer` holds; of a network that rounds it is True for an output of exactly 1, False for 0,
-    None where it is neither. `engine` is the arithmetic that found it, `digits` its decimal digits.
+    `decided` is True if `answer` is certain. For a network that rounds, `answer` is True for an output of exactly 1,
+    False for 0, and None for any other. `engine` is the arithmetic that found the answer, `digits` its decimal digits.
     """
 
     decided: bool
@@ -179,22 +186,21 @@ class SoftAnswer:
     numbers: Mapping[Place, Bounds] = field(default_factory=dict)
 
     def middle(self, place: Place) -> Fraction | None:
-        """A measured number, or the middle of its bounds."""
+        """Return a measured number, or the middle of its bounds; None if the number was not measured."""
         bounds = self.numbers.get(place)
         return None if bounds is None else (Fraction(bounds[0]) + Fraction(bounds[1])) / 2
 
 
 def undecided(engine: str, digits: int) -> SoftAnswer:
-    """The answer of an engine that could not tell."""
+    """Return the result of an engine that could not decide a word."""
     return SoftAnswer(False, None, engine, digits)
 
 
 @dataclass
 class BatchAnswers:
-    """What the network does on words of one length.
+    """The answers of the network on words of one length, with measured numbers.
 
-    `alone` holds the answers of words that were run one by one in another arithmetic; they stand instead of the other
-    entries.
+    `alone` holds the answers of words that were run one by one in another arithmetic; they replace the other entries.
     """
 
     decided: Booleans
@@ -204,11 +210,11 @@ class BatchAnswers:
 
     @staticmethod
     def of(count: int) -> BatchAnswers:
-        """No answer on any word."""
+        """Return `count` undecided answers."""
         return BatchAnswers(np.zeros(count, dtype=np.bool_), [None] * count)
 
     def one(self, place: int) -> SoftAnswer:
-        """The answer on one word."""
+        """Return the answer on the word number `place`."""
         if place in self.alone:
             return self.alone[place]
         if not self.decided[place]:
@@ -217,26 +223,26 @@ class BatchAnswers:
         return SoftAnswer(True, self.answers[place], FLOAT64, FLOAT_DIGITS, numbers)
 
     def part(self, place: int) -> BatchAnswers:
-        """The answers on one word as those of a batch."""
+        """Return the answers on the word number `place`, as a batch of one."""
         numbers = {what: (low[[place]], high[[place]]) for what, (low, high) in self.numbers.items()}
         alone = {0: self.alone[place]} if place in self.alone else {}
         return BatchAnswers(self.decided[[place]], [self.answers[place]], numbers, alone)
 
     def put(self, what: Place, places: Integers, span: Span) -> None:
-        """Bounds of a number on the words at some places."""
+        """Store the bounds of a number on the words numbered `places`."""
         size = len(self.answers)
         for kept, new in zip(self.numbers.setdefault(what, (np.zeros(size), np.zeros(size))), span, strict=True):
             kept[places] = new
 
     def settle(self, place: int, answer: SoftAnswer) -> None:
-        """Put another arithmetic's answer in the place of this one."""
+        """Replace the answer on the word number `place` by that of another arithmetic."""
         self.alone[place] = answer
         self.decided[place] = answer.decided
         self.answers[place] = answer.answer
 
 
 class Watched:
-    """The values whose errors are measured: what every head writes, every clip `2 (sum + 1) - 1/2` of looked-up
+    """The list of values whose errors are measured: what every head writes, every clip `2 (sum + 1) - 1/2` of looked-up
     counts, and what hidden units write for later heads. With `streams`, every coordinate is measured after every
     step."""
 
@@ -263,12 +269,15 @@ class Watched:
         distance: Callable[[Any, Exact, bool], S],
         half: Callable[[list[S]], S],
     ) -> dict[Place, S]:
-        """The errors of a run, of one word or of a batch.
+        """Return the errors of a run, of one word or of a batch, by key.
 
         Args:
-            combine: a linear form of the columns at the end of the run.
-            distance: the largest distance of a column from hard values, which may be said to be a mean.
-            half: half the largest of some distances.
+            trace: the run of the network.
+            hard: the exact run of the same words.
+            combine: the function that returns a linear form of the columns at the end of the run.
+            distance: the function that returns the largest distance of a column from hard values; its last argument is
+                True if the values are a mean.
+            half: the function that returns half the largest of some distances.
         """
         found: dict[Place, S] = {}
         for head, out in self.heads:
@@ -296,6 +305,8 @@ class Watched:
 
 def written_for_heads(program: Program) -> Iterator[tuple[int, str]]:
     """Yield the coordinates that hidden units write and on which a later head depends, each with its layer (from 0)."""
+    # From the last layer backwards: a coordinate is needed if a head after it reads it, or a hidden unit whose output
+    # is.
     needed: set[str] = set()
     found: list[tuple[int, str]] = []
     for number, layer in reversed(tuple(enumerate(program.layers))):
@@ -308,8 +319,8 @@ def written_for_heads(program: Program) -> Iterator[tuple[int, str]]:
 
 
 class WordEngine:
-    """Balls, or mpmath, one word after the other: rigorous bounds with as many bits as each word needs, or both bounds
-    the number found."""
+    """Balls or mpmath, one word after the other. Balls give rigorous bounds, with as many bits as each word needs;
+    mpmath gives its number as both bounds."""
 
     def __init__(self, subject: Subject, network: Transformer, watched: Watched, engine: str, dps: int | None) -> None:
         self.subject, self.network, self.watched, self.engine = subject, network, watched, engine
@@ -321,24 +332,25 @@ class WordEngine:
             self.soft.limit = max(self.soft.limit, 4 * bits)
 
     def run(self, word: Word, open_: bool = True) -> SoftTrace:
-        """The network on a word as it is read, at a precision that settles the answer if it is `open_`.
+        """Run the network on a word as it is read. If `open_`, the precision is raised until the answer is settled.
 
         Raises:
-            Undecided: if it is not settled at the limit.
+            Undecided: if the answer is not settled at the largest precision.
         """
         if self.subject.exact:
             return self.soft.run(word)
         return self.soft.run(word, self.subject.is_settled if open_ else lambda trace: True)
 
     def decision(self, word: Word) -> tuple[bool, Answer]:
-        """Whether an answer is reached on a word as it is read, and the answer."""
+        """Return True and the answer on a word as it is read, or False and None if no answer is reached."""
         try:
             return True, self.subject.soft_answer(self.run(word).trace)
         except Undecided:
             return False, None
 
     def answer(self, word: Word, hard: Hard, place: int) -> SoftAnswer:
-        """What the network does on a word as it is read, measured against exact hard attention on the same words."""
+        """Return the network's answer on a word as it is read, with its errors against exact hard attention; `place` is
+        the number of the word in the exact run."""
         try:
             # Where hard attention decides nothing no precision would make softmax agree with it.
             found = self.run(word, settled(hard.answers[place]) or self.subject.exact)
@@ -371,7 +383,7 @@ class WordEngine:
         return (exact(value),) * 2 if self.engine == MPMATH else (lower(value), upper(value))
 
     def _distance(self, column: Column, wanted: Sequence[Rational], found: SoftTrace) -> Bounds:
-        """Bounds of the largest distance over all positions."""
+        """Return bounds of the largest distance of a column from hard values over all positions."""
         number, known = found.arithmetic.number, Fraction(0)
         numbers: list[Any] = []
         for value, hard in zip(column.values, wanted, strict=True):
@@ -383,20 +395,22 @@ class WordEngine:
             return known, known
         low, high = self._ends(found.arithmetic.ranked(numbers, 1))
         if self.engine == MPMATH and not self.subject.exact:
+            # mpmath gives one number for both bounds; an error below its own rounding must not count as beyond a
+            # bound.
             low -= ROUNDING
         return max(low, known), max(high, known)
 
 
 class FloatEngine:
-    """Certified float64, a batch at a time. What has no finite bound is undecided."""
+    """Certified float64, a batch at a time. A number without a finite bound leaves its word undecided."""
 
     def __init__(self, subject: Subject, network: Transformer, watched: Watched) -> None:
         self.subject, self.watched = subject, watched
         self.floats = FloatForward(network)
 
     def passes(self, prepared: Sequence[Word]) -> Iterator[tuple[BatchTrace, Integers]]:
-        """Traces, with pairs of a row in the trace and the place of its word; none where float64 is not to be trusted
-        in this process."""
+        """Yield traces, each with pairs of a row in the trace and the number of its word; nothing where float64 is not
+        to be trusted in this process."""
         if distrust() is None and not self.watched.streams and self.subject.exact:
             yield from self.floats.passes(prepared)
         elif distrust() is None:
@@ -404,7 +418,8 @@ class FloatEngine:
             yield self.floats.trace(prepared), np.stack([places, places], axis=1)
 
     def batch(self, prepared: Sequence[Word], hard: Hard) -> BatchAnswers:
-        """What the network does on words of one length, measured against exact hard attention on the same words."""
+        """Return the network's answers on words of one length, with their errors against exact hard attention on the
+        same words."""
         found = BatchAnswers.of(len(prepared))
         with np.errstate(all="ignore"):
             for trace, rows in self.passes(prepared):
@@ -415,12 +430,13 @@ class FloatEngine:
                         found.decided[place], found.answers[place] = True, answers[row]
                     for what, span in self._measured(trace, kept[:, 0], kept[:, 1], hard).items():
                         found.put(what, kept[:, 1], span)
+            # A number without bounds leaves the word to balls, even if its answer is certain.
             for low, high in found.numbers.values():
                 found.decided &= np.isfinite(low) & np.isfinite(high)
         return found
 
     def decisions(self, prepared: Sequence[Word]) -> tuple[list[tuple[bool, Answer]], Floats]:
-        """What the network answers, and about how far each word is from another answer."""
+        """Return for each word True and the answer, or False, and its approximate distance from another answer."""
         result: list[tuple[bool, Answer]] = [(False, None)] * len(prepared)
         margins = np.zeros(len(prepared))
         for trace, rows in self.passes(prepared):
@@ -433,7 +449,7 @@ class FloatEngine:
         return result, margins
 
     def answers(self, trace: BatchTrace, n: int) -> tuple[list[Answer], Booleans]:
-        """The answers of a batch of words of length n, and where they are certain."""
+        """Return the answers on a batch of words of length n, and True for each that is certain."""
         if self.subject.acceptor:
             return _sides(trace.accepted, trace.rejected).tolist(), trace.decided
         first, level = 1 - self.subject.program.first, self.subject.threshold
@@ -464,14 +480,16 @@ class FloatEngine:
                     mid = trace.columns[out].mid[:, read]
                     away = np.abs(mid - level)
                     if program.integers:
+                        # Distance from the middle between two integers over n, where the nearest one changes.
                         away = 1 / (2 * n) - np.abs(mid - np.rint(mid * n) / n)
                     margin = np.minimum(margin, away.min(axis=1))
         return np.where(np.isnan(margin), -np.inf, margin)
 
     def _measured(self, trace: BatchTrace, rows: Integers, places: Integers, hard: Hard) -> dict[Place, Span]:
-        """The numbers of the words at these places, which are these rows of the trace."""
+        """Return the measured numbers of the words numbered `places`, which are the rows `rows` of the trace."""
 
         def distance(block: Block, wanted: Exact, mean: bool) -> Span:
+            # Means of uniform heads are often equal as rationals, where float64 would only give a small bound.
             if mean and _same(block, rows, wanted, places):
                 return np.zeros(len(rows)), np.zeros(len(rows))
             return _far(block, rows, wanted, places)
@@ -488,7 +506,8 @@ class FloatEngine:
 
 
 def _nearest(block: Block, n: int, first: int) -> NDArray[np.object_]:
-    """The integers that n times a column is certainly nearest to, None where there is none, from an index on."""
+    """Return, for each word and position from index `first` on, the integer that n times the column is certainly
+    nearest to; None where no integer is certain."""
     with np.errstate(all="ignore"):
         scaled = block.mid[:, first:] * n
         whole = np.rint(scaled)
@@ -500,19 +519,21 @@ def _nearest(block: Block, n: int, first: int) -> NDArray[np.object_]:
 
 
 def _sides(over: Booleans, under: Booleans) -> NDArray[np.object_]:
-    """True, False, or None where it is neither."""
+    """Return True where `over`, False where `under`, and None where neither is true."""
     return np.where(over, True, np.where(under, False, np.array(None)))
 
 
 def _some(array: NDArray[Any], rows: Integers) -> NDArray[Any]:
-    """Some rows, in ascending order, of an array that may have one row for all; one where that is so in memory."""
+    """Return the given rows (ascending) of an array. An array that has one row for all words, in shape or in memory,
+    gives that single row."""
+    # A broadcast array: all its rows are one row in memory.
     if not array.strides[0]:
         return array[:1]
     return array if len(array) in {1, len(rows)} else array[rows]
 
 
 def _same(block: Block, rows: Integers, wanted: Exact, places: Integers) -> bool:
-    """Whether a mean is known to be exactly the hard one, on every word."""
+    """Return True if a mean is known to equal the hard one exactly, on every word."""
     hard = _some(wanted.whole, places)
     if block.static is not None:
         known = block.static
@@ -527,7 +548,7 @@ def _same(block: Block, rows: Integers, wanted: Exact, places: Integers) -> bool
 
 
 def _far(block: Block, rows: Integers, wanted: Exact, places: Integers) -> Span:
-    """Bounds of the largest distance between a block and hard values over all positions, word by word."""
+    """Return bounds of the largest distance between a block and hard values over all positions, word by word."""
     whole, mid = _some(wanted.whole, places), _some(block.mid, rows)
     integers = block.rad is None and not block.places
     small = max(wanted.size, wanted.unit) < WHOLE
@@ -554,9 +575,9 @@ class SoftEngine:
 
     Args:
         network: the subject's own, or at one length the one that a plan gives.
-        program: what errors are measured against.
-        budget: what theory allows each head follows from it; words whose errors float64 cannot hold against that are
-            run in balls. None measures every coordinate after every step.
+        program: the program whose exact run errors are measured against.
+        budget: the source of the error that theory allows each head. A word is run in balls if float64 cannot decide if
+            its errors are within these. None: every coordinate is measured after every step.
     """
 
     def __init__(
@@ -576,10 +597,10 @@ class SoftEngine:
         self._allowed: dict[int, dict[Place, float]] = {}
 
     def batch(self, prepared: Sequence[Word], hard: Hard) -> BatchAnswers:
-        """What the network does on words of one length as they are read.
+        """Return the network's answers on words of one length as they are read.
 
         Raises:
-            Undecided: if float64 alone is asked for, and is not what its bounds assume.
+            Undecided: if the engine is float64, and this process does not round as its bounds assume.
         """
         if self.engine == FLOAT64 and (reason := distrust()) is not None:
             raise Undecided(reason)
@@ -587,17 +608,20 @@ class SoftEngine:
             found, left = BatchAnswers.of(len(prepared)), np.ones(len(prepared), dtype=np.bool_)
         else:
             found = self.floats.batch(prepared, hard)
+            # Balls decide what float64 leaves open, one word at a time.
             left = ~self._resolved(found, len(prepared[0]))
         for place in np.flatnonzero(left).tolist() if self.engine != FLOAT64 else ():
             found.settle(place, self.words.answer(prepared[place], hard, place))
         return found
 
     def decisions(self, prepared: Sequence[Word]) -> list[tuple[bool, Answer]]:
-        """Whether an answer is reached on words of one length as they are read, and the answer; floats first."""
+        """Return for each word of one length, as it is read, True and the answer, or False if none is reached. Floats
+        go first."""
         return self.margins(prepared)[0]
 
     def margins(self, prepared: Sequence[Word]) -> tuple[list[tuple[bool, Answer]], list[float]]:
-        """The same, and about how far each word is from another answer (0 where float64 does not say)."""
+        """Return the decisions on words, and the approximate distance of each from another answer (0 where float64 has
+        none)."""
         if self.floats is None:
             return [self.words.decision(word) for word in prepared], [0.0] * len(prepared)
         found, margins = self.floats.decisions(prepared)
@@ -606,8 +630,8 @@ class SoftEngine:
         return found, margins.tolist()
 
     def _resolved(self, found: BatchAnswers, n: int) -> Booleans:
-        """Of which words it is certain what the network answers and, under a budget, whether each error of a head is
-        within its bound."""
+        """Return True for each word that float64 settles: its answer is certain and, under a budget, for each error of
+        a head it is certain that it is within its bound, or that it exceeds it."""
         resolved = found.decided.copy()
         if self._budget is not None and n not in self._allowed:
             bounds = [(head, float_at_most(allowed_error(self._budget, head, n))) for head in self._program.heads]
@@ -620,7 +644,7 @@ class SoftEngine:
 
 
 def float_at_most(value: Fraction) -> float:
-    """The largest float that is not above a number."""
+    """Return the largest float that is not above a number."""
     near, off = rounded(value)
     if isinf(off):
         return -inf if value < 0 else float_info.max
@@ -631,16 +655,18 @@ def float_at_most(value: Fraction) -> float:
 
 
 def allowed_error(budget: Budget, head: Head, n: int) -> Fraction:
-    """The largest attended error that theory allows a head, rounded up."""
+    """Return the largest attended error that theory allows a head, rounded up."""
     bound = bound_of(budget.error_bound, head, n)
     assert bound is not None
     return bound
 
 
 def head_bounds(subject: Subject, n: int) -> dict[str, HeadResult]:
-    """What theory says of every head of a subject with a budget at length n, before any word is run."""
+    """Return the declarations and bounds of every head of a subject with a budget at length n, before any word is
+    run."""
 
     def bounds(head: Head, layer: int) -> HeadResult:
+        # A single position has no two scores, so no gap.
         promised = head.promised(n) if n > 1 else None
         declared, allowed = None if promised is None else min(promised), allowed_error(subject.budget, head, n)
         paper = bound_of(subject.budget.paper_bound, head, n)
@@ -651,12 +677,13 @@ def head_bounds(subject: Subject, n: int) -> dict[str, HeadResult]:
 
 
 def few_digits(network: Transformer, max_n: int, dps: int | None, engine: str) -> str | None:
-    """What to say of digits that were asked for, if they are fewer than mpmath needs up to a length."""
+    """Return a remark if the decimal digits asked for are fewer than mpmath needs up to length `max_n`; otherwise
+    None."""
     if engine != MPMATH or dps is None:
         return None
     needed = digits_needed(network, max_n)
     text = (
         f"{dps} decimal digits are fewer than the {needed:,} that keep every activation right to 10^-{ACCURATE_DIGITS} "
-        f"at length {max_n}: what mpmath finds may be its rounding"
+        f"at length {max_n}: the results of mpmath may be rounding errors"
     )
     return text if dps < needed else None

@@ -1,4 +1,5 @@
-"""Whether two files say the same of words: of every length where both have an automaton, else of the words tried."""
+"""The comparison of two files (`equiv`): do both give the same answers? At every length where both have an automaton,
+else on the words tried."""
 
 from __future__ import annotations
 
@@ -30,26 +31,26 @@ from hardsim.lang.valuations import Numbering
 from hardsim.records import Natural, Record
 
 Report = Callable[[int, int, int], None]
-"""Told the length under way, and how many of how many words are done."""
+"""A callback with the current length, the number of words done, and the number of all words."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class EquivLength(Record):
-    """The words tried of one length."""
+    """One length of a comparison, with the words tried."""
 
     n: Length
     words: Natural
-    """Words tried."""
+    """Number of words tried."""
     possible: Possible
     exhaustive: bool
-    """Whether these are all words of the length."""
+    """True if all words of the length were tried."""
     accepted: Natural
-    """Words that both accept."""
+    """Number of words that both files accept."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class EquivResult(Record):
-    """Two files compared. If the run was interrupted, this stands for the words tried until then."""
+    """Result of the comparison of two files. After an interruption it covers the words tried until then."""
 
     input: InputName
     sha256: InputDigest
@@ -59,38 +60,39 @@ class EquivResult(Record):
     other_kind: InputKind
     seed: Seed
     max_n: Length
-    """The largest length of which words are tried; two automata are compared at every length."""
+    """Largest length of the words tried; two automata are compared at every length."""
     exhaustive_limit: Natural
-    """Lengths with so many words or fewer have every word tried."""
+    """Largest number of words of a length of which every word is tried."""
     samples: Natural | None
-    """Random words per sampled length, for either file; None: 20 up to length 16, 4 beyond."""
+    """Random words per sampled length, for either file; null: 20 up to length 16, 4 beyond."""
     lengths: tuple[EquivLength, ...]
-    """The words tried, length by length; none where automata were compared."""
+    """Results for the words tried, one for each length; empty where automata were compared."""
     verdict: Verdict
-    """PROVED: the same at every length. CERTIFIED: on the words tried. REFUTED: they differ."""
+    """PROVED: the same answers at every length. CERTIFIED: on the words tried. REFUTED: a word has different
+    answers."""
     reach: Reach
     word: Word | None
-    """The shortest word on which they differ, or the shortest found; None: none was found."""
+    """Shortest word with different answers, or the shortest found; null: no such word was found."""
     answer: Answer = None
-    """What the first says of that word."""
+    """Answer of the first file on that word."""
     other_answer: Answer = None
-    """What the other one says of it."""
+    """Answer of the other file on that word."""
     partial: Partial = False
 
     @property
     def summary(self) -> str:
-        """The verdict, both inputs and how far it reaches."""
+        """The line that names the verdict, both inputs and the reach of the verdict."""
         return verdict_summary(self.verdict, f"{self.input}, {self.other}", self.reach, self.word)
 
     @property
     def same(self) -> bool:
-        """Whether no word was found on which they differ."""
+        """True if no word with different answers was found."""
         return self.word is None
 
 
 @dataclass(frozen=True, slots=True)
 class EquivOptions:
-    """Which words are tried (see `CheckOptions`)."""
+    """Options that choose the words (see `CheckOptions`)."""
 
     max_n: int = 8
     exhaustive: int = 2**16
@@ -99,7 +101,7 @@ class EquivOptions:
 
 
 def compare(left: Semantics, right: Semantics, options: EquivOptions, report: Report | None = None) -> EquivResult:
-    """Compare what two files say of words. A KeyboardInterrupt ends it with a result that is marked partial.
+    """Compare the answers of two files. A KeyboardInterrupt ends the comparison with a result that is marked partial.
 
     Raises:
         InputError: if their alphabets are different sets.
@@ -138,7 +140,7 @@ def _automata(left: Semantics, right: Semantics) -> bool:
 
 
 class _Automata:
-    """The comparison of two automata."""
+    """The comparison of two automata, which covers every length."""
 
     def __init__(self, left: Semantics, right: Semantics) -> None:
         assert isinstance(left.oracle, Members)
@@ -149,14 +151,14 @@ class _Automata:
         self.told: str | None = "nothing was compared"
 
     def run(self) -> None:
-        """Look at all that a word can lead to in both."""
+        """Look for a word that only one automaton accepts, among all pairs of states that a word can lead to."""
         try:
             self.word, self.told = self.left.difference(self.right), None
         except Undecided as error:
             self.told = str(error)
 
     def verdict(self) -> tuple[Verdict, str]:
-        """What it amounts to."""
+        """Return the verdict and its reach."""
         if self.told is not None:
             return Verdict.UNDECIDED, self.told
         if self.word is not None:
@@ -182,7 +184,7 @@ class _Words:
         self.total = sum(map(self._planned, range(1, options.max_n + 1))) + len(longer)
 
     def run(self) -> None:
-        """Try the words of one length after the other, until they differ."""
+        """Try the words of one length after the other, up to the first difference."""
         for n in (*range(1, self.options.max_n + 1), *self.pinned):
             words = self._words(n)
             tried = accepted = 0
@@ -211,16 +213,17 @@ class _Words:
         return effort_at(n, self.options.exhaustive, self.options.samples)
 
     def _planned(self, n: int) -> int:
-        """At most how many words of a length are tried."""
+        """Return the largest number of words of length n that may be tried."""
         seeds = len(self.examples) + MEMBERS * len(self.sides)
         most = len(self.sides) * planned_count(len(self.alphabet), n, self._effort(n), seeds)
         return count_words_upto(len(self.alphabet), n, most)
 
     def _words(self, n: int) -> Iterable[Word]:
-        """The words of a length that are tried, in order: all, or those chosen by either side."""
+        """Return the words of length n to try, in order: all words, or those chosen for either file."""
         if n in self.pinned:
             return self.pinned[n]
         chosen: set[Word] = set()
+        # Each side chooses words by its own acceptance, so that both get accepted and rejected words.
         for side in self.sides:
             seeds = chain.from_iterable(
                 interesting(self.examples, one.oracle, n, self.options.seed) for one in self.sides
@@ -235,11 +238,14 @@ class _Words:
         return [self.places[symbol] for symbol in word]
 
     def verdict(self) -> tuple[Verdict, str]:
-        """What it amounts to: a difference is the shortest where every shorter word was tried."""
+        """Return the verdict and its reach. A difference is called the shortest only if every shorter word was
+        tried."""
         if self.word is not None:
             n = len(self.word)
             shorter = [length for length in self.lengths if length.n < n]
             every = len(shorter) == n - 1 and all(length.exhaustive for length in shorter)
+            # The words tried are ordered by length, so only untried shorter words can make a difference not the
+            # shortest.
             whole = "the shortest" if every else f"the shortest found: {_left_out(shorter, n)}"
             return Verdict.REFUTED, f"they differ on a word of length {n}, {whole}"
         if not self.lengths:
@@ -248,15 +254,15 @@ class _Words:
 
 
 def _left_out(shorter: Sequence[EquivLength], n: int) -> str:
-    """How far every word was tried, of the lengths below that of a difference."""
+    """Return a text: the length up to which every word was tried, among the lengths below n."""
     whole = 0
     for length in shorter:
         if not length.exhaustive or length.n != whole + 1:
             break
         whole = length.n
-    return f"every word was tried up to length {whole}" if whole else "of no length every word was tried"
+    return f"every word was tried up to length {whole}" if whole else "no length was tried in full"
 
 
 def _decided(side: Semantics) -> Callable[[Word], bool]:
-    """Whether a side accepts a word, for the choice of words alone."""
+    """Return the function that returns True if a side accepts a word, for the choice of words only."""
     return lambda word: side.oracle(word) is True

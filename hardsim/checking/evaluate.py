@@ -1,5 +1,5 @@
-"""Single words: what each of the answers is, and how far softmax is from hard attention; and the words that one of them
-accepts."""
+"""Single words: the answers of semantics, hard attention and softmax, the distance of softmax from hard attention, and
+the words that one of the three accepts."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ from hardsim.errors import HardsimError, OutOfRange, Undecided
 from hardsim.network.model import LengthTable
 
 BATCH, TOGETHER = 256, 2**15
-"""Words that are asked about at a time where only their answers count, and symbols of those whose numbers do."""
+"""Number of words in a batch where only their answers count, and of symbols in a batch where measured numbers count
+too."""
 RESOLVED = Fraction(1, 2**32)
-"""How wide an enclosure whose middle is shown may be: relatively, or absolutely of numbers below 1."""
+"""Largest width of an enclosure whose middle is shown: relative, or absolute for numbers below 1."""
 
 
 def preparation(
     subject: Subject, options: CheckOptions, lengths: Sequence[int], extra: Sequence[Word] = ()
 ) -> Preparation:
-    """Hard attention measured at some lengths, on the words that a check would try and some more.
+    """Return hard attention measured at some lengths, on the words that a check would try and on the `extra` words.
 
     Raises:
         OutOfRange: if a program leaves the range that its construction covers.
@@ -48,11 +49,11 @@ def preparation(
 
 
 def temperatures(prepared: Preparation, subject: Subject) -> LengthTable:
-    """Theorem 26's temperature at every length that a prepared word can have (of padded words: those between two
-    lengths take the next one's, which is smaller).
+    """Return Theorem 26's temperature at every length that a prepared word can have. For padded words, a length between
+    two measured ones gets the temperature of the next one, which is smaller.
 
     Raises:
-        Undecided: if no temperature gives the wanted error.
+        Undecided: if no temperature gives an error of at most epsilon.
     """
     known = {found.n: plan_length(prepared, subject, n).theorem for n, found in prepared.facts.items()}
     lengths = sorted(known)
@@ -60,17 +61,17 @@ def temperatures(prepared: Preparation, subject: Subject) -> LengthTable:
 
 
 def compiled_text(subject: Subject, hard: bool, max_n: int) -> str:
-    """The text of `compiled_document`, without the ties."""
+    """Return the text of `compiled_document`, without the ties."""
     return compiled_document(subject, hard, max_n)[0]
 
 
 def compiled_document(subject: Subject, hard: bool, max_n: int) -> tuple[str, tuple[Tie, ...]]:
-    """The JSON document of a subject, and the ties of the words that were run for it. The document is hard attention
-    (`hard`) or the softmax network. The temperature of a program or model is its own; else one that is proved for every
-    length; else that of Theorem 26 at each length up to `max_n`.
+    """Return the JSON document of a subject, and the ties of the words that were run for it. The document is hard
+    attention (`hard`) or the softmax network. The temperature of a program or model is its own; else one that is proved
+    for every length; else that of Theorem 26 at each length up to `max_n`.
 
     Raises:
-        Undecided: if no temperature gives the wanted error.
+        Undecided: if no temperature gives an error of at most epsilon.
         OutOfRange: if a program leaves the range that its construction covers.
     """
     if hard or (subject.sharpness is not None and subject.formula is None):
@@ -85,7 +86,7 @@ def compiled_document(subject: Subject, hard: bool, max_n: int) -> tuple[str, tu
 
 
 def _judges(subject: Subject, options: CheckOptions, words: Sequence[Word]) -> Callable[[int], Judge]:
-    """What answers at each length, made when it is asked for."""
+    """Return the function from a length to the judge that answers words of it. A judge is made at the first use."""
     if subject.sharpness is not None:
         judge = Judge(subject, subject.program, None, options.dps, options.engine)
         return lambda n: judge
@@ -99,7 +100,7 @@ def _judges(subject: Subject, options: CheckOptions, words: Sequence[Word]) -> C
 
 
 def judge_of(subject: Subject, options: CheckOptions, word: Word) -> Judge:
-    """What answers on one word.
+    """Return the judge that answers a word.
 
     Raises:
         OutOfRange: if a program leaves the range that its construction covers.
@@ -108,7 +109,8 @@ def judge_of(subject: Subject, options: CheckOptions, word: Word) -> Judge:
 
 
 def evaluate(subject: Subject, words: Sequence[Word], options: CheckOptions) -> Iterator[Evaluation]:
-    """All answers on each word in turn; the temperature is Theorem 26's for its length unless there is another.
+    """Yield all answers on each word in turn; the temperature is Theorem 26's for the word's length unless there is
+    another.
 
     Raises:
         OutOfRange: if a program leaves the range that its construction covers.
@@ -117,7 +119,7 @@ def evaluate(subject: Subject, words: Sequence[Word], options: CheckOptions) -> 
 
 
 def evaluate_together(subject: Subject, words: Sequence[Word], options: CheckOptions) -> Iterator[list[Evaluation]]:
-    """The same, in the parts in which they are run: words of one length that follow each other."""
+    """Yield the evaluations of words in lists: words of one length that follow each other are run together."""
     at = _judges(subject, options, words)
     for n, alike in groupby(words, key=len):
         judge, left = at(n), iter(alike)
@@ -127,12 +129,12 @@ def evaluate_together(subject: Subject, words: Sequence[Word], options: CheckOpt
             except HardsimError:
                 if len(some) == 1:
                     raise
-                for word in some:  # those before the one that fails are answered
+                for word in some:  # so that the words before the failing one are answered
                     yield evaluated(judge, options.engine, [word])
 
 
 def evaluated(judge: Judge, engine: str, words: Sequence[Word]) -> list[Evaluation]:
-    """All answers on words of one length."""
+    """Return all answers on words of one length."""
     subject = judge.subject
     prepared = [subject.prepared(word) for word in words]
     hard, oracles = judge.hard.run(prepared), subject.oracles(words)
@@ -146,7 +148,7 @@ def evaluated(judge: Judge, engine: str, words: Sequence[Word]) -> list[Evaluati
             row = theorem_length(subject, judge.plan, tally)
         elif engine == AUTO and found.engine == FLOAT64 and not all(map(_resolved, found.numbers.values())):
             found = settle_answer(word, found, judge.soft.words.answer(prepared[place], hard, place))
-        # Where hard attention decides nothing, softmax has nothing to be held against.
+        # Where hard attention decides nothing, there is no answer to compare that of softmax with.
         decided = found.decided or not settled(answer)
         output, unrounded, margin = (_shown(found, what) if decided else None for what in (OUTPUT, UNROUNDED, MARGIN))
         result.append(
@@ -169,7 +171,8 @@ def evaluated(judge: Judge, engine: str, words: Sequence[Word]) -> list[Evaluati
 
 
 def _resolved(bounds: Bounds) -> bool:
-    """Whether an enclosure tells a number to more digits than are shown. (What it cannot tell from 0 is shown as 0.)"""
+    """Return True if an enclosure determines a number to more digits than are shown. A number that it cannot tell from
+    0 is shown as 0."""
     low, high = (Fraction(end) for end in bounds)
     return high - low <= RESOLVED * max(Fraction(1), abs(low + high))
 
@@ -183,14 +186,17 @@ def _shown(found: SoftAnswer, what: Place) -> Fraction | None:
 def accepted_words(
     subject: Subject, words: Iterable[Word], by: Literal["oracle", "hard", "soft"], options: CheckOptions
 ) -> Iterator[Word]:
-    """The words, given shortest first, that one of the three accepts (what is its own specification has hard attention
-    as its oracle; a softmax output that is neither accepts nothing).
+    """Yield the words that the semantics ("oracle"), hard attention or softmax accepts; the words are given shortest
+    first. A subject without semantics of its own has hard attention as its oracle. A softmax output that is neither
+    accept nor reject accepts nothing.
 
     Raises:
         Undecided: if softmax reaches no answer on a word.
     """
     hard, at = HardRunner(subject), None
     for _, same_length in groupby(words, len):
+        # The temperature of a length depends on all words that are run there, so they are read before the first
+        # answer.
         if by == "soft" and subject.sharpness is None:
             same_length = iter(every := list(same_length))
             at = _judges(subject, options, every)

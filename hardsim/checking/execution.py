@@ -1,8 +1,8 @@
-"""Where the words of a check are run: in this process, in several, or on a cluster. The results are the same.
+"""The processes that run the words of a check: this one, several, or those of a cluster. The results are the same.
 
-A job says what is asked of every shard (some words of one length). joblib hands the shards out, in waves; results come
-back in their order, so nothing that is made of them depends on how many processes there were. Where a worker is lost,
-the shards that had not come back are run again.
+A job gives the function that answers every shard (some words of one length). joblib hands the shards out, in waves;
+results come back in the order of the shards, so nothing that is computed from them depends on the number of processes.
+Where a worker is lost, the shards that had not come back are run again.
 """
 
 from __future__ import annotations
@@ -38,29 +38,30 @@ if TYPE_CHECKING:
     from distributed import Client
 
 WAVE, AHEAD = 4, 2
-"""Shards of a wave, and those of it that are out at a time, for each worker: one that runs and one that waits. (With
-more, loky's own thread can fail over those that wait where they are given up.)"""
+"""Shards of a wave, and shards of it that are handed out at a time, for each worker: one that runs and one that waits.
+With more, loky's own thread can fail over the waiting ones when they are given up."""
 LOSSES, CAREFUL = 3, 2
-"""How often in a row a worker may be lost with one shard, and after how many losses the rest of a wave is run one shard
-at a time, so that the one to blame is known."""
+"""Times in a row that a worker may be lost with one shard, and number of losses after which the rest of a wave is run
+one shard at a time, so that the shard to blame is known."""
 KEPT_JOBS = 2
-"""Jobs of which a worker keeps what it made: that of the length under way, and the one before."""
+"""Number of jobs whose functions a worker keeps: that of the current length, and the one before."""
 LOCAL, DASK, RAY = "local", "dask", "ray"
 BACKENDS = (LOCAL, DASK, RAY)
 WATCH, LOOK = 1.0, 0.5
-"""Seconds between two looks of a worker for its parent, and of this process at a scheduler."""
+"""Seconds between two checks of a worker that its parent lives, and of this process that a scheduler answers."""
 REACH, WITHOUT = 5.0, 30.0
-"""Seconds in which a scheduler must answer, and that shards wait where no worker is left: one may be started again."""
+"""Seconds in which a scheduler must answer, and seconds that shards wait without any worker: one may be started
+again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Some words of length n, or the length alone: what a worker takes at a time."""
+    """The unit of work of a worker: some words of length n, or the length alone."""
 
     n: int
     words: tuple[Word, ...]
     known: Any = None
-    """What is known of them already, for whoever answers."""
+    """Earlier results for these words, for the function that answers the shard."""
 
     def __str__(self) -> str:
         if not self.words:
@@ -79,14 +80,14 @@ Call = tuple[bytes, Shard]
 
 @dataclass(frozen=True)
 class Job:
-    """What is asked of every shard: `make(*parts)`, called once in each process (both are pickled), gives what
-    answers."""
+    """The function that answers every shard, as a recipe: `make(*parts)`, called once in each process (both are
+    pickled), returns it."""
 
     make: Callable[..., Answer]
     parts: tuple[Any, ...]
 
     def parcel(self) -> bytes:
-        """The job as it travels."""
+        """Return the job as bytes, which are sent to workers."""
         return zlib.compress(pickle.dumps((__version__, self.make, self.parts)), 1)
 
 
@@ -95,17 +96,18 @@ class WorkerLost(Exception):
 
 
 class Crew(ABC):
-    """Runs shards. `workers` is how many at a time; `lost` is told when a worker goes away."""
+    """A group of workers that runs shards, `workers` at a time; `lost` is called with a message when a worker goes
+    away."""
 
     alone = False
-    """Whether everything runs in this process."""
+    """True if everything runs in this process."""
 
     def __init__(self, workers: int, lost: Lost | None = None) -> None:
         self.workers = workers
         self.lost: Lost = lost or (lambda message: None)
 
     def run(self, job: Job, shards: Iterable[Shard]) -> Generator[Any, None, None]:
-        """The answers, in the order of the shards.
+        """Yield the answers, in the order of the shards.
 
         Raises:
             WorkerFailure: if workers are lost with the same shard LOSSES times in a row.
@@ -134,11 +136,13 @@ class Crew(ABC):
                         hint="Out of memory is the usual cause. Try --workers 1, which shows what happens in this "
                         "process, or shorter words (--max-n).",
                     ) from None
+                # One shard at a time from here on: the next loss then names the shard that causes it.
                 if losses >= CAREFUL:
                     together = 1
                 self.lost(f"{error}: the shards that had not come back are run again")
             else:
                 if part:
+                    # Results would be missing without an error: a library must have dropped them.
                     raise InvariantError(f"{part} shards never came back, the first of {wave[0]}")
             finally:
                 with warnings.catch_warnings():  # of joblib, that work was wasted
@@ -147,11 +151,15 @@ class Crew(ABC):
 
     @abstractmethod
     def _attempt(self, calls: Sequence[Call]) -> Generator[Any, None, None]:
-        """`work(*call)` for each call, in order; WorkerLost if one does not come back."""
+        """Yield `work(*call)` for each call, in order.
+
+        Raises:
+            WorkerLost: if a call does not come back.
+        """
 
     @abstractmethod
     def close(self) -> None:
-        """Let the workers go."""
+        """End the workers, or leave them to the cluster."""
 
     def __enter__(self) -> Crew:
         return self
@@ -161,8 +169,8 @@ class Crew(ABC):
 
 
 class LocalCrew(Crew):
-    """This process (one worker), or processes of this machine that joblib keeps for the next job. Where none can be
-    started, which `lost` is told, this process does it all."""
+    """The crew on this machine: this process (one worker), or processes that joblib keeps for the next job. If none can
+    be started, this process does all the work, and `lost` is called with the reason."""
 
     def __init__(self, workers: int, lost: Lost | None = None) -> None:
         super().__init__(workers, lost)
@@ -174,7 +182,7 @@ class LocalCrew(Crew):
         self.alone = self.workers == 1
 
     def run(self, job: Job, shards: Iterable[Shard]) -> Generator[Any, None, None]:
-        """As `Crew.run`."""
+        """Yield the answers, as `Crew.run` does."""
         yield from map(job.make(*job.parts), shards) if self.alone else super().run(job, shards)
 
     def _attempt(self, calls: Sequence[Call]) -> Generator[Any, None, None]:
@@ -194,6 +202,7 @@ class LocalCrew(Crew):
         from joblib import Parallel, delayed, parallel_config
         from joblib.externals.loky.backend import resource_tracker as loky_tracker
 
+        # One thread each: the workers already use all processors.
         with parallel_config(backend="loky", inner_max_num_threads=1):
             parallel = Parallel(
                 self.workers,
@@ -211,7 +220,7 @@ class LocalCrew(Crew):
         return results
 
     def close(self) -> None:
-        """End the processes."""
+        """End the worker processes."""
         if not self.alone:
             with suppress(Exception):  # of starting some, if there are none
                 from joblib.externals.loky import get_reusable_executor
@@ -221,7 +230,7 @@ class LocalCrew(Crew):
 
 @contextmanager
 def starting() -> Iterator[None]:
-    """Turn whatever keeps worker processes from starting, which lies in the environment, into an InputError."""
+    """Turn any failure to start worker processes into an InputError: its cause lies in the environment."""
     try:
         yield
     except (BrokenExecutor, HardsimError):
@@ -238,7 +247,8 @@ def starting() -> Iterator[None]:
 
 
 def hindrance() -> str:
-    """Why no process can be started ("" if that is not known): joblib says no, or there is no directory to start in."""
+    """Return the reason why no process can be started, "" if none is known: joblib has none, or the working directory
+    is gone."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -258,10 +268,10 @@ def hindrance() -> str:
 
 
 def need(backend: str, scheduler: str | None) -> None:
-    """Refuse a backend that does not exist or is not installed, and a scheduler that is missing or of no use.
+    """Raise InputError if the backend is unknown or not installed, or the scheduler is missing or useless.
 
     Raises:
-        InputError: saying what to type, or to install.
+        InputError: with what to type or to install.
     """
     if backend not in BACKENDS:
         raise unknown("backend", backend, BACKENDS)
@@ -282,10 +292,10 @@ def need(backend: str, scheduler: str | None) -> None:
 
 
 def unreachable(address: str) -> str | None:
-    """Why nothing answers at `host:port` (a protocol may stand before it); None if something does."""
+    """Return the reason why nothing answers at `host:port` (a protocol may come before it); None if something does."""
     found = re.fullmatch(r"(?:\w+://)?\[?([^\[\]/?#@]+?)\]?:(\d{1,5})/?", address)
     if found is None:
-        return "it is no address such as tcp://host:8786"
+        return "not an address such as tcp://host:8786"
     try:
         socket.create_connection((found[1], int(found[2])), timeout=REACH).close()
     except (OSError, OverflowError, UnicodeError) as error:
@@ -294,7 +304,7 @@ def unreachable(address: str) -> str | None:
 
 
 class DaskCrew(Crew):
-    """The workers of a dask scheduler; with `workers`, at most so many shards are out at a time.
+    """The crew of a dask scheduler's workers; with `workers`, at most that many shards are handed out at a time.
 
     Raises:
         InputError: if the scheduler cannot be reached, has no worker, or has workers without this version of hardsim.
@@ -323,7 +333,7 @@ class DaskCrew(Crew):
 
         reason = unreachable(self.address)
         if reason is None:
-            # A server that says nothing keeps the client waiting for longer than it was told, so it waits apart.
+            # A silent server keeps the client waiting longer than its timeout, so it connects in a thread of its own.
             made: SimpleQueue[Client | Exception] = SimpleQueue()
 
             def connect() -> None:
@@ -339,7 +349,7 @@ class DaskCrew(Crew):
                 found = TimeoutError()
             if not isinstance(found, Exception):
                 return found
-            reason = f"what answers there is no dask scheduler of a matching version ({type(found).__name__})"
+            reason = f"the server there is not a dask scheduler of a matching version ({type(found).__name__})"
         raise InputError(
             f"--scheduler {self.address}: {reason}",
             hint="Start one with `dask scheduler`, which prints its ADDRESS, and workers with `dask worker ADDRESS "
@@ -347,7 +357,7 @@ class DaskCrew(Crew):
         )
 
     def _inspect(self) -> None:
-        """Hold that there are workers, all with this version of hardsim."""
+        """Raise InputError unless there are workers, all with this version of hardsim."""
         found: dict[str, Any] = self.client.run(version, on_error="return")
         if not found:
             raise InputError(
@@ -387,12 +397,13 @@ class DaskCrew(Crew):
             raise self._gone("has gone") from None
 
     def _look(self) -> None:
-        """Look, not too often, whether the scheduler and its workers are still there.
+        """Check that the scheduler and its workers are still there, at most once in LOOK seconds.
 
         Raises:
             WorkerFailure: if they are not.
         """
         now = time.monotonic()
+        # Asking the scheduler takes a round trip over the network.
         if now - self._looked < LOOK:
             return
         self._looked = now
@@ -414,19 +425,19 @@ class DaskCrew(Crew):
         )
 
     def close(self) -> None:
-        """Leave the cluster, which drops what is still out."""
-        with suppress(Exception):  # a scheduler that has gone cannot be taken leave of
+        """Leave the cluster, which drops the shards that are not back yet."""
+        with suppress(Exception):  # closing fails if the scheduler has gone
             self.client.close(timeout=2)
 
 
 def version() -> str:
-    """The version of hardsim, asked of a worker."""
+    """Return the version of hardsim that a worker has: the function is sent to it."""
     return __version__
 
 
 def looking_backend(client: Client, look: Callable[[], None]) -> Any:
-    """joblib's dask backend, which would wait for ever for a shard that will never come back: it is told of results
-    alone. Here errors are asked for too, and `look` is called meanwhile."""
+    """Return joblib's dask backend with two changes: errors of shards are asked for as well as results, and `look` is
+    called while results are awaited. Joblib's own would wait for ever for a shard that never comes back."""
     from concurrent.futures import Future, wait
 
     from joblib._dask import DaskDistributedBackend
@@ -436,7 +447,7 @@ def looking_backend(client: Client, look: Callable[[], None]) -> Any:
         supports_return_generator = True
 
         def retrieve_result(self, out: Future[Any], timeout: float | None = None) -> Any:
-            """The answer of a batch, in the thread that wants it."""
+            """Return the answer of a batch, in the thread that consumes it."""
             while True:
                 done = wait([out], LOOK).done
                 look()
@@ -447,7 +458,7 @@ def looking_backend(client: Client, look: Callable[[], None]) -> Any:
 
 
 class RayCrew(Crew):
-    """A ray cluster: that of RAY_ADDRESS, or one that is started here with so many workers.
+    """The crew of a ray cluster: that of RAY_ADDRESS, or one that is started here with `workers` workers.
 
     Raises:
         InputError: if the cluster cannot be reached.
@@ -483,7 +494,7 @@ class RayCrew(Crew):
             )
         register_ray()
         super().__init__(workers or max(1, int(ray.cluster_resources().get("CPU", 1))), lost)
-        # Its processes are kept from one wave to the next. It knows no generator.
+        # Entering it keeps the processes from one wave to the next; ray's backend returns no generator.
         self._parallel = Parallel(self.workers, backend="ray", batch_size=1, pre_dispatch="all").__enter__()
 
     def _attempt(self, calls: Sequence[Call]) -> Generator[Any, None, None]:
@@ -508,7 +519,8 @@ class RayCrew(Crew):
 # ---- in a worker ----
 
 _alone = threading.Lock()
-"""python-flint's precision is one global: a worker with several threads (dask) answers with one of them."""
+"""A lock: python-flint's precision is global in a process, so a worker with several threads (dask) answers with one at
+a time."""
 
 
 @lru_cache(maxsize=KEPT_JOBS)
@@ -524,7 +536,8 @@ def _answer(parcel: bytes) -> Answer:
 
 
 def work(parcel: bytes, shard: Shard) -> tuple[Any, tuple[str, ...]]:
-    """The answer of the job in a parcel on a shard, and why this process does not trust float64, if it does not.
+    """Return the answer of a parcel's job on a shard, and the reasons why this process does not trust float64, if there
+    are any.
 
     Raises:
         InputError: if the parcel is of another version of hardsim.
@@ -534,7 +547,7 @@ def work(parcel: bytes, shard: Shard) -> tuple[Any, tuple[str, ...]]:
 
 
 def begin(parent: int) -> None:
-    """The start of a worker process: the parent alone answers Ctrl-C, and no worker outlives it."""
+    """Set up a worker process: only the parent answers Ctrl-C, and no worker outlives it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
 
@@ -542,13 +555,14 @@ def begin(parent: int) -> None:
 def _watch(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(WATCH)
+    # The parent is gone, and with it everyone who could use a result.
     os._exit(1)
 
 
 @contextmanager
 def without_interrupts() -> Iterator[None]:
-    """Hold Ctrl-C back for a moment. A process that starts meanwhile inherits that, and never sees it: the parent alone
-    answers, also while its workers are still importing."""
+    """Block Ctrl-C for a moment. A process that starts meanwhile inherits the block and never sees the signal: only the
+    parent answers it, even while its workers are still importing."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -560,5 +574,5 @@ def without_interrupts() -> Iterator[None]:
 
 
 def processors() -> int:
-    """How many processors this process may use."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""Networks written for other frameworks, and run there beside the exact ones."""
+"""The export of networks to other frameworks, and runs of the exports beside the exact networks."""
 
 from __future__ import annotations
 
@@ -36,74 +36,75 @@ from hardsim.writing.running import ONNXRUNTIME, TORCH, Runner, installed, onnx_
 Goal: TypeAlias = Literal["torch", "onnx", "safetensors"]
 GOALS: tuple[Goal, ...] = ("torch", "onnx", "safetensors")
 LENGTHS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 64)
-"""Of the random words that an export is run on."""
+"""Lengths of the random words that an export is run on."""
 WORDS = 3
-"""Of each length."""
+"""Number of random words of each length."""
 WORK = 2_000_000
-"""Pairs of positions, head by head, that are run in exact arithmetic at most."""
+"""Most pairs of positions, summed over heads, that are run in exact arithmetic."""
 NARROW = Fraction(1, 2**70)
-"""How much is left open of an exact output, in units of it, or of 1."""
+"""Largest width of the enclosure of an exact output: relative, or absolute for outputs below 1."""
 EXACT = 1e-9
-"""What float64 should not differ by."""
+"""Largest difference that an export in float64 should have."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ExportRun(Record):
-    """An export, run by the library that it is for."""
+    """One run of an export by the library that it is for."""
 
     library: str
-    """Its name."""
+    """Name of the library."""
     version: str
-    """Its version."""
+    """Version of the library."""
     dtype: Annotated[str, one_of("float64", "float32")]
-    """What it computed in."""
+    """Type of the numbers that the library computed with."""
     words: Positive
-    """Random words that it was run on."""
+    """Number of random words that the export was run on."""
     longest: Positive
-    """Their largest length."""
+    """Largest length of these words."""
     difference: Upper | None
-    """The largest difference of an output from the exact one, at all positions; null where one was no number."""
+    """Largest difference of an output from the exact one, at all positions; null where an output was not a number."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ExportResult(Record):
-    """A network that was written for another framework."""
+    """Result of an export: a network that was written for another framework."""
 
     input: InputName
     kind: InputKind
     model: ModelFacts
-    """The network."""
+    """Numbers of the network."""
     to: Annotated[str, one_of(*GOALS)]
-    """What it was written for."""
+    """Framework that the network was written for."""
     output: str
-    """Path as given."""
+    """Path of the export, as given."""
     files: tuple[str, ...]
-    """What was written there."""
+    """Names of the files written there."""
     sha256: Digest
     """SHA-256 of the weights, or of the ONNX file."""
     max_n: Natural | None
-    """The largest length that its tables are for; null: any length."""
+    """Largest length that the tables of the export cover; null: any length."""
     runs: tuple[ExportRun, ...]
-    """How it ran; none where the library is not installed."""
+    """Runs of the export; empty where the library is not installed."""
 
 
 @dataclass(frozen=True)
 class Export:
-    """A network that is to be written: the exact one (`target`), its document, and how it is laid out."""
+    """A network to export: the exact one (`target`), its JSON document, and its layout in tensors."""
 
     target: Subject | Foreign
     document: Any
     layout: ExportLayout
     alphabet: Sequence[str]
-    """Of the words that it is run on."""
+    """The alphabet of the words that the export is run on."""
     given: Input | None = None
-    """What it was compiled from, if it was."""
+    """The input that the network was compiled from, if it was compiled."""
     options: ModelOptions | None = None
 
     def sharper(self, factor: int) -> tuple[Fraction, Export] | None:
-        """The same with an inverse-temperature constant so many times as large; None where there is no such constant,
-        or nothing is compiled with that one."""
+        """Return a larger beta and the export compiled with it: `factor` times the beta of this one. Return None if the
+        network has no beta, or does not compile with that one."""
         budget = None if isinstance(self.target, Foreign) else self.target.sharpness
+        # Only a compiled network can be compiled again with another beta.
         if budget is None or self.given is None or self.options is None or not self.given.regimes:
             return None
         beta = budget.beta * factor
@@ -114,14 +115,14 @@ class Export:
 
     @property
     def longest(self) -> int | None:
-        """The largest length that the network is for; None: there is none."""
+        """The largest length that the network is for; None: no limit."""
         if isinstance(self.target, Foreign):
             return self.target.network.longest
         temperature = transformer_of(self.target).temperature
         return len(temperature.values) if isinstance(temperature, LengthTable) else None
 
     def hold_room(self, n: int) -> None:
-        """Hold that words of n symbols can be read.
+        """Require that words of n symbols can be read.
 
         Raises:
             OutOfRange: if a table of positions ends before.
@@ -131,15 +132,16 @@ class Export:
 
 
 def export_of(given: Input, options: ModelOptions, max_n: int) -> Export:
-    """What is written of an input.
+    """Return the export of an input.
 
     Raises:
-        InputError: if it has no network, or a number of it is beyond float64.
+        InputError: if the input has no network, or a number of the network is beyond float64.
         Undecided: see `compiled_text`.
     """
     if given.foreign is not None:
         foreign = given.network(options)
         return Export(foreign, network_json(foreign.network), layout_of(foreign), foreign.alphabet)
+    # Through its text: what is exported is then exactly what a reader of the document gets.
     text = compiled_text(given.compile(options), False, max_n)
     subject = of_document(text.encode("utf-8", "surrogatepass"), given.name).made
     assert subject is not None
@@ -148,13 +150,14 @@ def export_of(given: Input, options: ModelOptions, max_n: int) -> Export:
 
 
 def folder_files(made: Export, goal: Goal) -> dict[str, bytes]:
-    """The files of a folder, by name.
+    """Return the files of an export folder: their contents by name.
 
     Raises:
         OutOfRange: if an encoding or a scale is beyond float64 already for a word of one symbol.
     """
     from safetensors.numpy import save
 
+    # A folder computes encodings when it runs; one that fails at the first symbol is useless.
     for values in (*(values for _, values in made.layout.encoded(1)), *made.layout.scaled(1)):
         for value in values:
             nearest_float(value)
@@ -174,11 +177,11 @@ MODEL = "model.py"
 def fill_folder(
     made: Export, goal: Goal, folder: Path, max_n: int, seed: int
 ) -> tuple[dict[str, bytes], tuple[ExportRun, ...]]:
-    """Write the files of a folder, and run them; what was written, and how it ran.
+    """Write the files of an export folder and, for torch, run them. Return the files by name, and the runs.
 
     Raises:
         OutOfRange: see `folder_files`.
-        OSError: if they cannot be written.
+        OSError: if the files cannot be written.
     """
     files = folder_files(made, goal)
     for name, data in files.items():
@@ -189,13 +192,14 @@ def fill_folder(
 def fill_file(
     made: Export, dtype: str, max_n: int, length: int | None, seed: int
 ) -> tuple[bytes, int | None, tuple[ExportRun, ...]]:
-    """An ONNX file; the largest length that it is for, None if that is any; and how it ran.
+    """Return the bytes of an ONNX file, the largest length that it is for (None: any length), and its runs.
 
     Raises:
         InputError: see `onnx_bytes`.
     """
     lengths = range(1, max_n + 1) if length is None else range(length, length + 1)
     data = onnx_bytes(made.layout, dtype, lengths[-1], length)
+    # Tables of temperatures or encodings end at the largest length; a network without them takes any length.
     bounded = length is not None or made.layout.scaled_by or made.layout.encoded_by
     return data, lengths[-1] if bounded else made.longest, tuple(run_onnx(made, data, dtype, lengths, seed))
 
@@ -204,7 +208,8 @@ def fill_file(
 
 
 def run_folder(made: Export, folder: Path, max_n: int, seed: int) -> Iterator[ExportRun]:
-    """A folder with model.py run by torch, if that is installed and exact outputs are known, in float64 and float32."""
+    """Yield the runs of an export folder (model.py) by torch, in float64 and float32, if torch is installed and exact
+    outputs are known."""
     if installed(TORCH):
         import torch
 
@@ -214,7 +219,7 @@ def run_folder(made: Export, folder: Path, max_n: int, seed: int) -> Iterator[Ex
 
 
 def run_onnx(made: Export, data: bytes, dtype: str, lengths: range, seed: int) -> Iterator[ExportRun]:
-    """An ONNX file run by onnxruntime, if that is installed and exact outputs are known."""
+    """Yield the run of an ONNX file by onnxruntime, if that is installed and exact outputs are known."""
     if installed(ONNXRUNTIME):
         import onnxruntime
 
@@ -236,7 +241,7 @@ def _run(
 
 
 def _difference(runner: Runner, word: Word, exact: NDArray[Any]) -> float:
-    """The largest difference of an output; infinite or no number where the library or float64 has none."""
+    """Return the largest difference of an output; infinite or NaN where the library or float64 has no value."""
     try:
         with np.errstate(all="ignore"):
             return float(np.max(np.abs(runner(word) - exact), initial=0.0))
@@ -245,10 +250,12 @@ def _difference(runner: Runner, word: Word, exact: NDArray[Any]) -> float:
 
 
 def _exact_words(made: Export, lengths: range, seed: int) -> Iterator[tuple[Word, NDArray[Any]]]:
-    """Random words of some of these lengths with their outputs: as many as can be run in little time."""
+    """Yield random words of some of these lengths with their exact outputs (positions, outputs), as many as WORK
+    allows."""
     rng, work, run = Random(seed), WORK, exact_runner(made.target)
     longest = made.longest
     possible = [n for n in LENGTHS if n in lengths and (longest is None or n <= longest)]
+    # An ONNX file of one fixed length may have a length that is not among LENGTHS.
     for n in possible or [lengths[-1] if longest is None else min(longest, lengths[-1])]:
         cost = max(1, len(made.layout.scaled(n))) * (n + made.layout.fixed) ** 2
         for _ in range(WORDS):
@@ -261,7 +268,8 @@ def _exact_words(made: Export, lengths: range, seed: int) -> Iterator[tuple[Word
 
 
 def exact_runner(target: Subject | Foreign) -> Runner:
-    """The outputs of a word, (positions, outputs), in balls, as the floats that are nearest."""
+    """Return the function from a word to its exact outputs (positions, outputs): the floats nearest to their values in
+    balls."""
     if isinstance(target, Foreign):
         return _dense_runner(target)
     model = SoftModel(transformer_of(target), "ball")

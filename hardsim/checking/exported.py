@@ -1,8 +1,8 @@
-"""Networks that were exported: the files of a folder, and what is read of them again.
+"""Exported networks: the description files of an export, and the reading of exports.
 
-config.json of an export holds, beside what model.py needs, the exact document of the network (a compiled formula, a
-softmax model, or network JSON). That is what is read again; and since others run the tensors, it is held that these are
-what the document makes.
+The config.json of an export holds, beside the data for model.py, the exact document of the network (a compiled formula,
+a softmax model, or network JSON). A reader takes the network from that document. Since other programs run the tensors,
+the reader also requires that the tensors are those of the document.
 """
 
 from __future__ import annotations
@@ -24,28 +24,29 @@ from hardsim.writing.layout import Answer, ExportLayout, network_layout, transfo
 
 MODEL_TYPE = "hardsim"
 DOCUMENT, NETWORK = "hardsim", "network"
-"""Keys of config.json: the exact document, and what model.py reads."""
+"""Keys of config.json: the exact document, and the description that model.py reads."""
 KEYS = ("model_type", "version", "title", NETWORK, DOCUMENT)
 AGAIN = "Export it again. A network whose weights were changed is no longer the one of its exact description."
 
 
 def is_exported(stored: Stored) -> bool:
-    """Whether a folder was written by `hardsim export`."""
+    """Return True if a folder was written by `hardsim export`."""
     return stored.config.get("model_type") == MODEL_TYPE
 
 
 def document_of(stored: Stored) -> Any:
-    """The exact document of an exported network.
+    """Return the exact document of an exported network.
 
     Raises:
-        InputError: if there is none.
+        InputError: if there is no document.
     """
     where = f"{stored.name}: {stored.config_name}"
     unknown = [key for key in stored.config if key not in KEYS]
     if unknown:
         raise InputError(f"{where}: the key {unknown[0]!r} is not one of {', '.join(KEYS)}", AGAIN)
+    # Two sources for the names of tokens could contradict each other.
     if stored.vocabulary is not None:
-        told = f"{stored.name}: there is a vocabulary, and an exported network names its tokens in {stored.config_name}"
+        told = f"{stored.name}: it has a vocabulary, but an exported network names its tokens in {stored.config_name}"
         raise InputError(told, f"Remove {VOCABULARY} and {TOKENIZER}.")
     document = stored.config.get(DOCUMENT)
     if not isinstance(document, dict):
@@ -54,14 +55,15 @@ def document_of(stored: Stored) -> Any:
 
 
 def hold_exported(stored: Stored, target: Subject | Foreign) -> None:
-    """Hold that tensors and description are those that the exact network makes.
+    """Require that the tensors and the description are those of the exact network.
 
     Raises:
-        InputError: naming the first that is not.
+        InputError: with the first that differs.
     """
     made, where = layout_of(target), stored.name
+    # Through JSON text, as the file went: tuples become lists.
     if not _same(stored.config.get(NETWORK), json.loads(json.dumps(made.description))):
-        told = f"{where}: {stored.config_name}: {NETWORK!r}, which model.py reads, is not what the exact network says"
+        told = f"{where}: {stored.config_name}: {NETWORK!r}, which model.py reads, differs from the exact network"
         raise InputError(told, AGAIN)
     for name in sorted(made.arrays.keys() | stored.tensors.keys()):
         if name not in made.arrays or name not in stored.tensors:
@@ -78,7 +80,8 @@ def hold_exported(stored: Stored, target: Subject | Foreign) -> None:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two JSON values are the same: 1, 1.0 and true are three, which model.py may take in three ways."""
+    """Return True if two JSON values are the same. 1, 1.0 and true are three values, which model.py may treat in three
+    ways."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):
@@ -89,11 +92,11 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def layout_of(target: Subject | Foreign) -> ExportLayout:
-    """The layout of a network.
+    """Return the layout of a network in tensors.
 
     Raises:
         OutOfRange: if a number is beyond float64.
-        InputError: if there is another network for every length.
+        InputError: if the subject has another network for every length.
     """
     if isinstance(target, Foreign):
         return network_layout(target.network)
@@ -101,21 +104,21 @@ def layout_of(target: Subject | Foreign) -> ExportLayout:
 
 
 def transformer_of(subject: Subject) -> Transformer:
-    """The network of a subject that has one, or one temperature for the lengths that it is for.
+    """Return the network of a subject: its one network, or that of its temperature for all lengths.
 
     Raises:
-        InputError: if there is none.
+        InputError: if the subject has neither.
     """
     if subject.stored is not None:
         return subject.stored
     if subject.schedule is None:
-        told = f"{subject.name} is hard attention alone: there is another softmax network for every length"
-        raise InputError(told, "Give it a temperature for all of them with --tau.")
+        told = f"{subject.name} has another softmax network for every length, since it has no temperature"
+        raise InputError(told, "Give one temperature for all lengths with --tau.")
     return assemble(subject.program, subject.schedule)
 
 
 def _answer(subject: Subject) -> Answer:
-    """How the outputs of a subject are read."""
+    """Return the rule by which the outputs of a subject are read."""
     program, index = subject.program, subject.index
     level: Rational | None = program.threshold
     if not program.maps:
@@ -128,6 +131,6 @@ def _answer(subject: Subject) -> Answer:
 
 
 def config_json(layout: ExportLayout, document: Any, title: str) -> str:
-    """The text of config.json."""
+    """Return the text of config.json."""
     config = {"model_type": MODEL_TYPE, "version": __version__, "title": title}
     return json.dumps(config | {NETWORK: layout.description, DOCUMENT: document}, ensure_ascii=False, indent=1) + "\n"

@@ -1,6 +1,6 @@
-"""Separate the words on which the reference or the program fails from the words that can be judged.
+"""The separation of words on which the reference or the program fails from words that can be judged.
 
-One bad word must not hide what is known of the others: a mismatch that was found stays one.
+One bad word must not hide the results of the others: a mismatch that was found stays one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def given_up(failed: int, after: int) -> bool:
-    """Return whether a run ends before its next length: `failed` words have no answer, and `after` words of longer
+    """Return True if a run ends before its next length: `failed` words have no answer, and `after` words of longer
     lengths were tried since. A run goes on after a failure, to find wrong words, but only briefly: without a wrong
     word, the user is waiting for the error."""
     return failed >= MOST_FAILURES or (failed > 0 and after >= GO_ON)
@@ -27,8 +27,8 @@ def given_up(failed: int, after: int) -> bool:
 def apart(words: Sequence[Word], answer: Callable[[Sequence[Word]], T]) -> tuple[list[T], list[WordError]]:
     """Return the answers on words of one length, in parts, and the words that have no answer.
 
-    All words are asked about together. If that fails the words are halved until the bad ones stand alone, so that the
-    parts that are answered stay large.
+    All words are answered together. If that fails, the words are halved until each bad one is alone, so that the
+    answered parts stay large.
     """
     try:
         return [answer(words)], []
@@ -63,6 +63,7 @@ def tallied(words: Sequence[Word], tally: Callable[[Sequence[Word]], Tally], ord
     total = parts[0] if parts else Tally(len(words[0]))
     for part in parts[1:]:
         total.merge(part, order)
+    # Failed words count as tried: `failed` says how many of the words have no answer.
     total.words += len(bad)
     total.failed += len(bad)
     total.failures = (*total.failures, *bad)[:MOST_FAILURES]

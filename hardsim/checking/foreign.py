@@ -1,9 +1,9 @@
-"""Networks that others made, held against what they should compute: certified float64 on whole batches, and balls for
-the words that it cannot decide.
+"""The check of external networks against their expected outputs: certified float64 on whole batches, and balls for the
+words that float64 cannot decide.
 
-Such a network has no hard attention and no semantics of its own. What it should say of a word is asked of a
-specification, the semantics of a file or a function; its outputs are known between two ends, and `wanted.Rule` holds
-these against that.
+An external network has no hard attention and no semantics of its own. Its expected outputs come from a reference: a
+specification, the semantics of a file, or a function. To judge a word is to compare the outputs of the network, which
+are known between two ends, with the expected outputs (`wanted.Rule`).
 """
 
 from __future__ import annotations
@@ -49,50 +49,50 @@ from hardsim.run.mp import MpArithmetic
 from hardsim.run.soft import LOG_2, bounds
 
 CELLS = 2**20
-"""Outputs, at all places of some words, that are held against what is wanted at once."""
+"""Most numbers (outputs at all positions of some words) that are compared with the expected outputs at once."""
 DIGITS_OF_MPMATH = 50
-"""Decimal digits where nobody says how many."""
+"""Decimal digits of mpmath where no option sets them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Foreign(Target):
-    """A network that others made, and what it is held against, if that is known."""
+    """An external network with its reference, if it has one."""
 
     network: Network
     named: bool = True
-    """Whether its tokens have names, and are not called by their ids for want of them."""
+    """True if its tokens have names; without names they are called by their ids."""
     accepts: bool = False
-    """Whether what is wanted is that words are accepted or not."""
+    """True if the expected output of a word is that it is accepted, or that it is not."""
     domain: Automaton | None = None
-    """The words of which something is wanted, where that is known and they are a regular language; None: any."""
+    """The regular language of the words that have expected outputs; None: any word may have them."""
     prefixes: bool = False
-    """Whether what is wanted at a place is about the prefix that ends there, of which the outputs there are a function:
-    a word is judged at its end, since its prefixes are words of their own."""
+    """True if the expected output at a position is about the prefix that ends there, and the outputs there depend only
+    on that prefix. A word is then judged at its end, since its prefixes are words of their own."""
     shortest: int = 1
-    """The length of the shortest words that are judged: 0 where what is read before every word is judged too."""
+    """Length of the shortest words that are judged: 0 where the tokens before the first symbol are judged too."""
 
     mean: str | None = None
-    """The mean of a program that the number is held against, which is not the output of the program."""
+    """The mean of a program that the number is compared with, in place of the program's output."""
 
     @property
     def held(self) -> str:
-        """As of every target. A mean stands in for the output of its program, so that a verdict names it."""
+        """The words of a verdict that name the reference. A mean in place of the program's output is named too."""
         level = self.network.readout.level
         return super().held + ("" if self.mean is None else f", its mean {self.mean}, to within {level}")
 
     @property
     def acceptor(self) -> bool:
-        """Whether what is wanted is a truth."""
+        """True if the expected output of a word is a truth value."""
         return self.accepts
 
     @property
     def one_network(self) -> bool:
-        """Always."""
+        """True: an external network serves every length."""
         return True
 
     @property
     def facts(self) -> ModelFacts:
-        """The network in numbers."""
+        """The numbers of the network."""
         network = self.network
         return ModelFacts(
             layers=len(network.layers),
@@ -105,34 +105,34 @@ class Foreign(Target):
         )
 
     def positions(self, n: int) -> int:
-        """The tokens that are read."""
+        """Return the number of tokens that are read for a word of n symbols."""
         return self.network.readout.length(n)
 
     @cached_property
     def rule(self) -> Rule:
-        """How its outputs are judged."""
+        """The comparison of the network's outputs with the expected ones."""
         return Rule(self.network.outputs, self.network.readout)
 
     def oracles(self, words: Sequence[Word]) -> list[Any] | None:
-        """What is wanted of words of one length."""
+        """Return the expected outputs of words of one length; None without a reference."""
         if self.oracle is None:
             return None
         many: Callable[[Sequence[Word]], list[Any]] | None = getattr(self.oracle, "many", None)
         return [self.oracle(word) for word in words] if many is None else many(words)
 
     def judged(self, words: Sequence[Word]) -> Sequence[Word]:
-        """Those words, of one length, of which something is wanted; of a `domain` all are."""
+        """Return the words, of one length, that have expected outputs; with a `domain`, all words given."""
         if self.domain is not None or not words:
             return words
-        # Words on which the reference fails stay among them: who judges them tells of that.
+        # Words on which the reference fails stay: judging them reports the failure.
         parts, _ = apart(words, lambda some: list(zip(some, self.oracles(some) or [], strict=True)))
         left = {word for part in parts for word, raw in part if unjudged(raw)}
         return [word for word in words if word not in left]
 
     def positions_of(self, n: int, raw: Any) -> tuple[int, int]:
-        """Count the positions of a word of n symbols that the reference judges, and those that it leaves open. A
-        single value judges one of the symbols at which the network is read. If prefixes are words of their own,
-        there is one position."""
+        """Return the numbers of positions of a word of n symbols that the reference judges, and that it leaves open. A
+        single value judges one of the symbols at which the network is read. If prefixes are words of their own, there
+        is one position."""
         if by_position(raw):
             judged = sum(one is not None for one in raw)
             return judged, len(raw) - judged
@@ -141,9 +141,9 @@ class Foreign(Target):
         return judged, (n + 1 - self.shortest if each else 1) - judged
 
     def places(self, n: int, listed: bool) -> Sequence[int]:
-        """The positions, of all tokens that are read, where a word of n symbols is judged: with a list by position at
-        every symbol, and where the empty word is judged too before the first; else where the network is read, or at the
-        last symbol if that is at each."""
+        """Return the positions, among all tokens that are read, where a word of n symbols is judged. With a list by
+        position (`listed`): every symbol, and where the empty word is judged the position before the first. Otherwise:
+        where the network is read, or the last symbol if it is read at each."""
         readout = self.network.readout
         start = len(readout.before)
         if listed:
@@ -152,11 +152,11 @@ class Foreign(Target):
 
     @cached_property
     def _possible(self) -> list[int]:
-        """The words by length, as far as they were counted."""
+        """The numbers of words by length, as far as they were counted."""
         return [1]
 
     def possible(self, n: int) -> int:
-        """How many words of length n there are of which something may be wanted."""
+        """Return the number of words of length n that may have expected outputs."""
         if self.domain is None or n == 0:
             return count_words(len(self.alphabet), n)
         known = self._possible
@@ -165,10 +165,10 @@ class Foreign(Target):
         return known[n]
 
     def wanted(self, words: Sequence[Word], raws: Sequence[Any], listed: bool) -> Wanted:
-        """What is wanted of the outputs at those places.
+        """Return the expected outputs of words at the positions where they are judged.
 
         Raises:
-            InputError: if it is nothing that can be wanted, with the word.
+            InputError: with the word, if a value cannot be an expected output.
         """
         places: list[list[tuple[Judged, Sequence[Fraction]]]] = []
         for word, raw in zip(words, raws, strict=True):
@@ -182,7 +182,7 @@ class Foreign(Target):
         return Wanted.at(places)
 
     def hold_lengths(self, max_n: int) -> None:
-        """Hold that the table of positions has room for words of this length.
+        """Require that the table of positions has room for words of length `max_n`.
 
         Raises:
             OutOfRange: if it has not.
@@ -192,13 +192,16 @@ class Foreign(Target):
             most = max(longest, 0)
             told_of = f"{self.name}: the table of positions ends: words have at most {most} symbols, not {max_n}"
             raise OutOfRange(
-                told_of, f"--max-n {longest} goes as far as that." if longest > 0 else "Read less beside them."
+                told_of,
+                f"Give --max-n {longest} or less."
+                if longest > 0
+                else "Give the network fewer tokens beside the words.",
             )
 
 
 @dataclass(frozen=True)
 class OutputBounds:
-    """What is known of the outputs of a word at its places, (1, places, outputs), and by which arithmetic."""
+    """Bounds of the outputs of a word at its positions, (1, positions, outputs), and the arithmetic that found them."""
 
     low: Ends
     high: Ends
@@ -218,11 +221,11 @@ class NetworkEngine:
         self.exact = DenseBalls(network, least=0 if dps is None else int(dps / LOG_2) + 1)
 
     def enclosures(self, words: Sequence[Word], places: Sequence[int]) -> tuple[Ends, Ends] | None:
-        """Ends in float64 of the outputs on words of one length; None where float64 is not asked, or not to be
-        trusted in this process.
+        """Return float64 bounds of the outputs on words of one length; None where float64 is not requested, or not to
+        be trusted in this process.
 
         Raises:
-            Undecided: if float64 alone is asked for and not to be trusted.
+            Undecided: if the engine is float64, and that is not to be trusted.
         """
         if self.floats is None or (reason := distrust()) is not None:
             if self.engine == FLOAT64 and reason is not None:
@@ -235,15 +238,17 @@ class NetworkEngine:
             near = rad == 0
             low = np.where(near, mid, np.nextafter(mid - rad, -inf))
             high = np.where(near, mid, np.nextafter(mid + rad, inf))
+        # An overflow or NaN gives no information: the whole line.
         return np.where(known, low, -inf), np.where(known, high, inf)
 
     def alone(self, word: Word, places: Sequence[int], settled: Callable[[Ends, Ends], bool]) -> OutputBounds | None:
-        """The same of one word, in rationals: with as many bits as settle it, None where none do, or in mpmath."""
+        """Return bounds of the outputs of one word in rational numbers, from balls with as many bits as make `settled`
+        true, or from mpmath; None if no number of bits does."""
         tokens = self.subject.network.read(word)
         if self.observed is not None:
             try:
                 low, high = _ends(self.observed.run(len(word), tokens, places))
-            except (Undecided, ZeroDivisionError):  # a norm of nothing with epsilon 0
+            except (Undecided, ZeroDivisionError):  # a norm of zeros with epsilon 0
                 return None
             return OutputBounds(low, high, MPMATH, self.digits)
         try:
@@ -254,13 +259,13 @@ class NetworkEngine:
 
 
 def unbounded(places: int, outputs: int) -> OutputBounds:
-    """Return outputs of which nothing is known."""
+    """Return outputs without any bounds."""
     high = np.full((1, places, outputs), inf)
     return OutputBounds(-high, high, FLOAT64, 0)
 
 
 def ended(raw: Any) -> Any:
-    """What is wanted at the end of a word."""
+    """Return the expected output at the end of a word."""
     return raw[-1] if by_position(raw) else raw
 
 
@@ -272,7 +277,7 @@ def _settled(rows: Sequence[Sequence[Any]], settled: Callable[[Ends, Ends], bool
 
 
 def _ends(rows: Sequence[Sequence[Any]]) -> tuple[Ends, Ends]:
-    """Rational ends, (1, places, outputs)."""
+    """Return rational lower and upper bounds, (1, positions, outputs)."""
     low = np.empty((1, len(rows), len(rows[0])), dtype=object)
     high = low.copy()
     for place, row in enumerate(rows):
@@ -282,14 +287,15 @@ def _ends(rows: Sequence[Sequence[Any]]) -> tuple[Ends, Ends]:
 
 
 class NetworkJudge:
-    """Tallies the words of shards: what the network says of each, held against what is wanted."""
+    """The judge of an external network: it compares the outputs on words with the expected ones, and tallies the
+    results."""
 
     def __init__(self, subject: Foreign, dps: int | None = None, engine: str = AUTO) -> None:
         self.subject, self.rule = subject, subject.rule
         self.engine = NetworkEngine(subject, engine, dps)
 
     def tally(self, words: Sequence[Word]) -> Tally:
-        """What is found on words of one length."""
+        """Return the tally of words of one length."""
         return tallied(words, self._tally, self.subject.alphabet)
 
     def _tally(self, words: Sequence[Word]) -> Tally:
@@ -304,6 +310,7 @@ class NetworkJudge:
                 part = chosen[start : start + size]
                 found, _ = self._judged([words[place] for place in part], [raws[place] for place in part], listed)
                 total.merge(found, order)
+        # Until here `words` counts only the judged ones.
         total.unjudged = len(words) - total.words
         total.words = len(words)
         for raw in raws:
@@ -315,10 +322,12 @@ class NetworkJudge:
         return self.subject.oracles(words) or [None] * len(words)
 
     def searched(self, words: Sequence[Word]) -> tuple[Tally, list[float], list[tuple[Word, float]]]:
-        """Return the results for words that are all judged, with a bound on each margin from above. If prefixes are
-        words of their own, every prefix is judged too: a wrong prefix is a mismatch, even if the whole word is
-        right. The result names the prefix (or the word) with the least margin. A word on which the reference fails
-        has an infinite margin."""
+        """Return the results for words that are all judged: a tally, for each word a lower bound of its margin, and for
+        each word the prefix (or the word itself) of least margin.
+
+        If prefixes are words of their own, every prefix is judged too: a wrong prefix is a mismatch, even if the whole
+        word is right. A word on which the reference fails has an infinite margin.
+        """
         known: dict[Word, tuple[float, tuple[Word, float]]] = {word: (inf, (word, inf)) for word in words}
 
         def tally(some: Sequence[Word]) -> Tally:
@@ -342,7 +351,7 @@ class NetworkJudge:
                 least += self._prefixes(part, margins[some], words[some], raws[some], ends)
                 total.merge(part, subject.alphabet)
                 continue
-            for listed in (False, True):  # a reference may say lists of some words and one value of others
+            for listed in (False, True):  # a reference may give lists for some words and single values for others
                 chosen = [place for place in range(len(words))[some] if by_position(raws[place]) is listed]
                 if chosen:
                     part, low = self._judged([words[i] for i in chosen], [raws[i] for i in chosen], listed)
@@ -353,7 +362,7 @@ class NetworkJudge:
         return total, margins, least
 
     def _size(self, places: int) -> int:
-        """How many words are judged at once."""
+        """Return the number of words that are judged at once, with this many positions each."""
         return max(1, CELLS // (len(self.rule.outputs) * (places + 1)))
 
     def _prefixes(
@@ -364,8 +373,8 @@ class NetworkJudge:
         raws: Sequence[Any],
         ends: tuple[Ends, Ends] | None,
     ) -> list[tuple[Word, float]]:
-        """Add the first wrong prefix, as a mismatch: it is no word of this length, and not counted as one. Returned is
-        the prefix of each word, or the word itself, whose margin is the least."""
+        """Add the first wrong prefix to the tally, as a mismatch: it is not a word of this length, and not counted as
+        one. Return for each word the prefix, or the word itself, of least margin."""
         subject, before, whole = self.subject, [raw[:-1] for raw in raws], list(zip(words, margins, strict=True))
         if ends is None or not before[0]:
             return whole
@@ -394,7 +403,8 @@ class NetworkJudge:
     def _judged(
         self, words: Sequence[Word], raws: Sequence[Any], listed: bool, ends: tuple[Ends, Ends] | None = None
     ) -> tuple[Tally, list[float]]:
-        """Words that are all judged, and at most the margin of each; `ends` are known of their outputs, or asked."""
+        """Return the tally of words that are all judged, and a lower bound of each word's margin; `ends` are the bounds
+        of their outputs, if known."""
         subject, order = self.subject, self.subject.alphabet
         places = subject.places(len(words[0]), listed)
         wanted = subject.wanted(words, raws, listed)
@@ -420,11 +430,13 @@ class NetworkJudge:
                 one = self._mismatch(words[place], raws[place], part, listed)
                 tally.mismatch = first_of(tally.mismatch, one, order)
             left = np.flatnonzero(~sure).tolist()
+        # With --engine float64 no other arithmetic may decide the rest.
         if self.engine.engine == FLOAT64:
             tally.undecided, tally.stuck = len(left), words[left[0]] if left else None
             return tally, margins
         unknown = wanted.unknown
         for place in left:
+            # More digits do not help where the reference itself is uncertain.
             if unknown[place]:
                 tally.undecided += 1
                 tally.stuck = tally.stuck or words[place]
@@ -433,7 +445,7 @@ class NetworkJudge:
         return tally, margins
 
     def _alone(self, tally: Tally, word: Word, raw: Any, wanted: Wanted, listed: bool) -> float:
-        """Add one word, in the arithmetic of single words, and say at most what its margin is."""
+        """Add one word to the tally, in the arithmetic of single words, and return a lower bound of its margin."""
 
         def settled(low: Ends, high: Ends) -> bool:
             found = self.rule.compare(low, high, wanted)
@@ -464,6 +476,7 @@ class NetworkJudge:
     def _mismatch(self, word: Word, raw: Any, found: OutputBounds, listed: bool) -> Mismatch:
         said = [self.rule.answer(low, high) for low, high in zip(found.low[0], found.high[0], strict=True)]
         wishes = [self.rule.told(one) for one in (raw if listed else [raw])]
+        # An output at a position that is not judged is no part of the mismatch.
         kept = [said[place] if wish is not None else None for place, wish in enumerate(wishes)]
         return Mismatch(
             word,
@@ -492,12 +505,13 @@ class NetworkJudge:
     # ---- single words ----
 
     def evaluation(self, word: Word) -> Evaluation:
-        """Everything about one word: its outputs at every symbol, or where the network is read."""
+        """Return everything about one word: its outputs at every symbol, or where the network is read."""
         subject, readout = self.subject, self.subject.network.readout
         raws = subject.oracles([word])
         raw = None if raws is None else raws[0]
         listed = by_position(raw) or (raw is None and readout.at == "each")
         places = subject.places(len(word), listed)
+        # One value for the word is shown at each position.
         wishes = list(raw) if by_position(raw) else [raw] * len(places)
         wanted = subject.wanted([word], [wishes if listed else raw], listed)
 
@@ -546,13 +560,13 @@ class NetworkJudge:
 
 
 def _answer(raw: Any, texts: Sequence[str | None], listed: bool) -> Answer:
-    """What is said at some places as one answer: a truth alone stays one (where a number is read, a truth may be
-    wanted, as 0 or 1, and none is said)."""
+    """Return the texts of the outputs at some positions as one answer. A single truth value stays a truth value. (Where
+    a number is read, a truth value may be expected as 0 or 1, but is never the answer.)"""
     if not listed and isinstance(raw, bool | np.bool_) and texts[0] in (None, "True", "False"):
         return {"True": True, "False": False}.get(str(texts[0]))
     return tuple(texts)
 
 
 def judging(subject: Foreign, oracle: Callable[[Word], Any], name: str, accepts: bool = False) -> Foreign:
-    """The network, held against a specification."""
+    """Return the network with a reference; `name` is the reference in reports."""
     return replace(subject, oracle=oracle, against=name, accepts=accepts)

@@ -1,7 +1,7 @@
 """Python functions as references: their return values state the expected outputs of a word.
 
-A function is asked about one word at a time, in this process. Arrays and tensors become lists and plain numbers here,
-and the marker of what is not judged becomes None, so that nothing behind this module knows of either.
+A function is called with one word at a time, in this process. Arrays and tensors become lists and plain numbers here,
+and the marker of words or positions that are not judged becomes None, so that no other module knows of either.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ ARRAYS = "A list has one value for each symbol; an array or a tensor of one dime
 class PythonReference:
     """A reference that calls a Python function of a word (a tuple of symbols) for the expected outputs.
 
-    `marker` is what the function returns where nothing is judged, for a word or at a position. With another marker than
-    None, None is no answer: a function that forgot to return must not pass for one that leaves a word open.
+    `marker` is the return value for a word or position that is not judged. With a marker other than None, None is an
+    error: a function that forgot to return must not pass for one that leaves a word open.
     """
 
     function: Callable[[tuple[Any, ...]], Any]
@@ -59,13 +59,14 @@ class PythonReference:
 
     def deciding(self, foreign: Foreign) -> Foreign:
         """Return the external network, with this function as its reference."""
+        # Words have the names of tokens; the function gets the tokens themselves, which may be integers.
         tokens = {str(token): token for token in foreign.network.tokens}
 
         def oracle(word: Word) -> Any:
             with _naming(word, foreign.alphabet):
                 raw = self.wanted(tuple(tokens[symbol] for symbol in word), word)
                 _require_readout(foreign, raw, word)
-            if by_position(raw):  # also where every entry is open: the list of another word would be, too
+            if by_position(raw):  # also if every entry is open: a wrong number of entries is an error even then
                 hold_positions(raw, word)
             return raw
 
@@ -85,12 +86,12 @@ class PythonReference:
         """Return the expected outputs of a word of these tokens; None if there are none.
 
         Raises:
-            InputError: if the function raises an exception, or returns lists in lists, None beside another marker, or
-                what cannot be read.
+            InputError: if the function raises an exception, or returns lists in lists, None beside another marker, or a
+                value that cannot be read.
         """
         try:
             found = self.function(tokens)
-        except Exception as error:  # the caller's own
+        except Exception as error:  # any exception of the caller's code
             told = f"the function raised {type(error).__name__}: {error}"
             self.failures[_about(word, self.alphabet, told)] = error
             raise InputError(told, "Correct the function.") from error
@@ -99,7 +100,7 @@ class PythonReference:
         except InputError:
             raise
         except Exception as error:  # a method of what was returned, or a value that holds itself
-            told = f"what the function returned cannot be read ({type(error).__name__}: {error})"
+            told = f"the return value cannot be read ({type(error).__name__}: {error})"
             raise InputError(told, "Return values of Python, NumPy or PyTorch: docs/python.md lists them.") from error
 
     def _whole(self, found: Any) -> Any:
@@ -140,7 +141,7 @@ class PythonReference:
 
 
 class _Answers:
-    """Read the answers of a function for a formula or a program, in the form of hard attention's answers."""
+    """A reader of a function's answers for a formula or a program, into the form of hard attention's answers."""
 
     def __init__(self, subject: Subject, marker: Any) -> None:
         self.subject, self.marker, program = subject, marker, subject.program
@@ -148,10 +149,11 @@ class _Answers:
         self.symbols = () if subject.acceptor else tuple(symbol for symbol, _ in program.outputs)
 
     def of(self, word: Word, raw: Any) -> Answer:
-        """Return the expected outputs of a word, as an answer.
+        """Return the expected outputs of a word as an answer: a truth value for a subject that accepts words, a
+        sequence for one that maps them.
 
         Raises:
-            InputError: if it is none: a truth is wanted of what accepts words, a sequence of what maps them.
+            InputError: if the function returned no such value.
         """
         if raw is None:
             return None
@@ -163,18 +165,19 @@ class _Answers:
         row = self._row(raw)
         fixed = self.subject.blank is None
         if fixed and len(row) != len(word):
-            told = f"for {len(word)} symbols a list of {len(row)} was wanted"
+            told = f"for {len(word)} symbols the function returned a list of {len(row)}"
             raise InputError(told, "A list by position has an entry for each symbol, None where nothing is judged.")
         found = tuple(map(self._integer if self.integers else self._symbol, row))
         return None if found and all(one is None for one in found) else found
 
     def _row(self, raw: Any) -> Sequence[Any]:
         if isinstance(raw, str) and not self.integers:
+            # Text for a sequence: symbols of one character need no blanks between them.
             symbols = raw.split() if has_long_symbols(self.symbols) else tuple(raw)
             return [None if _same(symbol, self.marker) else symbol for symbol in symbols]
         if not by_position(raw):
             made = "integers" if self.integers else "symbols"
-            told = f"{self.subject.name} maps words to {made}: {described(raw)} is no list of {made}"
+            told = f"{self.subject.name} maps words to {made}: {described(raw)} is not a list of {made}"
             raise InputError(told, "Return a list with an entry for each symbol, or None where nothing is judged.")
         return raw
 
@@ -192,10 +195,10 @@ class _Answers:
 
 
 def _require_readout(foreign: Foreign, raw: Any, word: Word) -> None:
-    """Raise InputError if the reference is about other positions than those where the network is read.
+    """Raise InputError if the reference gives outputs at other positions than those where the network is read.
 
-    This is a list by position where the network is read after the word, or text with an output for each symbol, since
-    text is the name of one output.
+    Two cases: a list by position where the network is read after the word, and text with an output for each symbol,
+    since text is the name of one output.
     """
     readout = foreign.network.readout
     if by_position(raw) and readout.at == "last" and readout.after:
@@ -221,11 +224,11 @@ def _hold_single(values: Iterable[Any]) -> None:
     """Require texts and numbers that can be compared and written. A value of another class may fail in any way there.
 
     Raises:
-        InputError: if a value is neither.
+        InputError: if a value is neither a text nor a number.
     """
     for value in values:
         if not isinstance(value, str | Number):
-            told = f"a value of type {type(value).__name__} is no answer: {described(value)}"
+            told = f"a value of type {type(value).__name__} is not an answer: {described(value)}"
             raise InputError(told, f"Give truths, texts or numbers, a set or a mapping of them, or a list. {ARRAYS}")
         bool(value == value), str(value)  # a signalling NaN fails here, and an integer of very many digits
 
@@ -236,7 +239,7 @@ def _about(word: Word, alphabet: Alphabet, told: str) -> str:
 
 def _number(value: Any) -> Any:
     if not isinstance(value, Number) or is_nan(value):
-        told = f"{described(value)} is no symbol and no number"
+        told = f"{described(value)} is neither a symbol nor a number"
         raise InputError(told, "Return a list with an entry for each symbol, None where nothing is judged.")
     return value
 
@@ -248,7 +251,7 @@ def _plain(value: Any) -> Any:
 
 
 def _same(value: Any, marker: Any) -> bool:
-    """Return whether a value equals the marker. Numbers are compared by value, a Boolean is no number, NaN equals
+    """Return True if a value equals the marker. Numbers are compared by value, a Boolean is not a number, NaN equals
     NaN, and other values are compared within their type."""
     if marker is None or isinstance(marker, bool) or isinstance(value, bool):
         return value is marker

@@ -16,40 +16,42 @@ from hardsim.proof.result import NotProved
 from hardsim.records import Exact, Record
 
 RATE = "tau(n) = Omega(gap(n)/log n)"
-"""With gap(n) the least gap of a row, and sizes and 1/gap(n) at most powers of n."""
+"""The theorem's rate for general heads, where gap(n) is the least gap of a row, and sizes and 1/gap(n) are at most
+powers of n."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class GeneralRate(Record):
-    """The temperature that the theorem for general heads (ties included) asks for, and the temperatures that are proved
-    for every length. n is the length with its padding.
-    """
+    """Temperature that the theorem for general heads (ties included) requires, and temperatures that are proved for
+    every length. n is the length with its padding."""
 
     rate: str
-    """The theorem's rate: it holds for some constant, which the theorem does not name."""
+    """Rate of the theorem: it holds for a constant that the theorem does not name."""
     gap: str | None
-    """A function of n >= 2, at most the score gap of every row of every word; null: no row has two different scores, or
-    none is known."""
+    """Function of n >= 2 that is at most the score gap of every row of every word; null: no row has two different
+    scores, or no such function is known."""
     size: str | None
-    """A function of n, at least every activation between layers; null: none is known."""
+    """Function of n that is at least every activation between layers; null: no such function is known."""
     constant: Exact | None
-    """The least a of the grid such that every length is proved at the temperature gap(n)/(a log(n + 1)); null: none is
+    """Least a of the grid such that every length is proved at the temperature gap(n)/(a log(n + 1)); null: no a is
     found, or no row has two different scores."""
     logarithmic: str | None
-    """That temperature, of the theorem's rate."""
+    """Temperature gap(n)/(a log(n + 1)) with that a, of the theorem's rate."""
     proved: str | None
-    """Every length is proved at this temperature, 1/(C n^(k+1)) if gap(n) falls as n^-k; null: it is not."""
+    """Temperature at which every length is proved, 1/(C n^(k+1)) if gap(n) falls as n^-k; null: no such proof."""
     reason: str | None
-    """Why one of the two, or both, is not proved."""
+    """Reason why one of the two temperatures, or both, is not proved."""
 
 
 def general_rate(subject: Subject) -> GeneralRate | None:
-    """The general rate of a hard-attention model or a program; None for a subject with a regime, whose rates are known.
+    """Return the general rate of a hard-attention model or a program; None for a subject with a regime, whose rates are
+    known.
 
     A temperature that the subject itself has is ignored here; `prove` uses it.
     """
     if subject.sharpness is not None:
         return None
+    # A text in place of a claim is the reason why there is none.
     claim = subject.decay_claim
     if isinstance(claim, str):
         return GeneralRate(RATE, None, None, None, None, None, claim)
@@ -66,6 +68,7 @@ def general_rate(subject: Subject) -> GeneralRate | None:
         rate=RATE,
         gap=function_text(gap),
         size=function_text(size),
+        # `factor` belongs to n^-k alone; the rate is stated with gap(n) itself, which has a factor of its own.
         constant=None if factor is None else factor * gap.factor,
         logarithmic=None if factor is None else logarithmic.temperature,
         proved=found.temperature if found.proved else None,
@@ -74,7 +77,7 @@ def general_rate(subject: Subject) -> GeneralRate | None:
 
 
 def function_text(bound: PowerBound) -> str:
-    """Format `factor n^power` as an expression."""
+    """Return the power bound `factor n^power` as an expression."""
     factor, power = Fraction(bound.factor), bound.power
     raised = "n" if abs(power) == 1 else f"n^{abs(power)}"
     if power >= 0 or not factor:

@@ -1,19 +1,21 @@
-"""What the heads of a network that others made do: where each attends on the words tried, and how hard it is there.
+"""The attention patterns of an external network's heads (`heads`): where each attends on the words tried, and how
+sharply.
 
-A query that sees one key alone says nothing and is left out. Of every other query the logits (in nats: with their
+A query that sees only one key gives no evidence and is left out. Of every other query the logits (in nats: with their
 scale) are known in certified float64 up to a radius rho, so the argmax is certain where the largest logit exceeds every
-other by more than 2 rho; elsewhere several keys are not told apart, and the query has a tie. A pattern holds at a query
-if the argmax is certain and is where the pattern says; `uniform` holds if every weight certainly is within 1 % of 1/m,
-relatively, of m keys that are seen. Of the patterns the one that holds at most queries is the head's, of equals (in
-short words several say the same) the first of `PATTERNS`; one that holds at less than half of the queries is none.
+other by more than 2 rho; elsewhere float64 cannot tell several keys apart, and the query has a tie. A pattern holds at
+a query if the argmax is certain and is where the pattern points; `uniform` holds if every weight certainly is within 1
+% of 1/m, relatively, of m keys that are seen. The pattern of a head is the one that holds at most queries; of equals
+(in short words several patterns point to the same position) the first of `PATTERNS`. A pattern that holds at less than
+half of the queries does not count.
 
-Where a pattern names no position that is seen (the previous one of the first, the nearest of a class where none is) it
-means the first position, under a mask that hides what came before the last one: that is what heads fall back to.
+Where a pattern points to no position that is seen (the previous one of the first, the nearest of a class where none is)
+it points to the first position, or under a mask that hides earlier positions to the last one: heads fall back to these.
 
-A class is inferred. Say that a head attends to position a at query q. Looking back from q to a, the token at a was
-attended and those on the way were passed over. A token is of the class if it is attended more often than it is passed
-over; a position that heads fall back to is no evidence that its token was attended. The evidence is that of the first
-`REMEMBERED` queries, shortest words first, which at the usual effort are all.
+A class of tokens is inferred. Say that a head attends to position a at query q. Looking back from q to a, the token at
+a was attended and those on the way were passed over. A token is in the class if it is attended more often than it is
+passed over; a position that heads fall back to is no evidence that its token was attended. The evidence comes from the
+first `REMEMBERED` queries, shortest words first, which at the usual effort are all.
 """
 
 from __future__ import annotations
@@ -57,13 +59,13 @@ from hardsim.run.enclosure import EXP_ERROR, Booleans, Floats, Integers, U, gamm
 from hardsim.run.float_trust import distrust
 
 CELLS = 2**19
-"""Numbers in an array of a batch of words: four megabytes."""
+"""Most numbers in an array of a batch of words: four megabytes."""
 REMEMBERED = 2**22
-"""Queries, of all heads, that are kept until classes are inferred from them."""
+"""Most queries, over all heads, that are kept until classes are inferred from them."""
 MOST_PRODUCTS = 100_000
-"""Products of rationals that are computed to know which logits are equal."""
+"""Most products of rationals that are computed to find out which logits are equal."""
 EVEN = 0.01
-"""How far the weights of a uniform head may be from the same, relatively."""
+"""Largest relative distance of the weights of a uniform head from 1/m."""
 
 UNIFORM, ITSELF, PREVIOUS, FIRST, FIRST_SYMBOL = (
     "uniform",
@@ -82,13 +84,13 @@ AT_OR_BEFORE, BEFORE, AT_OR_AFTER, AFTER = (
 NONE = "none"
 NEAREST = (AT_OR_BEFORE, BEFORE, AT_OR_AFTER, AFTER)
 PATTERNS = (UNIFORM, ITSELF, PREVIOUS, FIRST, FIRST_SYMBOL, NEXT, LAST, *NEAREST, NONE)
-"""Simplest first."""
+"""All patterns, simplest first."""
 HIDDEN = {
     Mask.NONE: (),
     Mask.FUTURE: (NEXT, LAST, AT_OR_AFTER, AFTER),
     Mask.PAST: (PREVIOUS, FIRST, AT_OR_BEFORE, BEFORE),
 }
-"""Patterns that a mask leaves nothing of."""
+"""Patterns that are impossible under each mask."""
 
 PatternName: TypeAlias = Annotated[str, one_of(*PATTERNS)]
 Place: TypeAlias = Annotated[Natural, "A position among all tokens that are read, from 0."]
@@ -98,47 +100,47 @@ Place: TypeAlias = Annotated[Natural, "A position among all tokens that are read
 
 
 def network_alone(given: Input, request: Request) -> Foreign:
-    """A network that others made, read as was asked for.
+    """Return an external network, read as the request states.
 
     Raises:
-        InputError: if it is none, or an option is for what is compiled.
+        InputError: if the input is not an external network, or an option is for compiled networks.
     """
     if given.foreign is None:
-        told = f"{given.name} is {KINDS[given.kind]}: what heads do is found of networks that others made"
-        raise InputError(told, "Heads of compiled networks are declared: `hardsim show` says what each is for.")
+        told = f"{given.name} is {KINDS[given.kind]}: the patterns of heads are searched in external networks only"
+        raise InputError(told, "Heads of compiled networks are declared: `hardsim show` lists the purpose of each.")
     request.hold_stored(given)
     return given.network(request.options()[0])
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class HeadTie(Record):
-    """A query whose largest logits float64 does not tell apart."""
+    """Query whose largest logits float64 does not tell apart."""
 
     word: Word
-    """The first word tried, of the shortest, that has one."""
+    """First word tried with a tie, among the shortest."""
     query: Place
     keys: tuple[int, ...]
-    """The positions whose logits are not told apart."""
+    """Positions whose logits are not told apart."""
 
     @property
     def summary(self) -> str:
-        """Where it is."""
+        """The word, the query and the keys as text."""
         return f"{word_summary(self.word)} at {self.query}: {', '.join(map(str, self.keys))}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class HeadLeast(Record):
-    """A least number, and where it occurs first."""
+    """A least number, with the word and query where it occurs first."""
 
     value: Lower
-    """At most the least number."""
+    """Lower bound of the least number."""
     word: Word
-    """The word."""
+    """Word where it occurs."""
     query: Place
 
     @property
     def summary(self) -> str:
-        """The number, and where it occurs."""
+        """The number, the word and the query as text."""
         return f"{short(self.value)} on {word_summary(self.word)} at {self.query}"
 
 
@@ -148,91 +150,91 @@ class HeadLength(Record):
 
     n: Length
     queries: Natural
-    """Queries that see two keys or more."""
+    """Number of queries that see two keys or more."""
     ties: Natural
-    """Queries whose argmax is not certain."""
+    """Number of queries whose argmax is not certain."""
     gap: Lower | None
-    """At most the least distance of the two largest logits, in nats; None: no argmax is certain."""
+    """Lower bound of the least difference of the two largest logits, in nats; null: no argmax is certain."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class HeadPattern(Record):
-    """What one head does on the words tried."""
+    """Pattern of one head on the words tried."""
 
     layer: LayerNumber
     name: str
-    """The head's name."""
+    """Name of the head."""
     mask: Annotated[str, one_of(*(mask.value for mask in Mask))]
-    """Which keys are hidden from it: none, those of the future, or those of the past."""
+    """Keys that are hidden from each query: none, those of the future, or those of the past."""
     pattern: PatternName
-    """Where it attends; none: no pattern holds at half of the queries."""
+    """Pattern of attention; none: no pattern holds at half of the queries."""
     tokens: tuple[str, ...] | None
-    """The class of tokens whose nearest is attended; None: the pattern has none."""
+    """Class of tokens whose nearest is attended; null: the pattern has no class."""
     queries: Natural
-    """Queries that see two keys or more."""
+    """Number of queries that see two keys or more."""
     holds: Natural
-    """Queries at which the pattern certainly holds; 0 where there is none."""
+    """Number of queries at which the pattern certainly holds; 0 without a pattern."""
     gap: HeadLeast | None
-    """The least distance of the two largest logits, in nats, where the argmax is certain; None: nowhere."""
+    """Least difference of the two largest logits, in nats, where the argmax is certain; null: nowhere."""
     weight: HeadLeast | None
-    """The least weight of the largest logit, with all that are not told apart from it; None: no query counts."""
+    """Least weight of the largest logit, together with all that are not told apart from it; null: no query counts."""
     ties: Natural
-    """Queries whose argmax is not certain: float64 does not tell several keys apart."""
+    """Number of queries whose argmax is not certain: float64 does not tell several keys apart."""
     exact_ties: Natural
-    """Of these, the queries whose largest logits certainly are equal, as real numbers. Of other ties it is not known
-    whether they are exact."""
+    """Number of these queries whose largest logits certainly are equal, as real numbers. Other ties may be exact or
+    not."""
     tie: HeadTie | None
-    """The first tie; None: there is none."""
+    """First tie; null: there is none."""
     lengths: tuple[HeadLength, ...]
-    """Length by length."""
+    """Results, one for each length."""
 
     @property
     @written
     def always(self) -> bool:
-        """Whether the pattern holds at every query that counts."""
+        """True if the pattern holds at every query that counts."""
         return self.pattern != NONE and self.holds == self.queries
 
     @property
     def summary(self) -> str:
-        """The pattern and where it holds."""
+        """The pattern, and the number of queries at which it holds, as text."""
         least = "" if self.gap is None else f" gap={short(self.gap.value)}"
         return f"layer={self.layer} head={self.name!r} {self.pattern}: {self.holds} of {self.queries}{least}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class HeadsLength(Record):
-    """The words tried of one length."""
+    """Words tried of one length."""
 
     n: Length
     words: Natural
-    """Words tried."""
+    """Number of words tried."""
     possible: Possible
     exhaustive: bool
-    """Whether these are all words of the length."""
+    """True if all words of the length were tried."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class HeadsResult(Record):
-    """What the heads of a network that others made do, over the words tried."""
+    """Patterns of the heads of an external network, over the words tried."""
 
     input: InputName
     sha256: InputDigest
     kind: InputKind
     title: Title
     model: ModelFacts
-    """The network in numbers."""
+    """Numbers of the network."""
     seed: Seed
     words: Natural
-    """Words tried."""
+    """Number of words tried."""
     partial: Partial
     tried: tuple[HeadsLength, ...]
-    """Length by length."""
+    """Words tried, one entry for each length."""
     heads: tuple[HeadPattern, ...]
     """All heads, layer by layer."""
 
     @property
     def summary(self) -> str:
-        """How many heads, and on how many words."""
+        """The number of heads, of patterns that always hold, and of words, as text."""
         always = sum(head.always for head in self.heads)
         told = f"{plural(len(self.heads), 'head')}, {always} with a pattern that always holds"
         return f"{input_summary(self.input)}: {told}, {plural(self.words, 'word')}{', interrupted' * self.partial}"
@@ -242,13 +244,13 @@ class HeadsResult(Record):
 
 
 def fallback(mask: Mask, m: int) -> int:
-    """Where a head attends that finds nothing of what it looks for."""
+    """Return the position that a head attends to if it finds none that it looks for; m is the number of positions."""
     return m - 1 if mask is Mask.PAST else 0
 
 
 def pointed(pattern: str, mask: Mask, tokens: Integers, start: int, members: Booleans) -> Integers:
-    """Where a pattern points from each query, (words, m), of words whose first symbol stands at `start`; -1: nowhere.
-    `members`, by token id, are the class."""
+    """Return the position that a pattern points to from each query, (words, m); -1: none. The first symbol of each word
+    is at position `start`; `members`, by token id, is True for the tokens of the class."""
     words, m = tokens.shape
     places, nothing = np.arange(m), fallback(mask, m)
     if pattern in NEAREST:
@@ -262,11 +264,13 @@ def pointed(pattern: str, mask: Mask, tokens: Integers, start: int, members: Boo
         LAST: np.full(m, m - 1),
     }[pattern]
     seen = visible(mask, places, places)[places, found]
+    # A position that the mask hides cannot be attended.
     return np.broadcast_to(np.where(seen, found, -1), (words, m))
 
 
 def nearest(pattern: str, here: Booleans, nothing: int) -> Integers:
-    """The nearest position that is `here`, (words, m), or `nothing`."""
+    """Return for each query the nearest position where `here` (words, m) is True, by the pattern; `nothing` if there is
+    none."""
     m = here.shape[1]
     places = np.arange(m)
     if pattern in (AT_OR_BEFORE, BEFORE):
@@ -281,8 +285,9 @@ def nearest(pattern: str, here: Booleans, nothing: int) -> Integers:
 
 
 def evidence(pattern: str, mask: Mask, tokens: Integers, argmax: Integers, size: int) -> Integers:
-    """How often each of `size` tokens was attended, less how often it was passed over, by a head that looks for the
-    nearest of a class; `argmax` is (words, m), -1 where it says nothing."""
+    """Return for each of `size` tokens the number of times that a head attended to it, less the number of times that
+    the head passed over it, if the head looks for the nearest of a class; `argmax` is (words, m), -1 where it is not
+    certain."""
     words, m = tokens.shape
     places = np.arange(m)[None, :]
     back = pattern in (AT_OR_BEFORE, BEFORE)
@@ -291,6 +296,8 @@ def evidence(pattern: str, mask: Mask, tokens: Integers, argmax: Integers, size:
     low = argmax + 1 if back else places + beside
     high = places + (not beside) if back else argmax
     row = np.broadcast_to(np.arange(words)[:, None] * (m + 1), (words, m))
+    # Ranges of passed positions as +1 at their start and -1 after their end; the cumulative sum counts them all at
+    # once.
     changes = np.zeros(words * (m + 1), dtype=np.int64)
     for ends, sign in ((low, 1), (high, -1)):
         index = (row + np.broadcast_to(ends, (words, m)))[gone]
@@ -307,23 +314,24 @@ def evidence(pattern: str, mask: Mask, tokens: Integers, argmax: Integers, size:
 
 @dataclass(frozen=True)
 class HeadRows:
-    """What is known of the queries of one head on some words of one length, all (words, m)."""
+    """The results for the queries of one head on some words of one length; arrays are (words, m)."""
 
     argmax: Integers
     """The position with the largest logit."""
     certain: Booleans
     gap: Floats
-    """At most the distance of the two largest logits."""
+    """Lower bounds of the difference of the two largest logits."""
     weight: Floats
-    """At most the weight of all keys that are not told apart from the largest."""
+    """Lower bounds of the weight of all keys that are not told apart from the largest."""
     even: Booleans
-    """Whether all weights certainly are within EVEN of the same."""
+    """True where all weights certainly are within EVEN of 1/m, relatively."""
     near: Booleans
-    """(words, m, m): the keys that are not told apart from the largest."""
+    """True for the keys that are not told apart from the largest, (words, m, m)."""
 
 
 def rows(logits: Floats, slip: Floats, seen: Booleans) -> HeadRows:
-    """What logits (words, m, m), -inf where nothing is seen, within `slip` (words, m), say of their queries.
+    """Return the results for the queries of these logits (words, m, m), which are -inf where no key is seen, and are
+    known within `slip` (words, m).
 
     With w_j = exp(l_j - max l) as computed, (the exponent not below FLOOR, which makes sums larger), and e = growth(2
     slip + 4 u |FLOOR|) + EXP_ERROR, each w_j that is not cut off is off by a share of e, each sum and quotient of m of
@@ -336,9 +344,11 @@ def rows(logits: Floats, slip: Floats, seen: Booleans) -> HeadRows:
         # A difference is rounded once, and so is what the radii leave of it.
         less = np.nextafter(np.nextafter(top - logits, -np.inf) - 2 * slip[:, :, None], -np.inf)
         near = seen & ~(less > 0)
+        # The argmax is near itself, and must not count as its own rival.
         np.put_along_axis(near, argmax[:, :, None], True, 2)
         np.put_along_axis(less, argmax[:, :, None], np.inf, 2)
         gap = less.min(axis=2)
+        # FLOOR avoids the slow underflow of numpy's exp, and only makes sums larger.
         weights = np.where(seen, np.exp(np.maximum(logits - top, FLOOR)), 0.0)
         total = weights.sum(axis=2)
         step = outward(growth(2 * slip + 4 * U * -FLOOR) + EXP_ERROR)
@@ -356,10 +366,10 @@ def rows(logits: Floats, slip: Floats, seen: Booleans) -> HeadRows:
 
 
 class Alike:
-    """Which keys certainly have the same logit from a query: all where queries, or keys, are made of nothing; at the
-    first layer, without a norm before it, those whose tokens and whose positions add the same to it, in rationals; at
-    later ones, or where that is much work, those of equal tokens at equal positions, if every earlier head sees every
-    position, so that equal vectors stay equal."""
+    """The search for keys that certainly have the same logit from a query, in three cases. Queries or keys are zero:
+    all logits are equal. At the first layer, without a norm before it: keys whose tokens and positions add the same
+    terms to the logit, in rationals. At later layers, or where that is too much work: equal tokens at equal positions,
+    if every earlier head sees every position, so that equal vectors stay equal."""
 
     def __init__(self, network: Network) -> None:
         self.network = network
@@ -370,9 +380,10 @@ class Alike:
         self._known: dict[tuple[int, int], tuple[Integers, Integers] | None] = {}
 
     def kinds(self, layer: int, head: NetworkHead, n: int, tokens: Integers) -> Integers | None:
-        """Numbers (words, queries, keys), or with one query for all: where it is the same in a row the logits are the
-        same. None: unknown."""
+        """Return numbers (words, queries, keys), or with one query for all: equal numbers in a row mean equal logits.
+        Return None if nothing is known."""
         network, m = self.network, tokens.shape[1]
+        # Zero queries or keys: every logit is the same.
         asks = head.w_q.any() or (head.b_q is not None and head.b_q.any())
         if not (asks and head.w_k.any()):
             return np.zeros((len(tokens), 1, m), dtype=np.int64)
@@ -394,10 +405,12 @@ class Alike:
         return alike[:, None, :]
 
     def _tables(self, head: NetworkHead, n: int, m: int) -> tuple[Integers, Integers] | None:
-        """What tokens, and what positions, add to the logit, by the query's token and position: (tokens, m, tokens) and
-        (tokens, m, m), equal numbers for equal terms. None: it is too much work, or not in rationals."""
+        """Return the terms that tokens, and that positions, add to the logit, by the query's token and position:
+        (tokens, m, tokens) and (tokens, m, m), with equal numbers for equal terms. Return None if that is too much
+        work, or not in rationals."""
         key = id(head), n
         if key not in self._known:
+            # Tables of one length only: lengths come in order, and tables are large.
             if any(length != n for _, length in self._known):
                 self._known.clear()
             self._known[key] = self._made(head, n, m)
@@ -411,6 +424,7 @@ class Alike:
         zeros = np.zeros((m, self.network.dimension))
         used = replace(self.network, embedding=self.network.embedding[self.used]).scaled_embedding
         parts = [used, zeros if encoding is None else encoding]
+        # A square root or the like has no exact equality test.
         if any(isinstance(value, Real) for part in parts for value in part.ravel().tolist()):
             return None
         asked = [product(part, head.w_q) for part in parts]
@@ -423,7 +437,7 @@ class Alike:
 
 
 def product(left: Dense, right: Dense) -> Dense:
-    """The product of two matrices in rationals."""
+    """Return the product of two matrices in rationals."""
     found = np.full((left.shape[0], right.shape[1]), Fraction(0), dtype=object)
     rows = [[(k, Fraction(value)) for k, value in enumerate(row) if value] for row in right.tolist()]
     for place, k in np.argwhere(left != 0).tolist():
@@ -434,7 +448,7 @@ def product(left: Dense, right: Dense) -> Dense:
 
 
 def classes(vectors: Dense) -> Integers:
-    """A number for each row; equal rows have the same."""
+    """Return a number for each row; equal rows have equal numbers."""
     if vectors.dtype != object:
         return np.unique(vectors, axis=0, return_inverse=True)[1].reshape(-1)
     numbers: dict[tuple[object, ...], int] = {}
@@ -446,7 +460,7 @@ def classes(vectors: Dense) -> Integers:
 
 @dataclass
 class LengthTally:
-    """What is counted of one head on words of one length."""
+    """The counts of one head on words of one length."""
 
     queries: int = 0
     ties: int = 0
@@ -455,12 +469,12 @@ class LengthTally:
 
 @dataclass
 class HeadTally:
-    """What is counted of one head."""
+    """The counts of one head on all words."""
 
     layer: int
     head: NetworkHead
     size: int
-    """Tokens of the vocabulary."""
+    """Number of tokens of the vocabulary."""
     patterns: tuple[str, ...]
     lengths: dict[int, LengthTally] = field(default_factory=dict)
     held: dict[str, int] = field(default_factory=dict)
@@ -469,7 +483,7 @@ class HeadTally:
     weight: tuple[float, Word, int] | None = None
     tie: HeadTie | None = None
     seen: dict[str, Integers] = field(default_factory=dict)
-    """Evidence of classes."""
+    """Evidence for classes, by pattern."""
     members: dict[str, Booleans] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -478,29 +492,30 @@ class HeadTally:
 
     @property
     def queries(self) -> int:
-        """Queries that count."""
+        """The number of queries that count."""
         return sum(one.queries for one in self.lengths.values())
 
     def learn(self, tokens: Integers, argmax: Integers) -> None:
-        """Take in evidence of classes."""
+        """Add the evidence for classes of some words."""
         for pattern, found in self.seen.items():
             found += evidence(pattern, self.head.mask, tokens, argmax, self.size)
 
     def infer(self) -> None:
-        """Settle the classes; one of no token is none."""
+        """Infer the classes from the evidence; a class without tokens does not count."""
         self.members = {pattern: found > 0 for pattern, found in self.seen.items()}
 
     def hold(self, tokens: Integers, argmax: Integers, start: int) -> None:
-        """Count where each pattern holds; the classes are settled."""
+        """Count the queries at which each pattern holds; the classes are inferred already."""
         nobody = np.zeros(self.size, dtype=np.bool_)
         for pattern in self.patterns:
             members = self.members.get(pattern, nobody)
+            # `uniform` is counted in `add`, from the weights.
             if pattern != UNIFORM and (pattern not in NEAREST or members.any()):
                 at = pointed(pattern, self.head.mask, tokens, start, members)
                 self.held[pattern] += int(((argmax == at) & (argmax >= 0)).sum())
 
     def add(self, n: int, words: Sequence[Word], found: HeadRows, counted: Booleans, alike: Integers | None) -> None:
-        """Count gaps, weights and ties, of the queries that count, (m,)."""
+        """Add the gaps, weights and ties of the queries that are `counted`, (m,)."""
         here = self.lengths.setdefault(n, LengthTally())
         here.queries += len(words) * int(counted.sum())
         sure = found.certain & counted
@@ -524,9 +539,10 @@ class HeadTally:
             self.tie = HeadTie(words[word], query, tuple(keys))
 
     def result(self, tokens: Sequence[str]) -> HeadPattern:
-        """What was found."""
+        """Return the pattern and the numbers of the head."""
         pattern = max(self.patterns, key=lambda one: self.held[one])
         queries, holds = self.queries, self.held[pattern]
+        # A pattern at less than half of the queries describes no head.
         if queries == 0 or 2 * holds < queries:
             pattern, holds = NONE, 0
         chosen = None
@@ -558,7 +574,8 @@ def _least(found: tuple[float, Word, int] | None) -> HeadLeast | None:
 
 
 def least(values: Floats, words: Sequence[Word]) -> tuple[float, Word, int] | None:
-    """The least of the finite numbers, (words, m), with its word and position; None: there are none."""
+    """Return the least of the finite numbers in `values`, (words, m), with its word and position; None if there are
+    none."""
     flat = int(values.argmin())
     word, query = divmod(flat, values.shape[1])
     value = float(values[word, query])
@@ -570,14 +587,14 @@ def least(values: Floats, words: Sequence[Word]) -> tuple[float, Word, int] | No
 
 @dataclass(frozen=True)
 class _Kept:
-    """What is remembered of a batch until classes are inferred: its tokens, and the argmax of each head."""
+    """One batch that is kept until classes are inferred: its tokens, and the argmax of each head."""
 
     tokens: Integers
     argmax: Sequence[Integers]
 
 
 class _Heads:
-    """The tallies of all heads; what is there when it is interrupted is a partial result."""
+    """The tallies of all heads. After an interruption they are a partial result."""
 
     def __init__(self, subject: Foreign, options: CheckOptions, progress: Report | None) -> None:
         self.subject, self.options, self.progress = subject, options, progress
@@ -586,6 +603,7 @@ class _Heads:
         self.start, self.tallies = len(network.readout.before), list[HeadTally]()
         for number, layer in enumerate(network.layers):
             for head in layer.heads:
+                # Without tokens before the word the first symbol is the first position.
                 hidden = (*HIDDEN[head.mask], *([] if self.start else [FIRST_SYMBOL]), NONE)
                 usable = tuple(one for one in PATTERNS if one not in hidden)
                 self.tallies.append(HeadTally(number, head, len(network.tokens), usable))
@@ -604,7 +622,7 @@ class _Heads:
                 self._batch(n, words)
 
     def _size(self, n: int) -> int:
-        """How many words of a length are run together."""
+        """Return the number of words of length n that are run together."""
         m, network = self.subject.positions(n), self.subject.network
         return max(1, CELLS // (m * max(m, network.dimension)))
 
@@ -617,9 +635,11 @@ class _Heads:
             seen = visible(head.mask, places, places)
             counted = seen.sum(axis=1) > 1
             one = rows(logits, slip, seen)
+            # Exact comparisons are slow: they run only where float64 leaves a tie.
             loose = bool((~one.certain & counted).any())
             alike = self.alike.kinds(layer, head, n, tokens) if loose else None
             found.append((tally, one, counted, alike))
+        # An interruption must not count a batch for some heads only.
         with held():
             said = []
             for tally, one, counted, alike in found:
@@ -639,11 +659,12 @@ class _Heads:
         self.room -= batch.tokens.size * max(1, len(self.tallies))
         for tally, argmax in zip(self.tallies, batch.argmax, strict=True):
             tally.learn(batch.tokens, argmax)
+        # Memory is used up: classes are inferred from these queries, and later batches are counted at once.
         if self.room < 0:
             self._settle()
 
     def _settle(self) -> None:
-        """Infer the classes, and count what was remembered."""
+        """Infer the classes, and count the patterns on the batches kept so far."""
         kept, self.kept = self.kept or [], None
         for tally in self.tallies:
             tally.infer()
@@ -655,7 +676,7 @@ class _Heads:
             tally.hold(batch.tokens, argmax, self.start)
 
     def result(self, partial: bool) -> HeadsResult:
-        """What was found."""
+        """Return the result over the words tried."""
         if self.kept is not None:
             self._settle()
         subject, network = self.subject, self.subject.network
@@ -686,7 +707,7 @@ def _batches(words: Iterable[Word], size: int) -> Iterator[tuple[Word, ...]]:
 
 
 def heads_of(subject: Foreign, options: CheckOptions, progress: Report | None = None) -> HeadsResult:
-    """What each head of a network that others made does on the words of length 1 to `options.max_n`, in certified
+    """Return the pattern of each head of an external network on the words of length 1 to `options.max_n`, in certified
     float64. A KeyboardInterrupt ends it early with a result that is marked partial.
 
     Raises:
@@ -697,7 +718,7 @@ def heads_of(subject: Foreign, options: CheckOptions, progress: Report | None = 
     reason = distrust()
     if reason is not None:
         raise Undecided(reason)
-    # What a specification judges is tried, where that is a regular language; heads have queries in words alone.
+    # With a regular domain only its words are tried. The empty word is left out: it has no queries.
     tried = replace(subject, shortest=1, oracle=None if subject.domain is None else subject.oracle)
     work = _Heads(tried, options, progress)
     return to_the_report(work.run, work.result)

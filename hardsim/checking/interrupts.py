@@ -1,20 +1,15 @@
-"""Ctrl-C, and what else asks a process to end: raised where work can be given up, and nowhere else.
+"""Ctrl-C and other signals that ask a process to end: KeyboardInterrupt is raised only where work can be given up.
 
-Python raises KeyboardInterrupt between any two instructions: in the middle of an import, of a number that is being
-added up, of a line that is being printed. The command line answers the signals itself instead, from its first line on
-(`answer_signals`). In an `interruptible` block KeyboardInterrupt is raised, once. Outside of one, and in a `held` block
-inside of one, it waits for the next place where it may be raised. So a block
+Python raises KeyboardInterrupt between any two instructions: in the middle of an import, of a sum in progress, of a
+line that is being printed. The command line handles the signals itself instead, from its first line on
+(`answer_signals`). In an `interruptible` block KeyboardInterrupt is raised, once. Outside of such a block, and in a
+`held` block inside of one, it waits for the next place where it may be raised. So a block
 
-    with held():
-        try:
-            with interruptible():
-                work()
-        except KeyboardInterrupt:
-            partial = True
-        report()
+    with held(): try: with interruptible(): work() except KeyboardInterrupt: partial = True report()
 
-always comes to its report, and the report is whole. Who asks again after PATIENCE is heard anywhere: a report may wait
-for a reader who does not read. Where the signals are not answered here (in the Python API) both blocks do nothing.
+always reaches its report, and the report is complete. A second signal after PATIENCE seconds is obeyed anywhere: a
+report may wait for a reader who does not read. Where the signals are not handled here (in the Python API) both blocks
+do nothing.
 """
 
 from __future__ import annotations
@@ -38,14 +33,15 @@ if TYPE_CHECKING:
 PATIENCE = 3.0
 """Seconds after which a second request to end is obeyed wherever the process is."""
 AGAIN = 0.02
-"""Seconds until it is tried again where a moment is wrong."""
+"""Seconds until the next attempt to raise KeyboardInterrupt, if the moment is wrong."""
 _ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _IMPORT = "<frozen importlib"
 _BLOCKS = (__file__, contextmanager.__code__.co_filename)
 
 
 class _State:
-    """Of this process: whether KeyboardInterrupt may be raised, is waited for, and when the end was first asked for."""
+    """The state of this process: KeyboardInterrupt may be raised now (`open`), is waiting, was raised; and the time of
+    the first request to end (`asked`)."""
 
     open = False
     waiting = False
@@ -54,7 +50,8 @@ class _State:
 
 
 def answer_signals() -> None:
-    """Answer Ctrl-C and the signals that end a process politely; one that is ignored (under nohup, say) stays so."""
+    """Install handlers for Ctrl-C and the signals that ask a process to end. An ignored signal (under nohup, say) stays
+    ignored."""
     for number in _ENDING:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _answer)
@@ -65,7 +62,7 @@ def answer_signals() -> None:
 
 
 def leave_signals(code: int) -> None:
-    """Nothing is left that could be given up: a signal cuts the interpreter's own end short, with the exit code."""
+    """Make a signal end the process at once with this exit code: no work is left, only the interpreter's own end."""
     for number in _ENDING:
         if signal.getsignal(number) is _answer:
             signal.signal(number, lambda *_: os._exit(code))
@@ -74,18 +71,21 @@ def leave_signals(code: int) -> None:
 
 
 def _ignore_signals() -> None:
-    """The last thing that is done: handlers do not outlive it, and what they are replaced by would end the process."""
+    """Ignore the signals. This runs last at exit: the handlers go away with the interpreter, and the default actions of
+    the signals would kill the process."""
     for number in _ENDING:
         signal.signal(number, signal.SIG_IGN)
 
 
 def settle_signals() -> None:
-    """Nothing is left to be given up: what is asked for from here on comes too late to matter."""
+    """Drop all further requests to end: no work is left that could be given up."""
+    # As if it had been raised already: it is raised once only.
     _State.raised = True
 
 
 @contextmanager
 def _block(may: bool) -> Iterator[None]:
+    # Blocks nest: the end of one restores the permission outside.
     before = _State.open
     _State.open = may
     try:
@@ -97,13 +97,15 @@ def _block(may: bool) -> Iterator[None]:
 
 
 interruptible = partial(_block, True)
-"""A block in which KeyboardInterrupt may be raised, also for a signal that came before it."""
+"""A block in which KeyboardInterrupt may be raised, also for a signal that came before the block."""
 held = partial(_block, False)
-"""A block in which it is not, unless a block inside allows it; it is raised at the end, if it may be there."""
+"""A block in which KeyboardInterrupt is not raised, unless a block inside allows it; a waiting one is raised at the
+end, if it may be raised there."""
 
 
 def to_the_report(work: Callable[[], object], report: Callable[[bool], T], stopped: bool = False) -> T:
-    """Do the work, or (`stopped`) none of it, and then report, whole; the report is told if it is partial."""
+    """Do the work (with `stopped` skip it), then call the report, uninterrupted; its argument is True if the work is
+    partial."""
     with held():
         partial = stopped
         try:
@@ -122,8 +124,9 @@ def _raise_if_waiting() -> None:
 
 
 def _answer(number: int, frame: FrameType | None) -> None:
-    """The handler of the signals."""
+    """Handle a signal: note the request to end, and raise KeyboardInterrupt now or as soon as it may be raised."""
     now = time.monotonic()
+    # The second request: the user has waited, so not even a report holds it up.
     if _State.asked is not None and now - _State.asked > PATIENCE:
         _State.asked = now
         raise KeyboardInterrupt
@@ -134,7 +137,7 @@ def _answer(number: int, frame: FrameType | None) -> None:
 
 
 def _again(number: int, frame: FrameType | None) -> None:
-    """Raise what is waited for, if the moment is right."""
+    """Raise a waiting KeyboardInterrupt if the moment is right; try again later if a module is being imported."""
     if not _State.open or not _State.waiting or _State.raised:
         return
     if hasattr(signal, "setitimer") and _wrong_moment(frame):
@@ -144,7 +147,7 @@ def _again(number: int, frame: FrameType | None) -> None:
 
 
 def _wrong_moment(frame: FrameType | None) -> bool:
-    """Whether a module is being imported, which may leave it half made for good, or a block begins or ends."""
+    """Return True during an import, which would leave a module half made for good, and while a block begins or ends."""
     if frame is not None and frame.f_code.co_filename in _BLOCKS:
         return True
     while frame is not None:
@@ -155,7 +158,7 @@ def _wrong_moment(frame: FrameType | None) -> bool:
 
 
 def _swallowed(found: Any) -> None:
-    """A KeyboardInterrupt that was raised where nothing can be (in a finalizer) is raised again in a moment."""
+    """Schedule a KeyboardInterrupt again that was raised where none can be handled (in a finalizer)."""
     if not issubclass(found.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(found)
     elif hasattr(signal, "setitimer"):

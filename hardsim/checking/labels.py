@@ -1,9 +1,9 @@
-"""Check the labels of a file of weights against the weights.
+"""The check of the labels of a file of weights against the weights.
 
-A compiled formula (`model.json`) and a hard-attention model (`.ahat.json`) say of themselves which regime they are of,
-what beta is, and what each head and each coordinate is for. None of that decides what the network computes, so whoever
-edits such a file can make it say anything. A report repeats a label only if the weights confirm it. Otherwise the label
-of the weights takes its place and a remark gives both, or the label is marked as what the file says.
+A compiled formula (`model.json`) and a hard-attention model (`.ahat.json`) state their regime, their beta, and the
+purpose of each head and each coordinate. None of these labels decides what the network computes, so whoever edits such
+a file can make it state anything. A report repeats a label only if the weights confirm it. Otherwise the label of the
+weights takes its place and a remark gives both, or the label is marked as a claim of the file.
 
 Two things confirm labels. The formula that the file names is compiled again: if the result has the same heads, hidden
 units and encodings, all its labels are right. For any other file the regime is confirmed by the temperature, the
@@ -62,16 +62,17 @@ def relabelled(
     """Return a program with the labels that its weights confirm; all other labels are marked as claims of the file.
 
     Args:
-        program: what the file describes, with its own labels.
-        temperature: that of its regime; None where it has none.
-        file: the formula that it says it was compiled from.
-        single_head, counting: how it says it was compiled.
-        older: whether an older version of hardsim wrote the file. It had other words for the same heads, which are
+        program: the program that the file describes, with the file's labels.
+        temperature: the temperature of its regime; None if it has none.
+        file: the formula from which it was compiled, by the file.
+        single_head, counting: the options with which it was compiled, by the file.
+        older: True if an older version of hardsim wrote the file. It had other words for the same heads, which are
             replaced without a remark.
     """
     names, said = regimes_of(program, temperature), program.regime
     for name in names if file is not None else ():
         made = _compiled(file, REGIMES[name], single_head, counting) if file is not None else None
+        # The same heads, units and encodings: the labels of the fresh program are right for these weights.
         if made is not None and made.unlabelled == program.unlabelled:
             others = () if older else tuple(_other_remarks(program, made))
             return Labelled(made, (*_regime_remarks(said, name), *others), compiled=True)
@@ -141,6 +142,7 @@ def regimes_of(program: Program, temperature: Arith | None) -> list[str]:
     """Return the regimes that a program fits by its temperature (None: it has none), encodings, masks and scores.
     The regime that the file names comes first, then those that have this temperature by default."""
     found = [name for name, regime in REGIMES.items() if _fits(program, temperature, regime)]
+    # Several regimes can have the same weights; the file's own name for the regime is then kept.
     usual = str(temperature)
     return sorted(found, key=lambda name: (name != program.regime, REGIMES[name].temperature != usual))
 
@@ -148,13 +150,14 @@ def regimes_of(program: Program, temperature: Arith | None) -> list[str]:
 def _fits(program: Program, temperature: Arith | None, regime: Regime) -> bool:
     if temperature is not None and not _can_have(regime, temperature):
         return False
+    # Encodings of other regimes: a head that reads one of them is not of this regime.
     others = set[str]().union(*map(_coordinates, REGIMES.values())) - _coordinates(regime)
     encodings = {one.name for one in program.encodings}
     return all(_fits_head(head, regime, others & encodings) for head in program.heads)
 
 
 def _can_have(regime: Regime, temperature: Arith) -> bool:
-    """Return whether --tau can give a regime this temperature."""
+    """Return True if --tau can give a regime this temperature."""
     if regime.variable is None:
         return str(temperature) == regime.temperature
     return temperature.variables <= {regime.variable}
@@ -166,7 +169,7 @@ def _coordinates(regime: Regime) -> set[str]:
 
 
 def _fits_head(head: Head, regime: Regime, others: set[str]) -> bool:
-    """Return whether a head fits a regime; `others` are encodings that the regime's scores do not read."""
+    """Return True if a head fits a regime; `others` are encodings that the regime's scores do not read."""
     if head.uniform:
         return True
     if regime.causal and head.mask not in (Mask.FUTURE, Mask.STRICT_FUTURE):
@@ -189,6 +192,7 @@ def budget_of(program: Program, network: Transformer, budget: Budget) -> tuple[B
     if assemble(program, budget) == network:
         return budget, ()
     for beta in _betas(program, network, budget):
+        # The same weights may come from a fixed beta for all heads, or from a larger beta for look-ups.
         for fixed in (budget.fixed, not budget.fixed):
             found = Budget(beta, budget.temperature, fixed)
             if assemble(program, found) == network:
@@ -202,6 +206,7 @@ def _betas(program: Program, network: Transformer, budget: Budget) -> Sequence[F
     index = {name: number for number, name in enumerate(network.coordinates)}
     for layer, own in zip(program.layers, network.layers, strict=False):
         for head, stored in zip(layer.heads, own.heads, strict=False):
+            # Uniform heads have no score, and look-ups may have a larger beta of their own.
             if head.uniform or head.kind is Kind.LOOKUP:
                 continue
             for row, (query, _) in enumerate(head.score):

@@ -1,4 +1,4 @@
-"""The words that an input accepts, up to a length, as they are found."""
+"""The words up to a length that an input accepts (`words`), one after the other."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from hardsim.lang.valuations import Alphabet
 
 
 def hold_affordable(given: Input, request: Request) -> None:
-    """Refuse a request that means more words than are allowed.
+    """Refuse a request that would try more words than its budget allows.
 
     Raises:
-        InputError: saying what to change.
+        InputError: with the options that help.
     """
     if isinstance(given.oracle, Members):
         _hold_listed(given.name, given.oracle.automaton, request)
@@ -36,7 +36,11 @@ def hold_affordable(given: Input, request: Request) -> None:
 
 
 def _hold_listed(name: str, automaton: Automaton, request: Request) -> None:
-    """The same of a regular expression, whose words are listed and no others tried."""
+    """Refuse a request that would list more words of a regular expression than its budget allows.
+
+    Raises:
+        InputError: with the options that help.
+    """
     found = 0
     for n, more in enumerate(islice(automaton.counts(), request.max_n), start=1):
         found += more
@@ -47,10 +51,11 @@ def _hold_listed(name: str, automaton: Automaton, request: Request) -> None:
 
 
 def language(subject: Subject, request: Request) -> Iterator[Word]:
-    """The words that the one who is asked accepts, shortest first, in the order of the alphabet.
+    """Yield the words that semantics, hard attention or softmax (`request.by`) accepts, shortest first, in the order of
+    the alphabet.
 
     Raises:
-        InputError: if it maps words to words.
+        InputError: if the subject maps words to words.
         Undecided: if softmax reaches no answer on a word.
     """
     if not subject.acceptor:
@@ -60,10 +65,10 @@ def language(subject: Subject, request: Request) -> Iterator[Word]:
 
 
 def language_meant(given: Input, request: Request) -> Iterator[Word]:
-    """The words that are accepted up to the length that is asked for, by the semantics: that needs no construction.
+    """Yield the words up to `request.max_n` that the semantics of an input accepts. No network is compiled.
 
     Raises:
-        InputError: if it maps words to words.
+        InputError: if the input maps words to words.
     """
     oracle, max_n = given.meaning(request.at), request.max_n
     if isinstance(oracle, Members):
@@ -74,38 +79,39 @@ def language_meant(given: Input, request: Request) -> Iterator[Word]:
 
 
 def observed_words(request: Request) -> str | None:
-    """What to say of words whose answers mpmath gave."""
+    """Return the remark on words whose answers mpmath gave; None if it gave none."""
     if (request.by, request.engine) != ("soft", MPMATH):
         return None
-    return "OBSERVED: mpmath encloses nothing; --engine ball certifies each answer"
+    return "OBSERVED: mpmath gives no enclosures; --engine ball certifies each answer"
 
 
 def all_words(alphabet: Alphabet, max_n: int) -> Iterator[Word]:
-    """Every word of length 1 to `max_n`, shortest first, then in the order of the alphabet."""
+    """Yield every word of length 1 to `max_n`, shortest first, then in the order of the alphabet."""
     return chain.from_iterable(enumerate_words(alphabet, n) for n in range(1, max_n + 1))
 
 
 def words_up_to(size: int, max_n: int) -> int:
-    """How many words of length 1 to `max_n` there are over that many symbols."""
+    """Return the number of words of length 1 to `max_n` over `size` symbols."""
     return max_n if size == 1 else (size ** (max_n + 1) - size) // (size - 1)
 
 
 def words_result(
     given: Input | Subject, facts: ModelFacts | None, request: Request, kept: Sequence[Word], interrupted: bool
 ) -> WordsResult:
-    """The words that were found, all of them unless it was interrupted: then those up to the last that was found were
-    tried."""
+    """Return the result for the words found. After an interruption it covers the words up to the last one found."""
     tried = words_up_to(len(given.alphabet), request.max_n)
     if given.kind == "re":
+        # The words of a regular expression are listed from its automaton; no others are tried.
         tried = len(kept)
     elif interrupted:
+        # Words are tried in order, so all words up to the last accepted one were tried.
         tried = place_of(kept[-1], given.alphabet) if kept else 0
     asked = request.by, request.max_n
     return WordsResult(given.name, given.kind, facts, *asked, tried, tuple(kept), interrupted)
 
 
 def place_of(word: Word, alphabet: Alphabet) -> int:
-    """The place of a word among all words, from 1, in that order."""
+    """Return the place of a word, from 1, among all words in the order of `all_words`."""
     return reduce(lambda place, symbol: place * len(alphabet) + alphabet.index(symbol) + 1, word, 0)
 
 

@@ -93,15 +93,15 @@ def craft(path: Path, *rows: tuple[Any, Any, Any]) -> None:
 def test_a_file_with_a_program_in_it_is_refused(program: str, path: Path) -> None:
     with closing(sqlite3.connect(path)) as database, database:
         database.execute(program)
-    refused(path, r"the checkpoint is damaged \(its tables are others\)")
+    refused(path, r"the checkpoint is damaged \(it has other tables\)")
 
 
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (("later", "a", "b"), "it holds a 'later'"),
-        (("run", "a", 3), "a digest is not that of its content"),
-        (("run", None, "{}"), "a digest is not that of its content"),
+        (("later", "a", "b"), "it has a row of unknown kind 'later'"),
+        (("run", "a", 3), "a digest does not match its row"),
+        (("run", None, "{}"), "a digest does not match its row"),
         (("run", "a", "{"), "Expecting property name"),
         (("run", "a", "[" * 10**5), "recursion"),
         (("run", "a", "[]"), "a list at a, where there is no Known"),
@@ -166,13 +166,13 @@ def test_a_state_is_written_at_most_once_a_second(tmp_path: Path, monkeypatch: p
         (REQUEST, [("since.ltl", "99", ("a", "b"))], "the input since.ltl was changed since"),
         (REQUEST, [("since.ltl", "12ab", ("a", "c"))], "the input since.ltl was changed since"),
         (REQUEST, [("other.ltl", "12ab", ("a", "b"))], "the input other.ltl is new"),
-        (REQUEST, [], "the input since.ltl is not given any more"),
+        (REQUEST, [], "the input since.ltl is no longer given"),
     ],
 )
 def test_a_file_of_another_request_is_refused_and_left_alone(
     path: Path, request_: dict[str, Any], inputs: Any, difference: str
 ) -> None:
-    refused(path, f"is of another request: {difference}", request_, inputs)
+    refused(path, f"belongs to another request: {difference}", request_, inputs)
 
 
 def test_a_file_of_another_version_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,7 +186,7 @@ def test_a_file_of_another_version_is_refused(path: Path, monkeypatch: pytest.Mo
 def test_a_file_of_the_first_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "run"
     path.write_text('{"format": "hardsim-checkpoint", "schema_version": 1, "runs": {}}\n', encoding="ascii")
-    refused(path, "is of another request: schema_version 1 there, 7 here")
+    refused(path, "belongs to another request: schema_version 1 there, 7 here")
 
 
 def test_a_damaged_file_is_refused_wherever_it_ends(path: Path) -> None:
@@ -214,7 +214,7 @@ def test_a_changed_bit_is_refused_or_changes_nothing(place: int, bit: int, tmp_p
     try:
         found = opened(path)
     except InputError as error:
-        assert re.search(r"damaged|no checkpoint|schema_version|cannot be used", error.message)  # noqa: PT017
+        assert re.search(r"damaged|not a checkpoint|schema_version|cannot be used", error.message)  # noqa: PT017
         assert path.read_bytes() == data
     else:
         assert found.memory("since.ltl", None).result == RESULT
@@ -228,7 +228,7 @@ def test_a_changed_bit_is_refused_or_changes_nothing(place: int, bit: int, tmp_p
 def test_another_file_is_no_checkpoint_and_left_alone(tmp_path: Path, content: str) -> None:
     path = tmp_path / "other"
     path.write_text(content, encoding="latin-1")
-    refused(path, "this file is no checkpoint of hardsim, and is left alone")
+    refused(path, "this file is not a checkpoint of hardsim, and was not changed")
 
 
 def test_a_place_that_cannot_be_written_is_refused_at_once(tmp_path: Path) -> None:

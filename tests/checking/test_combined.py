@@ -70,7 +70,7 @@ def test_a_proof_makes_the_verdict_and_the_words_the_numbers(asked: list[int]) -
 @pytest.mark.parametrize("engine", ["float64", "ball", "mpmath"])
 def test_other_engines_stand_for_themselves(asked: list[int], engine: str) -> None:
     result = check_with_proof(since(), CheckOptions(max_n=2, engine=engine))
-    assert (asked, result.proof) == ([], "not asked: a check asks the prover under --engine auto")
+    assert (asked, result.proof) == ([], "not asked: a check asks the prover only with --engine auto")
     assert result.verdict is (Verdict.OBSERVED if engine == "mpmath" else Verdict.CERTIFIED)
 
 

@@ -112,7 +112,7 @@ def test_a_difference_of_samples_says_how_far_every_word_was_tried() -> None:
     assert result.reach.endswith("length 12, the shortest found: every word was tried up to length 6")
     many = " ".join(f"s{k}" for k in range(99))
     none = compare(formula("true", many), formula("len < 3", many), EquivOptions(exhaustive=0, samples=0))
-    assert none.reach.endswith("the shortest found: of no length every word was tried")
+    assert none.reach.endswith("the shortest found: no length was tried in full")
     nearest = compare(left, formula("b & len < 7"), EquivOptions(max_n=14, exhaustive=2**6))
     assert nearest.reach == "they differ on a word of length 7, the shortest"
 

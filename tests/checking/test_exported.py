@@ -236,7 +236,7 @@ def described(key: str, value: Any) -> Callable[[dict[str, Any]], None]:
 
 
 CONFIGS: list[tuple[Callable[[dict[str, Any]], object], str]] = [
-    (described("first", 0), "'network', which model.py reads, is not what the exact network says"),
+    (described("first", 0), "'network', which model.py reads, differs from the exact network"),
     (described("first", 1.0), "'network', which model.py reads"),
     (described("bos", 0), "'network', which model.py reads"),
     (described("tokens", ["a", "b", "d"]), "'network', which model.py reads"),

@@ -274,7 +274,7 @@ def test_several_outputs_need_more_than_acceptance() -> None:
 
 def test_prove_says_that_it_has_no_proof() -> None:
     model, most = model_of(mean_of_a(ABOVE)), hardsim.load("#L[a] >= #L[b]", alphabet="a b")
-    with pytest.warns(hardsim.Remark, match="there is no proof for networks that others made yet"):
+    with pytest.warns(hardsim.Remark, match="hardsim has no proofs for external networks yet"):
         found = model.prove(against=most, max_n=5)
     assert found.verdict is Verdict.CERTIFIED
     assert "all 62 words up to length 5" in found.reach

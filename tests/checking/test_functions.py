@@ -144,7 +144,7 @@ def test_a_marker_is_compared_by_type() -> None:
         (lambda word: [[0]] * len(word), {}, "on the word a: a list by position contains a list"),
         (lambda word: np.zeros((len(word), 1)), {}, "on the word a: a list by position contains a list"),
         (lambda word: [nan] * len(word), {}, "on the word a: NaN is no output"),
-        (lambda word: range(len(word)), {}, "on the word a: a value of type range is no answer: range(0, 1)"),
+        (lambda word: range(len(word)), {}, "on the word a: a value of type range is not an answer: range(0, 1)"),
         (lambda word: [0, 0], {}, "for the word a of 1 symbols a list of 2 was wanted"),
         (lambda word: [], {}, "for the word a of 1 symbols a list of 0 was wanted"),
         (lambda word: [None, None], {}, "for the word a of 1 symbols a list of 2 was wanted"),
@@ -497,14 +497,17 @@ def test_a_symbol_that_no_output_is_refutes_a_program() -> None:
             lambda word: [True] * len(word),
             "on the word a: since accepts or rejects a word: [True] is neither True nor False",
         ),
-        ("reverse", lambda word: True, "on the word a: reverse maps words to symbols: True is no list of symbols"),
-        ("since", lambda word: Hostile(), "on the word a: a value of type Hostile is no answer: it cannot be written"),
-        ("since", lambda word: Broken(), "on the word a: what the function returned cannot be read (LookupError: own)"),
+        ("reverse", lambda word: True, "on the word a: reverse maps words to symbols: True is not a list of symbols"),
+        (
+            "since",
+            lambda word: Hostile(),
+            "on the word a: a value of type Hostile is not an answer: it cannot be written",
+        ),
+        ("since", lambda word: Broken(), "on the word a: the return value cannot be read (LookupError: own)"),
         (
             "reverse",
             lambda word: [Decimal("sNaN")],
-            "on the word a: what the function returned cannot be read "
-            "(InvalidOperation: [<class 'decimal.InvalidOperation'>])",
+            "on the word a: the return value cannot be read (InvalidOperation: [<class 'decimal.InvalidOperation'>])",
         ),
     ],
 )

@@ -99,7 +99,7 @@ def test_brackets_of_models_and_programs(tmp_path: Path) -> None:
         assert known(row.word).count("a") == 1
     assert result.proved
     assert result.every_length.right_at is None
-    assert "each length is asked by itself" in known(result.reason)
+    assert "each length is treated by itself" in known(result.reason)
     assert result.beta_used == 1
     assert result.schedule == "1/log(n+1)"
 

@@ -295,7 +295,8 @@ def test_a_word_is_the_shortest_if_the_empty_one_was_tried_too() -> None:
         ),
         (
             wrong("abab", "baba"),
-            "the network is wrong on a word of length 4, shrunk from another of as many symbols, the shortest found",
+            "the network is wrong on a word of length 4, shrunk from another word with as many symbols, "
+            "the shortest found",
         ),
     ],
 )

@@ -185,7 +185,7 @@ def test_a_shard_that_kills_dask_workers_is_named(tmp_path: Path) -> None:
         (("--backend", "dask"), "--backend dask needs --scheduler"),
         (("--scheduler", "tcp://127.0.0.1:1"), "--scheduler goes with --backend dask"),
         (("--backend", "ray", "--scheduler", "tcp://127.0.0.1:1"), "RAY_ADDRESS"),
-        (("--backend", "dask", "--scheduler", "nonsense"), "it is no address such as tcp://host:8786"),
+        (("--backend", "dask", "--scheduler", "nonsense"), "not an address such as tcp://host:8786"),
         (("--backend", "dask", "--scheduler", "tcp://127.0.0.1:1"), "nothing answers there"),
         (("--backend", "dask", "--scheduler", "127.0.0.1:99999"), "nothing answers there"),
         (("--backend", "dask", "--scheduler", "tcp://no.such.host.invalid:8786"), "nothing answers there"),
@@ -218,7 +218,7 @@ def test_a_server_that_is_no_scheduler_is_refused(since: Path, monkeypatch: pyte
         address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
         done = process("check", since, "--backend", "dask", "--scheduler", address)
         assert unreachable(address) is None
-    assert done.refused("what answers there is no dask scheduler").err.count("\n") == 2, done.err
+    assert done.refused("the server there is not a dask scheduler").err.count("\n") == 2, done.err
 
 
 @pytest.mark.slow

@@ -231,7 +231,7 @@ def test_engines_from_the_command_line(hardsim: Any, since: Path, tmp_path: Path
         ("ball", "certified", 0, ""),
         ("mpmath", "certified", 3, "use --engine auto"),
         ("auto", "proved", 0, ""),
-        ("ball", "proved", 3, "The prover was not asked: a check asks the prover under --engine auto"),
+        ("ball", "proved", 3, "The prover was not asked: a check asks the prover only with --engine auto"),
     ],
 )
 def test_a_weaker_verdict_than_required_is_exit_code_3(
@@ -340,7 +340,8 @@ def test_what_mpmath_sees_is_no_refutation(hardsim: Any, since: Path) -> None:
     one = hardsim("eval", since, "ba", *arguments)
     assert (one.code, "OBSERVED, not certified" in one.err) == (1, True)
     assert (
-        "OBSERVED: mpmath encloses nothing" in hardsim("words", since, "--by", "soft", *arguments, "--max-n", "2").err
+        "OBSERVED: mpmath gives no enclosures"
+        in hardsim("words", since, "--by", "soft", *arguments, "--max-n", "2").err
     )
     bound = hardsim("bound", since, "--max-n", "2", *arguments)
     assert (bound.code, "REFUTED" in bound.out, "OBSERVED" in bound.out) == (1, False, True)

@@ -59,7 +59,9 @@ def test_lengths_end_with_the_table_of_positions(hardsim: Cli, tmp_path: Path) -
 def test_several_networks_work_and_others_are_refused(hardsim: Cli, net: Path, since: Path, tmp_path: Path) -> None:
     other = hooked_folder(tmp_path / "other", 0, 3)
     outcome = hardsim("heads", net, since, other, "--max-n", "2").exits(2, str(net), str(other))
-    outcome.says(f"{since} is a formula: what heads do is found of networks that others made", "`hardsim show`")
+    outcome.says(
+        f"{since} is a formula: the patterns of heads are searched in external networks only", "`hardsim show`"
+    )
     hardsim("heads", since).refused("Heads of compiled networks are declared: `hardsim show`")
     expression = tmp_path / "a.re"
     expression.write_text("alphabet: a b\na*\n", encoding="utf-8")
@@ -96,7 +98,9 @@ def test_heads_in_python(since: Path) -> None:
     assert isinstance(found, HeadsResult)
     assert (found.words, found.heads[0].queries, told[-1]) == (14, 4 + 2 * 8, (14, 14))
     assert model.heads(words=["ab", ("b", "a", "a")]).heads[0].queries == 3
-    assert "what heads do is found of networks that others made" in str(raised(InputError, api.load(since).heads))
+    assert "the patterns of heads are searched in external networks only" in str(
+        raised(InputError, api.load(since).heads)
+    )
     assert "there are none" in str(raised(InputError, model.heads, words=[]))
 
 

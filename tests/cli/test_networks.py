@@ -43,7 +43,7 @@ def more(tmp_path: Path) -> Path:
 def test_check_holds_it_against_a_formula(hardsim: Cli, net: Path, most: Path) -> None:
     hardsim("check", net, "--against", most, "--max-n", "8").clean(
         f"CERTIFIED {net} held against {most}: all 510 words up to length 8, in float64 with rigorous error bounds",
-        "not PROVED: there is no proof for networks that others made yet",
+        "not PROVED: hardsim has no proofs for external networks yet",
     )
     weights = net / "model.safetensors"
     hardsim("check", weights, "--against", most, "--max-n", "3").exits(0, "all 14 words up to length 3")
@@ -145,7 +145,7 @@ def test_prove_says_that_it_has_no_proof_and_how_far_words_reach(
     hardsim: Cli, net: Path, most: Path, more: Path
 ) -> None:
     found = hardsim("prove", net, "--against", most).exits(3, "CERTIFIED", "and 800 of 6,144 words of lengths 11 to 12")
-    found.says("there is no proof for networks that others made yet, so that words alone are certified")
+    found.says("hardsim has no proofs for external networks yet, so only the words tried are certified")
     hardsim("prove", net, "--against", more).exits(1, "REFUTED")
     hardsim("prove", most, "--against", most).refused("was compiled here: a proof is about what was compiled")
     result = hardsim("prove", net, "--against", most, "--max-n", "2", "--json", "-").result
@@ -179,7 +179,7 @@ def test_the_default_length_ends_with_the_table_of_positions(hardsim: Cli, tmp_p
     short = hooked_folder(tmp_path / "short", TIE, 3)
     hardsim("check", short, "--against", most).clean("all 14 words up to length 3")
     hardsim("check", short, "--against", most, "--max-n", "4").refused(
-        f"{short}: the table of positions ends: words have at most 3 symbols, not 4", "--max-n 3 goes as far as that."
+        f"{short}: the table of positions ends: words have at most 3 symbols, not 4", "Give --max-n 3 or less."
     )
     hardsim("eval", short, "a a a a").refused("words have at most 3 symbols, not 4")
 

@@ -232,8 +232,8 @@ def test_workers_and_resumption_know_it(hardsim: Cli, turns: Path, ending: Path)
     kept = turns.parent / "kept.run"
     assert hardsim(*asked, "--resume", kept, "--json", "-").result == alone
     assert hardsim(*asked, "--resume", kept, "--json", "-").result == alone
-    hardsim("check", "ab_plus", "--max-n", "5", "--resume", kept).refused("is of another request", "--against")
-    hardsim(*asked[:-1], ending, "--resume", kept).refused("is of another request", "--against")
+    hardsim("check", "ab_plus", "--max-n", "5", "--resume", kept).refused("belongs to another request", "--against")
+    hardsim(*asked[:-1], ending, "--resume", kept).refused("belongs to another request", "--against")
     written(turns, "alphabet: a b\nab\n")
     hardsim(*asked, "--resume", kept).refused(f"the input {turns} was changed since")
     model = package.load("ab_plus")

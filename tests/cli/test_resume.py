@@ -114,7 +114,7 @@ def test_another_request_is_refused_by_name(since: Path, tmp_path: Path, hardsim
     assert hardsim("check", since, "--max-n", "2", "--resume", path).code == 0
     before = path.read_bytes()
     refused = hardsim("check", since, "--max-n", "2", option, value, "--resume", path)
-    refused.refused(f"is of another request: {option} ")
+    refused.refused(f"belongs to another request: {option} ")
     assert path.read_bytes() == before
 
 
