@@ -1,4 +1,4 @@
-"""What a forward pass asks of a number type, and the columns it computes."""
+"""The operations that a forward pass needs from a number type, and the columns that it computes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hardsim.network.numbers import Rational
 
 
 class Number(Protocol):
-    """A number of some arithmetic: it adds, multiplies, divides and compares with its own kind."""
+    """A number of some arithmetic. It can be added, multiplied, divided and compared with numbers of its own kind."""
 
     def __add__(self, other: Any, /) -> Any: ...
     def __mul__(self, other: Any, /) -> Any: ...
@@ -34,41 +34,48 @@ class Arithmetic(Protocol[T]):
     """The operations that differ between number types."""
 
     def precision(self) -> AbstractContextManager[Any]:
-        """Inside the block numbers have the precision of this arithmetic."""
+        """Return a context in which numbers have the precision of this arithmetic."""
 
     @property
     def negligible(self) -> int:
-        """A logit that is so many nats below the largest of its row may be left out."""
+        """The distance in nats below the largest logit of a row from which a logit may be left out."""
 
     def number(self, value: RealNumber) -> T:
-        """The nearest number to (or an enclosure of) a number."""
+        """Return the number nearest to a value, or an enclosure of it."""
 
     def approximate(self, value: T) -> tuple[float, float]:
-        """A float64 midpoint and a radius of the value (or of its enclosure): no finite ones beyond float64."""
+        """Return a float64 midpoint and a radius of the value (or of its enclosure); they are not finite if the value
+        is beyond float64.
+        """
 
     def exp(self, logit: Rational | T) -> T:
-        """e^logit."""
+        """Return e^logit."""
 
     def total(self, numbers: Sequence[T]) -> T:
-        """The sum of at least one number."""
+        """Return the sum of at least one number."""
 
     def clip(self, value: T) -> int | T:
-        """`min(max(value, 0), 1)`, exactly 0 or 1 where that is certain."""
+        """Return `min(max(value, 0), 1)`, exactly 0 or 1 where that is certain."""
 
     def relu(self, value: T) -> int | T:
-        """`max(value, 0)`, exactly 0 where that is certain."""
+        """Return `max(value, 0)`, exactly 0 where that is certain."""
 
     def ranked(self, values: Sequence[T], rank: int) -> T:
-        """The `rank`-th largest of some numbers (1: the largest)."""
+        """Return the `rank`-th largest of some numbers (1: the largest)."""
 
     def widened(self, mean: T, dropped: int, spread: Rational) -> T:
-        """A weighted mean for which `dropped` negligible weights were left out, of values at most `spread` apart."""
+        """Return a weighted mean corrected for `dropped` negligible weights that were left out, over values at most
+        `spread` apart.
+        """
 
 
 @dataclass(slots=True)
 class Column:
-    """One coordinate at positions 1..n, never changed once made; `exact` says that every entry is a Rational, `static`
-    that it is the same for every word of the length, `kept` that it is remembered, and so known by its identity."""
+    """One coordinate at all positions, never changed once made.
+
+    `exact` is True if every entry is a Rational, `static` if the column is the same for every word of the length, and
+    `kept` if it stays in memory, so that its identity can stand for its values.
+    """
 
     values: list[Value]
     exact: bool = True
@@ -77,20 +84,22 @@ class Column:
 
 
 def is_exact(value: Value) -> TypeGuard[Rational]:
-    """Whether a value is a Rational (`isinstance` asks the abstract classes of Fraction, which takes ten times as
-    long)."""
+    """Return True if a value is a Rational. (`isinstance` would test the abstract base classes of Fraction, which
+    takes ten times as long.)
+    """
     return type(value) in (int, Fraction)
 
 
 def lift(arithmetic: Arithmetic[T], value: Value) -> T:
-    """A value as a number of the arithmetic."""
+    """Return a value as a number of the arithmetic."""
     found: T = arithmetic.number(value) if is_exact(value) else value
     return found
 
 
 def linear(arithmetic: Arithmetic[T], form: Terms, columns: Sequence[Column], bias: Rational = 0) -> Column:
-    """The column of a linear form plus a bias: exact if every coordinate it reads is, and exact at a position where
-    they are."""
+    """Return the column of a linear form plus a bias. It is exact if all coordinates that it reads are, and exact at
+    a position if their values there are.
+    """
     exact: list[Value] = [bias] * len(columns[0].values)
     soft: list[Value] = []
     for index, coefficient in form:
@@ -108,7 +117,7 @@ def linear(arithmetic: Arithmetic[T], form: Terms, columns: Sequence[Column], bi
 
 
 def _plus(arithmetic: Arithmetic[T], left: Value, right: Value) -> Value:
-    """The sum of two values, exact if both are."""
+    """Return the sum of two values, exact if both are."""
     if is_exact(left) and is_exact(right):
         return left + right
     return lift(arithmetic, left) + lift(arithmetic, right)

@@ -1,18 +1,18 @@
 """Softmax attention of one head over one word.
 
-A key whose logit is more than `negligible` nats below that of another key is left out, and `widened` accounts for it:
-Theorem 26's temperatures make logits of millions of nats, so that of a row of n exponentials one or two are above
-anything that the arithmetic can tell from 0. Which they are is found in float64 for all pairs at once: every logit
-l = b sum_c q_c k_c is enclosed, and a key is left out only where that is certain.
+A key whose logit is more than `negligible` nats below that of another key is left out, and `widened` accounts for it.
+Theorem 26's temperatures make logits of millions of nats, so that among the n exponentials of a row only one or two
+are above anything that the arithmetic can tell from 0. These keys are found in float64 for all pairs at once: every
+logit l = b sum_c q_c k_c is enclosed, and a key is left out only if it is certainly negligible.
 
-The enclosure. Let q_c = a_c +- r_c (scaled by 1/tau), k_c = b_c +- s_c with floats a, b, and k terms. The float64 value
-of sum a_c b_c is off by at most k u/(1 - k u) times sum |a_c b_c| (k products, k - 1 sums in any order), and the
-enclosed numbers move the sum by sum (r_c |b_c| + |a_c| s_c + r_c s_c). Both are computed in float64 and doubled, which
-covers their own rounding; LEAST covers underflow. A number that is no finite float64 makes comparisons false, and then
-nothing is left out.
+The enclosure. Let q_c = a_c +- r_c (scaled by 1/tau), k_c = b_c +- s_c with floats a, b, and k terms. The float64
+value of sum a_c b_c is off by at most k u/(1 - k u) times sum |a_c b_c| (k products, k - 1 sums in any order), and
+the enclosed numbers move the sum by sum (r_c |b_c| + |a_c| s_c + r_c s_c). Both are computed in float64 and doubled,
+which covers their own rounding; LEAST covers underflow. A number that is no finite float64 makes comparisons false,
+and then nothing is left out.
 
-Logits of exact inputs are rationals that heads share: each exponential is computed once. They are formed from integers
-over common denominators, which is several times as fast as from fractions.
+Logits of exact inputs are rationals that several heads share: each exponential is computed once. They are formed from
+integers over common denominators, which is several times as fast as with fractions.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ from hardsim.run.float_rows import Views
 
 LEAST = 2.0**-500
 FEW = 8
-"""No keys are left out where there are no more than these: to look for them would take longer."""
+"""With at most this many keys none is left out: the search would take longer than the exponentials."""
 
 Whole = tuple[tuple[int, ...], int]
 """A vector of rationals: numerators, and their least common denominator."""
 
 
 def whole(values: Sequence[Rational]) -> Whole:
-    """A vector over its least common denominator."""
+    """Return a vector over its least common denominator."""
     unit = lcm(*(value.denominator for value in values))
     return tuple(value.numerator * (unit // value.denominator) for value in values), unit
 
 
 def exponentials(arithmetic: Arithmetic[T]) -> Callable[[Whole, Whole], T]:
-    """The function e^(q . k) of two vectors of the same length, which computes each exponential once."""
+    """Return the function e^(q . k) of two vectors of the same length, which computes each exponential once."""
 
     @lru_cache(100_000)
     def power(numerator: int, unit: int) -> T:
@@ -67,38 +67,42 @@ def exponentials(arithmetic: Arithmetic[T]) -> Callable[[Whole, Whole], T]:
 
 @dataclass(frozen=True)
 class Forms(Generic[T]):
-    """W_Q x_i / tau_i or W_K x_j at every position; vectors of `numbers` of the arithmetic or, where all are exact, of
-    `wholes`."""
+    """The vectors W_Q x_i / tau_i or W_K x_j at every position: as `wholes` (rationals) if all values are exact, and
+    otherwise as `numbers` of the arithmetic.
+    """
 
     arithmetic: Arithmetic[T]
     values: list[tuple[Value, ...]]
 
     @cached_property
     def exact(self) -> bool:
-        """Whether every value is a rational."""
+        """True if every value is a rational."""
         return all(is_exact(value) for row in self.values for value in row)
 
     @cached_property
     def wholes(self) -> list[Whole]:
-        """Each position's values over a common denominator."""
+        """The values at each position over a common denominator."""
         return [whole(row) for row in self.values]
 
     @cached_property
     def numbers(self) -> list[list[T]]:
-        """Each position's values in the arithmetic."""
+        """The values at each position as numbers of the arithmetic."""
         return [[lift(self.arithmetic, value) for value in row] for row in self.values]
 
     @cached_property
     def ends(self) -> tuple[Floats, Floats]:
-        """Float64 midpoints and radii, (positions, k)."""
+        """Float64 midpoints and radii of the values, each of shape (positions, k)."""
         ends = np.array([[enclosed(self.arithmetic, value) for value in row] for row in self.values])
         return ends[:, :, 0], ends[:, :, 1]
 
 
 @dataclass(frozen=True, slots=True)
 class KeyWeights(Generic[T]):
-    """The keys that matter to a query, by index, their weights before they are divided by their sum (of one key alone
-    none), and how many visible keys were left out."""
+    """The keys that matter to one query.
+
+    `keys` are their indices, `weights` their weights before division by the sum (empty for a single key), and
+    `dropped` is the number of visible keys that were left out.
+    """
 
     keys: list[int]
     weights: list[T]
@@ -106,7 +110,7 @@ class KeyWeights(Generic[T]):
 
 
 class WordHead(Generic[T]):
-    """One head at one length: `inverse` is 1/tau by query position, `product` computes e^(q . k) of exact vectors."""
+    """One head at one length. `inverse` is 1/tau by query position; `product` computes e^(q . k) of exact vectors."""
 
     def __init__(
         self,
@@ -121,7 +125,7 @@ class WordHead(Generic[T]):
         self._static: dict[int, Forms[T]] = {}
 
     def attend(self, columns: Sequence[Column], values: Sequence[Column]) -> list[Column]:
-        """The attended values of every query position; uniform means of exact values are exact."""
+        """Return the attended values at every query position. Uniform means of exact values are exact."""
         if not self.head.scores:
             seen = [np.flatnonzero(row).tolist() for row in self.seen]
             return [
@@ -138,7 +142,9 @@ class WordHead(Generic[T]):
         ]
 
     def shares(self, columns: Sequence[Column]) -> list[list[Value]]:
-        """The weight of every key (a rational where that is known), 0 where it is not seen, by query."""
+        """Return the weight of every key by query: 0 if the key is not visible, and a rational where the weight is
+        known exactly.
+        """
         if not self.head.scores:
             counts = self.seen.sum(axis=1).tolist()
             return [
@@ -157,7 +163,7 @@ class WordHead(Generic[T]):
         return found
 
     def rows(self, columns: Sequence[Column], screened: bool = True) -> list[KeyWeights[T]]:
-        """The rows of all queries; unless they are `screened` nothing is left out."""
+        """Return the keys and weights of all queries. If not `screened`, no key is left out."""
         queries, keys = self._forms(0, columns), self._forms(1, columns)
         exact = queries.exact and keys.exact
         left: Sequence[Any] = queries.wholes if exact else queries.numbers
@@ -167,13 +173,13 @@ class WordHead(Generic[T]):
         found: list[KeyWeights[T]] = []
         for query, row, count in zip(left, kept.tolist(), self.seen.sum(axis=1).tolist(), strict=True):
             near = list(compress(range(len(row)), row))
-            # One key alone has all of the weight, whatever its logit.
+            # A single key has all of the weight, whatever its logit.
             weights = [weigh(query, right[key]) for key in near] if len(near) > 1 else []
             found.append(KeyWeights(near, weights, count - len(near)))
         return found
 
     def matter(self, queries: Forms[T], keys: Forms[T]) -> Booleans:
-        """Which keys (columns) may have a weight that the arithmetic can tell from 0, by query (row)."""
+        """Return the keys (columns) whose weight may be distinguishable from 0 in the arithmetic, by query (row)."""
         (query, query_rad), (key, key_rad) = queries.ends, keys.ends
         with np.errstate(all="ignore"):
             logit, size, other = query @ key.T, np.abs(query), np.abs(key)
@@ -186,7 +192,9 @@ class WordHead(Generic[T]):
         return kept
 
     def _forms(self, side: int, columns: Sequence[Column]) -> Forms[T]:
-        """The queries' forms over tau (0), or those of the keys (1); kept where they are the same for every word."""
+        """Return the queries' forms divided by tau (side 0) or the keys' forms (side 1). They are kept if they are
+        the same for every word.
+        """
         if side in self._static:
             return self._static[side]
         forms = [pair[side] for pair in self.head.scores]
@@ -201,24 +209,24 @@ class WordHead(Generic[T]):
         return made
 
     def _times(self, value: Value, beta: RealNumber) -> Value:
-        """The product, exact where both are."""
+        """Return the product, exact if both factors are."""
         if is_exact(value) and not isinstance(beta, Real):
             return value * beta
         return lift(self.arithmetic, value) * self.arithmetic.number(beta)
 
     def _exponential(self, query: Sequence[T], key: Sequence[T]) -> T:
-        """e^(q . k) of vectors of numbers."""
+        """Return e^(q . k) of vectors of numbers."""
         return self.arithmetic.exp(self.arithmetic.total(list(map(mul, query, key))))
 
     def _average(self, values: list[Value]) -> Value:
-        """The mean of some values: exact if they are."""
+        """Return the mean of some values, exact if all of them are."""
         if all(is_exact(value) for value in values):
             return Fraction(sum(values), len(values))
         total = self.arithmetic.total([lift(self.arithmetic, value) for value in values])
         return total / self.arithmetic.number(len(values))
 
     def _mean(self, row: KeyWeights[T], values: Sequence[T], reach: Rational | None) -> T:
-        """The weighted mean of values that are at most `reach` apart, which is known where something was left out."""
+        """Return the weighted mean of values at most `reach` apart. `reach` is never None if a key was left out."""
         mean = values[row.keys[0]]
         if row.weights:
             products = [weight * values[key] for weight, key in zip(row.weights, row.keys, strict=True)]
@@ -227,12 +235,12 @@ class WordHead(Generic[T]):
 
 
 def enclosed(arithmetic: Arithmetic[T], value: Value) -> tuple[float, float]:
-    """A float64 midpoint and radius of a value; an infinite radius where it is beyond float64."""
+    """Return a float64 midpoint and radius of a value; the radius is infinite if the value is beyond float64."""
     return rounded(value) if is_exact(value) else arithmetic.approximate(value)
 
 
 def spread(arithmetic: Arithmetic[T], values: Sequence[Value]) -> Rational | None:
-    """A bound on how far any two of some values are apart; None where there is none."""
+    """Return a bound of the distance between any two of the values; None if no bound is known."""
     if all(is_exact(value) for value in values):
         reach: Rational = max(values) - min(values)
         return reach

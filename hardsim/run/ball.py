@@ -1,11 +1,11 @@
 """The forward pass in ball arithmetic: every number is an enclosure of the exact value.
 
-`BallArithmetic` runs the generic pass over `arb` balls (midpoint and radius, python-flint), so whatever it says of
-a value is a theorem about the matrices. Inputs are exact rationals, a clip is one monotone function and gives
-exactly 0 or 1 where its ball lies outside (0, 1) for certain.
+`BallArithmetic` runs the generic pass over `arb` balls (midpoint and radius, python-flint), so every statement about
+a value is a theorem about the matrices. Inputs are exact rationals. A clip is one monotone function: it gives exactly
+0 or 1 if its ball certainly lies outside (0, 1).
 
-python-flint has one precision for the whole process. It is set while a pass runs and restored afterwards, so
-parallel work needs processes.
+python-flint has one precision for the whole process. It is set while a pass runs and restored afterwards, so parallel
+work needs processes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from hardsim.run.arithmetic import Value, is_exact
 TINY = 20_000
 """Bounds below 2^-TINY in size are moved outwards to 0 or 2^-TINY: their exact digits would take long to write."""
 LARGEST_EXPONENT = 1_000_000
-"""Bounds beyond 2^LARGEST_EXPONENT count as none."""
+"""Bounds beyond 2^LARGEST_EXPONENT count as no bound."""
 UNBOUNDED = "no bound was found: an interval of the ball arithmetic grew without limit"
 
 
@@ -40,10 +40,10 @@ class BallArithmetic:
         self._zero = arb(0)
         self._one = arb(1)
         self.number: Callable[[RealNumber], arb] = lru_cache(10_000)(ball)
-        """An enclosure of a number, exact for integers."""
+        """Return an enclosure of a number, exact for integers."""
 
     def precision(self) -> AbstractContextManager[Any]:
-        """Work at this precision inside the block; the one before it is restored."""
+        """Return a context with this precision, which restores the previous one at its end."""
         found: AbstractContextManager[Any] = ctx.workprec(self.bits)
         return found
 
@@ -53,62 +53,64 @@ class BallArithmetic:
         return 7 * (self.bits + 16) // 10 + 1
 
     def approximate(self, value: arb) -> tuple[float, float]:
-        """A float64 midpoint and a radius of the ball; the conversions are off by 2^-53 (midpoint) and 2^-29."""
+        """Return a float64 midpoint and a radius of the ball. The conversions are off by 2^-53 (midpoint) and 2^-29
+        (radius).
+        """
         middle, radius = float(value.mid()), float(value.rad())
         if not (isfinite(middle) and isfinite(radius)):
             return 0.0, inf
         return middle, radius * (1 + 2.0**-20) + abs(middle) * 2.0**-51 + 2.0**-1000
 
     def exp(self, logit: Value) -> arb:
-        """An enclosure of e^logit."""
+        """Return an enclosure of e^logit."""
         number: arb = ball(logit) if is_exact(logit) else logit
         return number.exp()
 
     def sqrt(self, value: arb) -> arb:
-        """The square root: no number where the ball holds a negative one."""
+        """Return the square root; the result is not a number if the ball contains a negative one."""
         return value.sqrt()
 
     def erf(self, value: arb) -> arb:
-        """The error function."""
+        """Return the error function of the value."""
         return value.erf()
 
     def tanh(self, value: arb) -> arb:
-        """The hyperbolic tangent."""
+        """Return the hyperbolic tangent of the value."""
         return value.tanh()
 
     def pi(self) -> arb:
-        """The circle's number."""
+        """Return an enclosure of pi."""
         return arb.pi()
 
     def matrix(self, rows: Sequence[Sequence[Any]]) -> arb_mat:
-        """What `product` takes: at least one row and one column of numbers, integers or floats."""
+        """Return a matrix for `product`, with at least one row and one column of numbers, integers or floats."""
         return arb_mat(rows)
 
     def product(self, left: arb_mat, right: arb_mat) -> list[list[arb]]:
-        """The rows of the product of two matrices."""
+        """Return the rows of the product of two matrices."""
         found: list[list[arb]] = (left * right).tolist()
         return found
 
     def total(self, numbers: Sequence[arb]) -> arb:
-        """The sum."""
+        """Return the sum."""
         return sum(numbers[1:], numbers[0])
 
     def clip(self, value: arb) -> int | arb:
-        """`min(max(value, 0), 1)`: the integers 0 and 1 where that is certain."""
+        """Return `min(max(value, 0), 1)`: the integers 0 and 1 where that is certain."""
         if value <= self._zero:
             return 0
         if value >= self._one:
             return 1
         low, high = value.lower(), value.upper()
-        # Comparisons with what is not a number are false, so that such a ball becomes [0, 1].
+        # Comparisons with NaN are false, so that a ball that is not a number becomes [0, 1].
         return (low if low > self._zero else self._zero).union(high if high < self._one else self._one)
 
     def relu(self, value: arb) -> int | arb:
-        """`max(value, 0)`: the integer 0 where that is certain."""
+        """Return `max(value, 0)`: the integer 0 where that is certain."""
         return 0 if value <= self._zero else value.max(self._zero)
 
     def ranked(self, values: Sequence[arb], rank: int) -> arb:
-        """The `rank`-th largest (1: the largest). It grows with every value, so the ranked bounds enclose it."""
+        """Return the `rank`-th largest (1: the largest). It grows with every value, so the ranked ends enclose it."""
         if len(values) == 1:
             return values[0]
         if not all(value.is_finite() for value in values):
@@ -117,24 +119,24 @@ class BallArithmetic:
         return low.union(sorted((value.upper() for value in values), reverse=True)[rank - 1])
 
     def widened(self, mean: arb, dropped: int, spread: Rational) -> arb:
-        """A mean with `dropped` weights left out, each at most e^-negligible of the sum of the others, over values that
-        differ by at most `spread`.
+        """Return a mean enlarged for `dropped` weights that were left out. Each of these is at most e^-negligible of
+        the sum of the others, and the values differ by at most `spread`.
 
-        With S the weights kept, D those dropped, the true mean is (S m + D m')/(S + D), so it differs from m by
-        D/(S + D) (m' - m), at most dropped e^-negligible spread.
+        With S the weights kept, D those dropped, the true mean is (S m + D m')/(S + D), so it differs from m by D/(S
+        + D) (m' - m), at most dropped e^-negligible spread.
         """
         return mean + ball(spread * dropped) * arb(0, 1) * self.number(-self.negligible).exp()
 
 
 def ball(value: RealNumber) -> arb:
-    """An enclosure of a number at the present precision."""
+    """Return an enclosure of a number at the present precision."""
     if isinstance(value, Real):
         return value.ball(ctx.prec)
     return arb(value) if isinstance(value, int) else arb(fmpq(value.numerator, value.denominator))
 
 
 def lower(value: Value) -> Fraction:
-    """The lower end of a ball as an exact rational (see TINY), or the value itself if it is a rational.
+    """Return the lower end of a ball as an exact rational (see TINY), or the value itself if it is a rational.
 
     Raises:
         Undecided: if the ball is not bounded.
@@ -143,7 +145,11 @@ def lower(value: Value) -> Fraction:
 
 
 def upper(value: Value) -> Fraction:
-    """The upper end, likewise."""
+    """Return the upper end of a ball as an exact rational (see TINY), or the value itself if it is a rational.
+
+    Raises:
+        Undecided: if the ball is not bounded.
+    """
     return _end(value, 1)
 
 
@@ -158,10 +164,10 @@ def _end(value: Value, side: int) -> Fraction:
 
 
 def dyadic(mantissa: int, exponent: int, side: int, unbounded: str) -> Fraction:
-    """`mantissa 2^exponent`; one below 2^-TINY in size is moved up (side 1), down (-1) or to 0 (0).
+    """Return `mantissa 2^exponent`. A number below 2^-TINY in size is moved up (side 1), down (-1) or to 0 (0).
 
     Raises:
-        Undecided: saying `unbounded`, if it is beyond 2^LARGEST_EXPONENT.
+        Undecided: with the message `unbounded`, if the number is beyond 2^LARGEST_EXPONENT.
     """
     size = exponent + mantissa.bit_length()
     if size > LARGEST_EXPONENT:
@@ -173,11 +179,12 @@ def dyadic(mantissa: int, exponent: int, side: int, unbounded: str) -> Fraction:
 
 LEMMA_BITS = 192
 LEMMA_BALLS = SimpleNamespace(mpf=arb, exp=arb.exp, sqrt=arb.sqrt, dps=LEMMA_BITS * 3 // 10)
-"""What the lemmas of theory ask of a number type (see `theory.lemmas`)."""
+"""The number type for the lemmas of `theory.lemmas`: balls, so that their results enclose the bounds."""
 
 
 def bound_of(lemma: Callable[..., Any], *arguments: Any) -> Fraction | None:
-    """A rational that is at least `lemma(*arguments, context)`, above it by rounding alone; None stays None.
+    """Return a rational that is at least `lemma(*arguments, context)` and above it by rounding alone; None if the
+    lemma returns None.
 
     Raises:
         Undecided: if the ball is not bounded.

@@ -1,8 +1,8 @@
-"""A dense network on one word, once against a number type: balls, which are theorems, or mpmath.
+"""An external network on one word, written once for any number type: balls, which give theorems, or mpmath.
 
-Every weight enters as what it is: a float64 is a dyadic rational, a Fraction is enclosed or rounded once; the square
-roots in scales and norms, pi in gelu_new, exp, erf and tanh are the arithmetic's own. Numbers have to be computed with
-inside the arithmetic's `precision()`, as python-flint has one precision for the whole process.
+Every weight has its exact meaning: a float64 is a dyadic rational, a Fraction is enclosed or rounded once. The square
+roots in scales and norms, pi in gelu_new, exp, erf and tanh are the arithmetic's own. Compute with the results inside
+the arithmetic's `precision()`, since python-flint has one precision for the whole process.
 """
 
 from __future__ import annotations
@@ -19,42 +19,44 @@ from hardsim.run.arithmetic import Arithmetic
 from hardsim.run.ball import BallArithmetic
 
 Row: TypeAlias = list[Any]
-"""Numbers of the arithmetic."""
+"""A row of numbers of the arithmetic."""
 BITS, LIMIT_BITS = 96, 4096
-"""Of the first attempt, and at which a word is given up."""
+"""The bits of the first attempt, and the bits at which a word is left undecided."""
 
 
 class DenseArithmetic(Arithmetic[Any], Protocol):
-    """What a dense network asks of a number type besides."""
+    """The further operations that an external network needs from a number type."""
 
     def sqrt(self, value: Any) -> Any:
-        """The square root."""
+        """Return the square root of a value."""
 
     def erf(self, value: Any) -> Any:
-        """The error function."""
+        """Return the error function of a value."""
 
     def tanh(self, value: Any) -> Any:
-        """The hyperbolic tangent."""
+        """Return the hyperbolic tangent of a value."""
 
     def pi(self) -> Any:
-        """The circle's number."""
+        """Return pi."""
 
     def matrix(self, rows: Sequence[Sequence[Any]]) -> Any:
-        """What `product` takes."""
+        """Return a matrix for `product`."""
 
     def product(self, left: Any, right: Any) -> list[Row]:
-        """The rows of a matrix product."""
+        """Return the rows of a matrix product."""
 
 
 class DenseForward:
-    """A network ready to run in one arithmetic."""
+    """A network prepared to run in one arithmetic."""
 
     def __init__(self, network: Network, arithmetic: DenseArithmetic) -> None:
         self.network, self.arithmetic = network, arithmetic
         self._matrices: dict[int, Any] = {}
 
     def run(self, n: int, tokens: Sequence[int], places: Sequence[int]) -> list[Row]:
-        """The outputs of a word of n symbols, of which `tokens` are read, at some of their positions (from 0)."""
+        """Return the outputs at these positions (from 0) for a word of n symbols whose tokens, with those around the
+        word, are `tokens`.
+        """
         with self.arithmetic.precision():
             x = self._embedded(n, tokens)
             last = len(self.network.layers) - 1
@@ -66,9 +68,12 @@ class DenseForward:
             return self._linear(x, self.network.unembedding, self.network.unembedding_bias)
 
     def attention(self, n: int, tokens: Sequence[int]) -> Iterator[tuple[int, NetworkHead, list[Row]]]:
-        """For each head the number of its layer from 0, the head, and by query the logits of all keys, with their
-        scale; None where a key is not seen."""
+        """Yield for each head the number of its layer (from 0), the head, and by query the scaled logits of all keys;
+        None for a key that is not visible.
+        """
         with self.arithmetic.precision():
+            # The precision is set only while a head is computed: it is global, and between two results other code
+            # runs.
             x = self._embedded(n, tokens)
         for number, layer in enumerate(self.network.layers):
             for head in layer.heads:
@@ -116,7 +121,7 @@ class DenseForward:
         return found
 
     def _logits(self, head: NetworkHead, y: list[Row], places: Sequence[int]) -> list[Row]:
-        """By query at the places, with None where a key is not seen."""
+        """Return the scaled logits by query at these positions, with None where a key is not visible."""
         scale = self._scale(head.scale)
         queries = self._linear([y[place] for place in places], head.w_q, head.b_q)
         keys = self._linear(y, head.w_k, head.b_k)
@@ -130,9 +135,9 @@ class DenseForward:
         ]
 
     def shares(self, logits: Row) -> Row:
-        """The softmax of the logits of the keys that are seen, 0 elsewhere."""
+        """Return the softmax of the logits of the visible keys, and 0 for the other keys."""
         seen = [logit for logit in logits if logit is not None]
-        # Any reference is right; the largest midpoint keeps the exponentials small.
+        # Shifting by any reference is correct; the largest midpoint keeps the exponentials small.
         top = max(seen, key=lambda logit: self.arithmetic.approximate(logit)[0])
         powers = [None if logit is None else self.arithmetic.exp(logit - top) for logit in logits]
         total = self.arithmetic.total([power for power in powers if power is not None])
@@ -176,7 +181,7 @@ class DenseForward:
 
     def _linear(self, x: list[Row], weight: Dense, bias: Dense | None) -> list[Row]:
         if id(weight) not in self._matrices:
-            entries = self._exact(weight) if weight.dtype == object else weight.tolist()  # floats are taken as they are
+            entries = self._exact(weight) if weight.dtype == object else weight.tolist()  # floats are exact as they are
             self._matrices[id(weight)] = self.arithmetic.matrix(entries)
         found = self.arithmetic.product(self.arithmetic.matrix(x), self._matrices[id(weight)])
         if bias is None:
@@ -185,7 +190,7 @@ class DenseForward:
         return [_plus(row, added) for row in found]
 
     def _exact(self, array: Dense) -> list[Row]:
-        """The rows of an array of weights."""
+        """Return the rows of an array of weights as numbers of the arithmetic."""
         return [[self._number(value) for value in row] for row in array.tolist()]
 
     def _scale(self, scale: RootScale) -> Any:
@@ -196,7 +201,7 @@ class DenseForward:
 
 
 def sees(mask: Mask, query: int, key: int) -> bool:
-    """Whether a query sees a key."""
+    """Return True if a query sees a key."""
     return mask is Mask.NONE or query == key or (key < query) == (mask is Mask.FUTURE)
 
 
@@ -209,8 +214,9 @@ def _sums(left: list[Row], right: list[Row]) -> list[Row]:
 
 
 class DenseBalls:
-    """A network in balls, with as many bits as an answer needs: 96 or `least`, then twice as many until it is settled,
-    up to `limit`, or four times `least` if that is more."""
+    """A network run in balls with as many bits as an answer needs: the first attempt has 96 bits or `least`, and the
+    number doubles until the answer is settled, up to `limit`, or four times `least` if that is more.
+    """
 
     def __init__(self, network: Network, limit: int = LIMIT_BITS, least: int = 0) -> None:
         self.network, self.least, self.limit = network, max(least, BITS), max(limit, 4 * least)
@@ -219,10 +225,11 @@ class DenseBalls:
     def run(
         self, n: int, tokens: Sequence[int], places: Sequence[int], settled: Callable[[list[Row]], bool]
     ) -> tuple[list[Row], int]:
-        """The outputs at the places, and with how many bits. `settled` is asked at the precision of the pass.
+        """Return the outputs at these positions, and the number of bits used. `settled` is called with the outputs,
+        at the precision of the pass.
 
         Raises:
-            Undecided: if `settled` is not content at the limit.
+            Undecided: if `settled` is still False at the limit.
         """
         bits = min(self.least, self.limit)
         while True:

@@ -1,4 +1,4 @@
-"""How large coordinates and logits can be, from the weights alone."""
+"""Bounds of the absolute values of coordinates and logits, from the weights alone."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from hardsim.network.model import Terms, Transformer
 
 
 def magnitudes(model: Transformer, n: int) -> Iterator[tuple[list[Fraction], list[Fraction]]]:
-    """Bounds on every coordinate, over all positions and words of length n: layer by layer before and after attention.
+    """Yield, layer by layer, bounds of |coordinate| before and after attention, over all positions and words of
+    length n.
 
-    Magnitudes are propagated coordinate by coordinate: attention is a convex combination, a clip is at most 1.
+    Bounds are propagated coordinate by coordinate: attention is a convex combination, a clip is at most 1.
     """
     size: list[Fraction] = [Fraction(0)] * model.dimension
     for _, column, value in model.embedding.entries:
@@ -37,18 +38,18 @@ def magnitudes(model: Transformer, n: int) -> Iterator[tuple[list[Fraction], lis
 
 
 def reach(form: Terms, size: Sequence[Fraction]) -> Fraction:
-    """A bound on a linear form of coordinates of these sizes."""
+    """Return a bound of |form| for a linear form of coordinates with these bounds."""
     return sum((_size(value) * size[column] for column, value in form), Fraction(0))
 
 
 def largest_inverse(model: Transformer, n: int) -> Fraction:
-    """The largest 1/tau over the positions of words of length n, or a rational above it."""
+    """Return the largest 1/tau over the positions of words of length n, or a rational above it."""
     positions = range(model.first, n + 1) if "i" in model.temperature.variables else (n,)
     return max(upper(model.inverse_temperature(i, n)) for i in positions)
 
 
 def largest_logit(model: Transformer, n: int) -> Fraction:
-    """A bound on |s_ij / tau| over all heads, positions and words of length n, in nats."""
+    """Return a bound of |s_ij / tau| over all heads, positions and words of length n, in nats."""
     scores = (
         sum((reach(q, size) * reach(k, size) for q, k in head.scores), Fraction(0))
         for layer, (size, _) in zip(model.layers, magnitudes(model, n), strict=True)
@@ -58,5 +59,5 @@ def largest_logit(model: Transformer, n: int) -> Fraction:
 
 
 def _size(value: RealNumber) -> Fraction:
-    """A rational that is at least the absolute value."""
+    """Return a rational that is at least the absolute value."""
     return max(map(abs, bounds(value))) if isinstance(value, Real) else abs(Fraction(value))

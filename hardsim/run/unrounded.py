@@ -1,10 +1,10 @@
-"""The output before rounding: how far apart accepted and rejected words really are.
+"""The output before rounding, which shows how far apart accepted and rejected words really are.
 
-After its last clip the output is 0 or 1. To see what the clips were given, every coordinate of the last position
-gets an *unrounded* value (ours): a clip `2x - 1/2` that reads attention is worth x itself, a Boolean gate takes its
-inputs' unrounded values by order statistics. A gate `clip(sum of k literals - (t - 1))` says that at least t of
-them are true, so its continuous extension is the t-th largest: the least for a conjunction, the largest for a
-disjunction. Coordinates that no attention decides keep 0 and 1.
+After its last clip the output is 0 or 1. To show the values before the clips, every coordinate at the last position
+gets an *unrounded* value (ours). A clip `2x - 1/2` that reads attention has the unrounded value x; a Boolean gate
+takes an order statistic of its inputs' unrounded values. A gate `clip(sum of k literals - (t - 1))` says that at
+least t of them are true, so its continuous extension is the t-th largest: the least for a conjunction, the largest
+for a disjunction. Coordinates that do not depend on attention keep 0 and 1.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ L = TypeVar("L")
 
 
 def unrounded_output(forward: Forward[Any], trace: Trace[Any]) -> Value | None:
-    """The unrounded value of the output coordinate at the last position, a number of the arithmetic.
+    """Return the unrounded value of the output coordinate at the last position, a number of the arithmetic.
 
-    At most 1/4 where the network rejects and at least 3/4 where it accepts. None if no attention decides the output.
+    It is at most 1/4 if the network rejects and at least 3/4 if it accepts. The result is None if the output does not
+    depend on attention.
     """
     arithmetic, number = forward.arithmetic, forward.arithmetic.number
 
@@ -48,22 +49,23 @@ def extend(
     affine: Callable[[L, Rational, Rational], L],
     ranked: Callable[[Sequence[L], int], L],
 ) -> None:
-    """Add the unrounded values of what a layer writes to `levels`, by coordinate.
+    """Add the unrounded values of the coordinates that a layer writes to `levels`, by coordinate.
 
     Args:
-        entering: what each of the layer's units was given at the last position, by number.
-        read: other coordinates there.
-        affine: factor x + shift of a value, a factor and a shift.
-        ranked: the k-th largest of some values (1: the largest).
+        entering: returns the input of a unit of the layer at the last position, by the unit's number.
+        read: returns the value of any other coordinate there.
+        affine: returns factor x + shift for a value, a factor and a shift.
+        ranked: returns the k-th largest of some values (1: the largest).
     """
 
     def level_of(number: int, unit: HiddenUnit) -> L | None:
-        """The unrounded value of one unit; None where it is a matter of exact Booleans alone."""
+        """Return the unrounded value of one unit; None if the unit depends only on exact Booleans."""
         if model.rounds(unit):
             return affine(entering(number), HALF, QUARTER)
         gate = unit.clip and all(abs(weight) == 1 for _, weight in unit.form)
         if not gate or not any(index in levels for index, _ in unit.form):
             return None
+        # The gate's bias is 1 - t minus the number of negated literals, so this is t.
         rank = int(1 - unit.bias + sum(weight == -1 for _, weight in unit.form))
         literals = [
             affine(levels[index] if index in levels else read(index), weight, int(weight == -1))
