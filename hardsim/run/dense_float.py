@@ -1,17 +1,17 @@
-"""Certified float64 of a dense network: batches of words, midpoints, and bounds of all that is rounded.
+"""An external network in certified float64: batches of words, midpoints, and bounds of all rounding errors.
 
-Notation and the model of rounding are `enclosure`'s; g_k is gamma(k), |x| the array of sizes, ||x|| a Euclidean length,
-and s(W) the largest singular value of a matrix. Every bound below is our own derivation from that model. Of the error
-of a vector its Euclidean length is bounded: a linear map makes it larger by s(W), where bounds of single coordinates
-grow by the row sums of |W|, in a dense matrix sqrt(d) times as fast. A sparse network (a compiled one) is run with
-bounds of single coordinates besides, `fine`, since most of its matrices' entries are 0, and each step takes the
-smaller of the two.
+Notation and the model of rounding are those of `enclosure`; g_k is gamma(k), |x| the array of absolute values, ||x|| a
+Euclidean length, and s(W) the largest singular value of a matrix. Every bound below is our own derivation from that
+model. The error of a vector is bounded by its Euclidean length: a linear map enlarges it by s(W). Bounds of single
+coordinates grow by the row sums of |W|, in a dense matrix sqrt(d) times as fast. A sparse network (a compiled one) is
+also run with bounds of single coordinates, `fine`, since most entries of its matrices are 0, and each step takes the
+smaller of the two bounds.
 
-A bound that a step makes has been multiplied by GROW or more after its last product of two computed numbers, or is only
-added to before it is read, and each reader multiplies by GROW, so that 2^22 roundings of relative size u are covered.
-ETA is added wherever a product may have underflowed, LEAST_LENGTH wherever a square may have. What overflows is
-infinite or NaN: no comparison below lets such a number pass for a finite one, and an output whose midpoint or radius is
-not finite gets the radius infinity.
+Every bound is multiplied by GROW or more after its last product of two computed numbers (or is only added to before it
+is read), and each reader multiplies by GROW, so that 2^22 roundings of relative size u are covered. ETA is added
+wherever a product may have underflowed, LEAST_LENGTH wherever a square may have. A number that overflows is infinite or
+NaN: no comparison below takes such a number for a finite one, and an output whose midpoint or radius is not finite gets
+an infinite radius.
 
 Linear maps. With the error e of x, x W + b as computed is off by e W and by at most g_(d + 1) (|x| |W| + |b|). In
 single coordinates that is slack |W| + g |b| with slack = |e| + g_(d + 6) |x|; in length s(W) ||e|| + g ||x|| ||W|| + g
@@ -67,7 +67,7 @@ Activations. f is Lipschitz with the constant STEEPEST (a test proves it for eac
 midpoint the computed value is off by at most c |x| + ETA / 1024; so that the radius is STEEPEST r + c |x| for r >= ETA,
 which linear maps give, and the same holds of lengths. The constants c:
 silu, x / (1 + e^-x): e^-x is right to EXP_ERROR, the sum and the quotient to u: c = EXP_ERROR + 4 u. Where e^-x
-overflows, x < -709, the result is -0 and the true one below ETA / 1024; where it underflows, it is beside 1.
+overflows, x < -709, the result is -0 and the true one below ETA / 1024; where it underflows, it is negligible beside 1.
 gelu_new, x / (1 + e^z), z = -x (A + B x^2) with A = 2 sqrt(2 / pi), B = 0.044715 A: z has relative error at most h =
 g_8 (A and B are right to 2 u, and no sign changes), and by the mean value theorem the logistic function changes by at
 most h |z'| e^-|z'| (1 + 2 h) <= h for a z' between. Thus c = EXP_ERROR + 4 u + g_8.
@@ -106,25 +106,29 @@ from hardsim.run.enclosure import (
 )
 
 FLOOR = -100.0
-"""Distances from the largest logit below this are taken for it: numpy's exp is ten times as slow where it underflows,
-and at -inf."""
+"""Distances from the largest logit below this are replaced by it: numpy's exp is ten times as slow where it
+underflows, and at -inf.
+"""
 LEFT_OUT = 2.0**-110
 LEAST_VARIANCE = 2.0**-900
 LEAST_LENGTH = 2.0**-500
-"""More than what is lost of a length where squares underflow."""
+"""A bound of what a length loses because squares underflow."""
 SQUARINGS = 5
-"""Of a matrix whose largest singular value is bounded: n columns make the bound too large by at most the 64th root of
-n."""
+"""The number of squarings of a matrix by which its largest singular value is bounded: with n columns the bound is too
+large by at most the 64th root of n.
+"""
 STEEPEST = {Activation.RELU: 1.0, Activation.SILU: 1.101, Activation.GELU: 1.13, Activation.GELU_NEW: 1.131}
-"""At least the largest slope of each activation plus 2^-10 (relu: 1)."""
+"""For each activation a number that is at least the largest slope plus 2^-10 (relu: 1)."""
 CELLS = 2**16
-"""Numbers in an array of a batch: half a megabyte, so that some of them stay in the cache."""
+"""The count of numbers in an array of a batch: half a megabyte, so that some arrays stay in the cache."""
 ROWS = 64
-"""Queries whose scores are made at once: under a mask they are not asked about keys that none of them sees."""
+"""The number of queries whose scores are computed at once. Under a mask, keys that none of these queries sees are
+left out.
+"""
 KEPT = 4
-"""Lengths whose positions are remembered."""
+"""The number of lengths whose position encodings are kept."""
 PIECES, TERMS = 70, 10
-"""Of the table of the normal distribution: pieces of width 1/8, coefficients of each."""
+"""The table of the normal distribution: the number of pieces of width 1/8, and of coefficients of each."""
 TABLE_BITS = 128
 
 Enclosure: TypeAlias = tuple[Floats, Floats]
@@ -133,20 +137,23 @@ Enclosure: TypeAlias = tuple[Floats, Floats]
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """Vectors in the last axis. True ones differ from `mid` by vectors whose Euclidean length is at most `length`, of
-    shape (..., 1), and in each coordinate by at most `each`, if that is known."""
+    """Vectors in the last axis, with bounds of their errors.
+
+    The true vectors differ from `mid` by vectors of Euclidean length at most `length`, of shape (..., 1), and in each
+    coordinate by at most `each`, if that is known.
+    """
 
     mid: Floats
     length: Floats
     each: Floats | None = None
 
     def at(self, index: Any) -> Vectors:
-        """Some of them: an index of the axes before the last."""
+        """Return some of the vectors: `index` applies to the axes before the last."""
         return Vectors(self.mid[index], self.length[index], None if self.each is None else self.each[index])
 
 
 def enclosed(array: Dense) -> tuple[Floats, Floats | None]:
-    """The nearest float64 array and how far it is off; None if nowhere."""
+    """Return the nearest float64 array, and the radii of its entries; None if all entries are exact."""
     if array.dtype != object:
         return np.ascontiguousarray(array, dtype=np.float64), None
     values = [value if isinstance(value, Real) else Fraction(value) for value in array.ravel().tolist()]
@@ -174,7 +181,7 @@ def scaled(array: Dense, scale: RootScale) -> tuple[Floats, Floats | None]:
 
 
 def slack(x: Floats, rad: Floats) -> Floats:
-    """What a linear map multiplies by |W|; rows of x are the vectors."""
+    """Return the slack of vectors (rows of x): a linear map multiplies it by |W|, see the module."""
     found: Floats = np.abs(x)
     found *= gamma(x.shape[-1] + 6)
     found += rad
@@ -182,8 +189,9 @@ def slack(x: Floats, rad: Floats) -> Floats:
 
 
 def lengths(x: Floats) -> Floats:
-    """At least the Euclidean length of each vector, the last axis, which becomes 1. (The constant is for squares that
-    underflow.)"""
+    """Return an upper bound of the Euclidean length of each vector, along the last axis, which becomes 1. (The
+    constant covers squares that underflow.)
+    """
     found: Floats = np.sqrt(np.einsum("...i,...i->...", x, x))[..., None]
     found *= GROW
     found += LEAST_LENGTH
@@ -191,7 +199,7 @@ def lengths(x: Floats) -> Floats:
 
 
 def stretch(matrix: Floats) -> float:
-    """At least the largest singular value of a matrix, and little more (see the module)."""
+    """Return an upper bound of the largest singular value of a matrix, only slightly above it (see the module)."""
     if not matrix.size or not matrix.any():
         return 0.0
     a = matrix if matrix.shape[0] >= matrix.shape[1] else matrix.T
@@ -208,7 +216,7 @@ def stretch(matrix: Floats) -> float:
 
 
 def mapped(x: Floats, weight: Floats, bias: Floats | None) -> Floats:
-    """The midpoints of a linear map of vectors, in one product for all of them."""
+    """Return the midpoints of a linear map of vectors, in one product for all of them."""
     *before, d = x.shape
     found: Floats = x.reshape(prod(before), d) @ weight
     if bias is not None:
@@ -217,7 +225,7 @@ def mapped(x: Floats, weight: Floats, bias: Floats | None) -> Floats:
 
 
 class LinearMap:
-    """`x W + b` (see the module). With `fine` radii of single coordinates can be had."""
+    """The linear map `x W + b` (see the module). With `fine`, radii of single coordinates are available."""
 
     def __init__(self, weight: Dense, bias: Dense | None, fine: bool) -> None:
         self.weight, self.off = enclosed(weight)
@@ -229,7 +237,7 @@ class LinearMap:
             self.bias, off = enclosed(bias)
             base = base + gamma(d + 6) * np.abs(self.bias) + (0 if off is None else off)
         self.base: Floats = outward(base)
-        """At least ETA."""
+        """The part of the radii that does not depend on x; at least ETA."""
         self.size: Floats | None = size * (GROW * GROW) if fine else None
         column, lost = lengths(size.T)[:, 0] * GROW, 0.0 if self.off is None else lengths(self.off.T)[:, 0]
         self._column: Floats = column
@@ -240,23 +248,28 @@ class LinearMap:
         self._base = _whole(self.base)
 
     def middle(self, x: Floats) -> Floats:
-        """The midpoints for vectors x."""
+        """Return the midpoints for vectors x."""
         return mapped(x, self.weight, self.bias)
 
     def length(self, length: Floats, size: Floats) -> Floats:
-        """How long the error is, of vectors of length `size` with errors of this length, or less."""
+        """Return a bound of the length of the error, for vectors of length at most `size` with errors of length at
+        most `length`.
+        """
         return length * self._stretch + size * self._share + self._base
 
     def columns(self, length: Floats, size: Floats) -> Floats:
-        """Radii of all coordinates from the same."""
+        """Return the radii of all coordinates, for vectors of length at most `size` with errors of length at most
+        `length`.
+        """
         found = length * self._column
         found += size * self._own
         found += self.base
         return found
 
     def radius(self, x: Floats, loose: Floats) -> Floats:
-        """Radii of all coordinates from the slack of vectors x; both may be the largest of several vectors, then x
-        without sign."""
+        """Return the radii of all coordinates from the slack of vectors x. Both may be the largest absolute values
+        over several vectors.
+        """
         assert self.size is not None
         found = mapped(loose, self.size, None)
         if self.off is not None:
@@ -265,7 +278,7 @@ class LinearMap:
         return found
 
     def __call__(self, x: Vectors, size: Floats) -> Vectors:
-        """Of vectors of at most that length."""
+        """Apply the map to vectors of length at most `size`."""
         mid, length = self.middle(x.mid), self.length(x.length, size)
         if x.each is None:
             return Vectors(mid, length)
@@ -273,19 +286,19 @@ class LinearMap:
         return Vectors(mid, np.minimum(length, lengths(each)), each)
 
     def outputs(self, x: Vectors) -> Enclosure:
-        """Midpoints and radii of all coordinates."""
+        """Return midpoints and radii of all coordinates."""
         size = lengths(x.mid)
         found = self(x, size)
         return found.mid, self.columns(x.length, size) if found.each is None else found.each
 
 
 def _whole(array: Floats) -> float:
-    """At least the Euclidean length of all entries."""
+    """Return an upper bound of the Euclidean length of all entries together."""
     return float(lengths(array.reshape(-1))[0]) * GROW
 
 
 class FloatNorm:
-    """A norm of vectors (see the module)."""
+    """A norm applied to vectors (see the module)."""
 
     def __init__(self, norm: Norm) -> None:
         self.centred = norm.kind == "layer"
@@ -307,7 +320,7 @@ class FloatNorm:
         self._base = _whole(np.atleast_1d(self.base))
 
     def __call__(self, x: Vectors) -> Vectors:
-        """New arrays."""
+        """Apply the norm; the result consists of new arrays."""
         d = x.mid.shape[-1]
         root, share = d**0.5 * GROW, gamma(d + 8)
         c, about = x.mid, 0.0
@@ -347,19 +360,19 @@ class FloatNorm:
 
 @dataclass(frozen=True)
 class TailTable:
-    """Q(a) = erfc(a / sqrt 2) / 2 for a >= 0 as polynomials in the distance from the middle of each piece, the
-    coefficients of a power in a row; beyond the last piece 0. `error` bounds |computed - Q| everywhere.
+    """A table of Q(a) = erfc(a / sqrt 2) / 2 for a >= 0: polynomials in the distance from the middle of each piece,
+    with the coefficients of a power in a row, and 0 beyond the last piece. `error` bounds |computed - Q| everywhere.
 
-    A piece is a Taylor polynomial with Lagrange's remainder, the derivative enclosed by balls over its eighths.
-    In Horner's scheme p <- fl(c_k + fl(delta p)) an error e of p becomes at most |delta| e + 3 u |delta p| + u |new p|
-    + what c_k is off (delta is rounded, so is the product, and the sum); 2^-20 more covers what is quadratic in u.
+    A piece is a Taylor polynomial with Lagrange's remainder, the derivative enclosed by balls over its eighths. In
+    Horner's scheme p <- fl(c_k + fl(delta p)) an error e of p becomes at most |delta| e + 3 u |delta p| + u |new p| +
+    the error of c_k (delta is rounded, so is the product, and the sum); 2^-20 more covers what is quadratic in u.
     """
 
     coefficients: Floats
     error: float
 
     def __call__(self, a: Floats) -> Floats:
-        """Q where a >= 0, NaN where a is NaN."""
+        """Return Q where a >= 0, and NaN where a is NaN."""
         place = np.fmin(a * 8, PIECES).astype(np.intp)
         delta = a - (place + 0.5) / 8
         found: Floats = self.coefficients[-1].take(place)
@@ -371,7 +384,7 @@ class TailTable:
 
 @lru_cache(maxsize=1)
 def tail_table() -> TailTable:
-    """The table, made with balls at its first use."""
+    """Return the table, made with balls at its first use."""
     from flint import arb, arb_series, ctx
 
     table, worst = np.zeros((TERMS, PIECES + 1)), 0.0
@@ -395,12 +408,12 @@ def tail_table() -> TailTable:
 
 
 def _above(value: Any) -> float:
-    """A float that is at least the size of what is in a ball."""
+    """Return a float that is at least the absolute value of every number in a ball."""
     return float(abs(value).upper()) * (1 + 2.0**-40) + ETA
 
 
 def _horner_error(sizes: Sequence[float], slips: Sequence[float], width: float) -> float:
-    """A bound of the error of Horner's scheme, from the sizes of the coefficients and how far they are off."""
+    """Return a bound of the error of Horner's scheme, from the sizes of the coefficients and their errors."""
     total, error = sizes[-1], slips[-1]
     for size, slip in zip(sizes[-2::-1], slips[-2::-1], strict=True):
         product = width * total
@@ -410,15 +423,16 @@ def _horner_error(sizes: Sequence[float], slips: Sequence[float], width: float) 
 
 
 A_NEW, B_NEW = 1.5957691216057308, 0.07135481627260025
-"""2 sqrt(2 / pi), and 0.044715 times that: right to 2 u (a test holds them against balls)."""
+"""2 sqrt(2 / pi), and 0.044715 times that: right to 2 u (a test checks them with balls)."""
 
 
 def activate(activation: Activation, given: Vectors, size: Floats) -> Vectors:
-    """The activation of vectors of at most the length `size`, with radii of at least ETA; their arrays are used up. The
-    length does not grow, but for a share of 2^-40."""
+    """Apply an activation to vectors of length at most `size`, with radii of at least ETA. Their arrays are
+    overwritten. The result is at most `size` long, up to a factor 1 + 2^-40.
+    """
     x = given.mid
     if not isfinite(float(x.sum())):
-        x[~np.isfinite(x)] = np.nan  # else an overflow would pass for a large number
+        x[~np.isfinite(x)] = np.nan  # otherwise an overflow would be taken for a large number
     match activation:
         case Activation.RELU:
             length = given.length
@@ -460,8 +474,9 @@ def activate(activation: Activation, given: Vectors, size: Floats) -> Vectors:
 
 
 def scale_of(scale: RootScale) -> tuple[float, float]:
-    """The nearest float to the real number and a bound of its relative error: infinite where float64 has no such number
-    at full precision."""
+    """Return the float nearest to the real number, and a bound of its relative error: infinite if float64 has no such
+    number at full precision.
+    """
     root = isqrt(scale.root)
     exact = root * root == scale.root
     value = scale.factor / (root if exact else Fraction(isqrt(scale.root << 400), 1 << 200))
@@ -473,8 +488,9 @@ def scale_of(scale: RootScale) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Some of the queries, and the keys that they are asked about: `hidden` is added to their scores, -inf where a key
-    is not seen, None where all are."""
+    """Some of the queries, and the keys that they see. `hidden` is added to their scores: -inf where a key is not
+    visible; None if all are.
+    """
 
     rows: slice
     keys: slice
@@ -482,7 +498,7 @@ class Look:
 
 
 def looks(mask: Mask, queries: Integers, size: int) -> list[Look]:
-    """The queries at these positions of `size`, ROWS at a time."""
+    """Return the queries at these positions, ROWS at a time, with the keys that they see among `size` positions."""
     found = []
     for start in range(0, len(queries), ROWS):
         some = queries[start : start + ROWS]
@@ -495,7 +511,7 @@ def looks(mask: Mask, queries: Integers, size: int) -> list[Look]:
 
 
 def visible(mask: Mask, queries: Integers, keys: Integers) -> Booleans:
-    """Which keys each query sees, (queries, keys), places from 0."""
+    """Return which keys each query sees, (queries, keys), for positions from 0."""
     match mask:
         case Mask.NONE:
             return np.ones((len(queries), len(keys)), dtype=np.bool_)
@@ -507,7 +523,9 @@ def visible(mask: Mask, queries: Integers, keys: Integers) -> Booleans:
 
 
 class FloatHead:
-    """Where a head's queries, keys and values stand among those of its layer, the maps that make them, its scale."""
+    """One head: the columns of its queries, keys and values among those of its layer, the maps that make them, and
+    its scale.
+    """
 
     def __init__(self, head: NetworkHead, query: int, key: int, fine: bool) -> None:
         self.head = head
@@ -517,15 +535,18 @@ class FloatHead:
         self.query, self.key = slice(query, query + k), slice(key, key + k)
         self.value = slice(key + k, key + k + v)
         self.value_one = slice(key + k, key + k + v + 1)
-        """The values and a coordinate that is 1, which sums the weights."""
+        """The columns of the values and of a coordinate that is 1, which sums the weights."""
         self.scale, self.scale_error = scale_of(head.scale)
 
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """What the queries of a layer share: the vectors that the heads read, and of each word (words, 1) their largest
-    length and the largest of their errors; keys and values (words, positions, columns); where it is known in single
-    coordinates, the slack of the vectors."""
+    """The inputs that the queries of a layer share.
+
+    `read` are the vectors that the heads read, and `size` their lengths. `most` and `off` are, by word (words, 1),
+    the largest length and the largest error. `columns` are keys and values, (words, positions, columns). `loose` is
+    the slack of the vectors; None if radii of single coordinates are not known.
+    """
 
     read: Vectors
     size: Floats
@@ -535,13 +556,14 @@ class Entered:
     loose: Floats | None
 
     def largest(self, columns: slice) -> Floats:
-        """The largest length of a key or value of each word, (words, 1)."""
+        """Return the largest length of a key or value of each word, (words, 1)."""
         found: Floats = lengths(self.columns[:, :, columns]).max(axis=1)
         return found
 
     def coordinates(self, part: LinearMap, columns: slice) -> tuple[Floats, Floats, Floats]:
-        """By word and coordinate the largest size of keys or values, their largest radius, and how far they are
-        apart."""
+        """Return, by word and coordinate of keys or values, the largest absolute value, the largest radius, and the
+        distance between the largest and the smallest.
+        """
         assert self.loose is not None
         found = self.columns[:, :, columns]
         high, low = found.max(axis=1), found.min(axis=1)
@@ -571,25 +593,25 @@ class FloatAttention:
         )  # fmt: skip
 
     def enter(self, y: Vectors) -> Entered:
-        """Keys and values of vectors (words, positions, d)."""
+        """Compute the keys and values of vectors (words, positions, d)."""
         size = lengths(y.mid)
         loose = None if y.each is None else slack(y.mid, y.each)
         columns = mapped(y.mid, *self._entered)
         return Entered(y, size, size.max(axis=1), y.length.max(axis=1), columns, loose)
 
     def queries(self, entered: Entered, part: FloatHead, at: Any) -> Floats:
-        """The scaled queries of some positions, (words, positions, k)."""
+        """Return the scaled queries of some positions, (words, positions, k)."""
         weight, bias = self._queries
         found = mapped(entered.read.mid[at], weight[:, part.query], None if bias is None else bias[part.query])
         found *= part.scale
         return found
 
     def slip(self, part: FloatHead, q: Floats, entered: Entered, at: Any) -> Floats:
-        """How far the logits of each query may be off, (words, queries): rho of the module. q are the scaled queries,
-        made at the positions `at`.
+        """Return a bound of the errors of the logits of each query, (words, queries): rho of the module. q are the
+        scaled queries at the positions `at`.
 
         With r_q the error of the queries before they are scaled, that of q is at most |s| (1 + e) r_q + (e + 2 u) |q|
-        + ETA, for a scale s off by a share e.
+        + ETA, for a scale s with relative error e.
         """
         k, share = q.shape[-1], part.scale_error + 4 * U
         factor = abs(part.scale) * (1 + part.scale_error) * (GROW * GROW)
@@ -612,7 +634,9 @@ class FloatAttention:
         return outward(np.minimum(found, fine))
 
     def __call__(self, y: Vectors, places: Integers | None) -> Vectors:
-        """What the heads add at the places, (words, places, d), from vectors at all positions."""
+        """Return the vectors that the heads add at the positions `places` (None: all), (words, places, d), from
+        vectors at all positions.
+        """
         words, m, d = y.mid.shape
         queries = np.arange(m) if places is None else places
         at = (slice(None), slice(None) if places is None else places)
@@ -658,7 +682,9 @@ class FloatAttention:
         return Vectors(mid, np.minimum(length, lengths(each)), each)
 
     def _ways(self, values: slice, size: Floats, radius: Floats, apart: Floats, m: int) -> tuple[Floats, Floats]:
-        """What the factors of a head are multiplied by and what is added, by word and coordinate of the output."""
+        """Return the numbers that a head's factors are multiplied by, and the numbers that are added, by word and
+        coordinate of the output.
+        """
         assert self.out.size is not None
         columns = self.out.size[values]
         # A value is at most `size`, an attended one a share of u larger: its slack for W_O.
@@ -670,14 +696,14 @@ class FloatAttention:
 
 
 def mean_factor(slip: Floats) -> Floats:
-    """What the spread of the values is multiplied by, from rho."""
+    """Return the factor of the spread of the values, from rho."""
     grown = growth(slip + 2 * U * -FLOOR)
     tau = outward(grown + EXP_ERROR * (1 + grown)) + LEFT_OUT
     return np.where(tau < 0.5, outward(tau / np.maximum(1 - tau, U)) * 0.5 + LEFT_OUT, 1.0)
 
 
 def exponentials(logits: Floats, hidden: Floats | None) -> Floats:
-    """Weights beside 1 for the largest, in place."""
+    """Return the weights relative to the largest, which is 1; `logits` is overwritten."""
     if hidden is not None:
         logits += hidden
     logits -= logits.max(axis=2, keepdims=True)
@@ -687,7 +713,7 @@ def exponentials(logits: Floats, hidden: Floats | None) -> Floats:
 
 
 def beside(parts: Sequence[tuple[Dense, Dense | None]]) -> tuple[Floats, Floats | None]:
-    """The midpoints of matrices side by side, and of their biases."""
+    """Return the midpoints of matrices joined side by side, and of their biases."""
     if not parts:
         return np.zeros((0, 0)), None
     weight = np.concatenate([enclosed(weight)[0] for weight, _ in parts], axis=1)
@@ -698,7 +724,7 @@ def beside(parts: Sequence[tuple[Dense, Dense | None]]) -> tuple[Floats, Floats 
 
 
 class FloatMlp:
-    """An MLP."""
+    """An MLP in certified float64."""
 
     def __init__(self, mlp: Mlp, fine: bool) -> None:
         self.activation = mlp.activation
@@ -711,7 +737,7 @@ class FloatMlp:
 
 
 class FloatLayer:
-    """A layer: what it makes of the residual stream (words, positions, d)."""
+    """A layer in certified float64, applied to the residual stream (words, positions, d)."""
 
     def __init__(self, layer: NetworkLayer, d: int, fine: bool) -> None:
         self.post = layer.post
@@ -721,11 +747,11 @@ class FloatLayer:
         self.width: int = max([d, *([] if layer.mlp is None else [layer.mlp.w_in.shape[1]])])
 
     def entering(self, x: Vectors) -> Vectors:
-        """What the heads read."""
+        """Return the vectors that the heads read."""
         return x if self.post else normed(self.norms[0], x)
 
     def __call__(self, x: Vectors, places: Integers | None = None) -> Vectors:
-        """The residual stream after the layer, at the places alone if they are given."""
+        """Return the residual stream after the layer, only at the positions `places` if these are given."""
         here = x if places is None else x.at((slice(None), places))
         if self.attention is not None:
             here = summed(here, self.attention(self.entering(x), places))
@@ -739,12 +765,12 @@ class FloatLayer:
 
 
 def normed(norm: FloatNorm | None, x: Vectors) -> Vectors:
-    """After a norm, if there is one."""
+    """Apply a norm, if there is one."""
     return x if norm is None else norm(x)
 
 
 def summed(x: Vectors, added: Vectors) -> Vectors:
-    """The sum; the errors of what is added are at least ETA, which covers an underflow."""
+    """Return the sum. The errors of `added` are at least ETA, which covers an underflow."""
     mid = x.mid + added.mid
     length = x.length + added.length + 2 * U * lengths(mid)
     if x.each is None or added.each is None:
@@ -757,15 +783,19 @@ def summed(x: Vectors, added: Vectors) -> Vectors:
 
 
 def is_sparse(network: Network) -> bool:
-    """Whether less than half of the entries of a network's matrices are other than 0, as in compiled ones: then radii
-    of single coordinates are worth their cost."""
+    """Return True if less than half of the entries of a network's matrices are non-zero, as in compiled networks.
+    Radii of single coordinates are then worth their cost.
+    """
     matrices = [array for layer in network.layers for array in layer.arrays if array is not None and array.ndim == 2]
     return 2 * sum(map(entries, matrices)) < sum(array.size for array in matrices)
 
 
 class DenseFloat:
-    """A dense network in certified float64, for batches of words of one length; whoever believes it has asked
-    `float_trust.distrust()`. `fine`: radii of single coordinates are kept (None: if the network `is_sparse`)."""
+    """An external network in certified float64, for batches of words of one length.
+
+    Call `float_trust.distrust()` before relying on the results. `fine` keeps radii of single coordinates (None: if
+    the network `is_sparse`).
+    """
 
     def __init__(self, network: Network, fine: bool | None = None) -> None:
         self.network = network
@@ -779,10 +809,10 @@ class DenseFloat:
         self._encodings: dict[int, tuple[Floats, Floats | None] | None] = {}
 
     def run(self, n: int, tokens: Integers, places: slice | Sequence[int]) -> Enclosure:
-        """The outputs of words of n symbols at some positions of the tokens that are read (from 0).
+        """Return the outputs of words of n symbols at some positions (from 0) of the tokens read.
 
-        `tokens` are token ids, (words, m). The result is midpoints and radii, (words, places, outputs): the radius is
-        infinite, and the midpoint 0, where nothing is known.
+        `tokens` are token ids, (words, m). The result is midpoints and radii, (words, places, outputs): where nothing
+        is known the radius is infinite and the midpoint 0.
         """
         words, m = tokens.shape
         at = np.arange(m)[places if isinstance(places, slice) else np.array(list(places), dtype=np.int64)]
@@ -797,9 +827,11 @@ class DenseFloat:
         return mid, rad
 
     def attention(self, n: int, tokens: Integers) -> Iterator[tuple[int, NetworkHead, Floats, Floats]]:
-        """For each head the number of its layer from 0, the head, its logits with their scale (words, queries, keys),
-        -inf where a key is not seen, and for each query what bounds the error of all logits that it sees, (words,
-        queries): infinite, with logits 0, where nothing is known. One array of logits is made at a time.
+        """Yield for each head the number of its layer (from 0), the head, its scaled logits (words, queries, keys),
+        and a bound of the error of all visible logits of each query, (words, queries).
+
+        A logit is -inf where a key is not visible. The bound is infinite, and the logits are 0, where nothing is
+        known. One array of logits is made at a time.
         """
         words, m = tokens.shape
         with np.errstate(all="ignore"):
@@ -815,7 +847,7 @@ class DenseFloat:
                 streams = [layer(x) for x in streams] if number + 1 < len(self._layers) else []
 
     def _batches(self, words: int, m: int) -> list[slice]:
-        """The words that are run together."""
+        """Return the slices of words that are run together."""
         count = max(1, CELLS // (m * max(self._width, min(m, ROWS))))
         return [slice(start, start + count) for start in range(0, words, count)]
 
@@ -840,7 +872,7 @@ class DenseFloat:
         return self._encodings[n]
 
     def _outputs(self, x: Vectors, places: Integers) -> Enclosure:
-        """From the embedded words, the last layer's queries at the places only."""
+        """Return the outputs from the embedded words. The last layer computes queries at `places` only."""
         m = x.mid.shape[1]
         everywhere = len(places) == m and bool((places == np.arange(m)).all())
         for layer in self._layers[:-1]:
@@ -850,7 +882,7 @@ class DenseFloat:
 
 
 def _scores(layer: FloatLayer, part: FloatHead, x: Vectors) -> tuple[Floats, Floats]:
-    """Logits and the bounds of their errors, for `DenseFloat.attention`."""
+    """Return the logits and the bounds of their errors, for `DenseFloat.attention`."""
     attention, everywhere = layer.attention, (slice(None), slice(None))
     assert attention is not None
     entered = attention.enter(layer.entering(x))

@@ -2,25 +2,25 @@
 
 Notation: u = 2^-53, fl(x op y) = (x op y)(1 + d) + e with |d| <= u and |e| <= ETA' = 2^-1022, where e covers
 underflow even on hardware that flushes subnormal numbers to zero. A sum of k terms in whatever order, or a dot
-product of k pairs (with or without fused multiply-add), is off by at most gamma_k = k u / (1 - k u) times the sum
-of the absolute values, plus k ETA'. This is the standard model (Higham, *Accuracy and Stability of Numerical
-Algorithms*, sections 2.2, 3.1 and 4.2); numpy's +, *, / and its matrix product are assumed to keep it, which a
-matrix product by Strassen's method would not.
+product of k pairs (with or without fused multiply-add), is off by at most gamma_k = k u / (1 - k u) times the sum of
+the absolute values, plus k ETA'. This is the standard model (Higham, *Accuracy and Stability of Numerical
+Algorithms*, sections 2.2, 3.1 and 4.2); numpy's +, *, / and its matrix product are assumed to keep it, which a matrix
+product by Strassen's method would not.
 
 Radii are sums of products of non-negative floats, k < 2^22 operations deep, so that the computed one is at least (1
 - 2^-31) of what the formula says, less underflow. `outward` multiplies by 1 + 2^-30 and adds ETA = 2^-1000, which
-covers both. What overflows becomes infinite or NaN, and decides nothing: what decides asks for a finite midpoint, and
-compares so that NaN makes it false (`clipped`).
+covers both. A number that overflows becomes infinite or NaN, and decides nothing: every deciding comparison requires
+a finite midpoint, and is written so that NaN makes it false (`clipped`).
 
-Every rational that takes part becomes a float by `rounded` (one), `floats` (several) or `quotients` (an array over a
-common unit), which say how far it is off: by nothing only if the float is the number.
+Every rational becomes a float by `rounded` (one), `floats` (several) or `quotients` (an array over a common unit),
+which also return a bound of its error: 0 only if the float equals the number.
 
 A sum has no radius only if the sum of the *absolute* terms is below 2^53 in units of their finest binary place: then
 every partial sum is a float too, in whatever order they are added. (1 + 2^60 - 2^60 is small, and may come out as 0.)
 
 EXP_ERROR is the one assumption about numpy's exp: results in the normal range are right to that relative error,
-smaller ones to 2^-1020 absolutely, and what is beyond float64 is infinite, or nearly. `float_trust` holds it, the
-rounding mode and square roots (to the nearest, too) against exact numbers.
+smaller ones to 2^-1020 absolutely, and results beyond float64 are infinite, or nearly. `float_trust` compares exp,
+the rounding mode and square roots (assumed to be rounded to nearest) with exact numbers.
 """
 
 from __future__ import annotations
@@ -44,38 +44,39 @@ Booleans: TypeAlias = NDArray[np.bool_]
 U = 2.0**-53
 """The unit roundoff."""
 ETA = 2.0**-1000
-"""More than everything that underflows in any computation here."""
+"""A bound of everything that underflows in any computation here."""
 GROW = 1 + 2.0**-30
 EXP_ERROR = 8 * 2.0**-52
-"""To 8 units in the last place numpy's exp is assumed right (its authors state 4 at most)."""
+"""The relative accuracy assumed of numpy's exp: 8 units in the last place (its authors state at most 4)."""
 LEAST_NORMAL = 2.0**-1022
 LARGEST_EXACT = 2**52
 """Integers up to this size are exact in float64, and so are sums whose absolute terms add up to no more."""
 FINEST = 40
-"""Binary places that exact values may have."""
+"""The greatest number of binary places that an exact value may have."""
 MOST_CODES = 6
-"""Codes that a value may be a function of."""
+"""The greatest number of codes that a value may depend on."""
 
 
 def outward(radius: Floats) -> Floats:
-    """A radius that covers its own rounding."""
+    """Return a radius enlarged to cover its own rounding."""
     return radius * GROW + ETA
 
 
 def gamma(k: int) -> float:
-    """A float that is at least k u / (1 - k u), for k < 2^22."""
+    """Return a float that is at least k u / (1 - k u), for k < 2^22."""
     return k * U * GROW
 
 
 def growth(x: Floats) -> Floats:
-    """At least e^x - 1 for x >= 0 (infinite from 1 on): e^x <= 1/(1 - x)."""
+    """Return an upper bound of e^x - 1 for x >= 0 (infinite from 1 on), from e^x <= 1/(1 - x)."""
     return np.where(x < 1, outward(x / np.maximum(1 - x, U)), np.inf)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Code:
-    """Integers from 0 to `kinds` - 1 for each position, held as floats, (words or 1, n). The same `name` means the same
-    thing in every batch of a length."""
+    """Integers from 0 to `kinds` - 1 for each position, stored as floats, (words or 1, n). Codes of the same `name`
+    have the same meaning in every batch of a length.
+    """
 
     name: Hashable
     numbers: Floats
@@ -86,12 +87,11 @@ class Code:
 class Block:
     """One coordinate of all words of a batch: an enclosure at each position.
 
-    `mid` has shape (words or 1, n). `rad` is None where the values are exactly `mid`: then they are multiples of
-    2^-`places`, at most `size` in absolute value. `static` holds the exact values, (1, n), where they are the same for
-    every word. `codes` are numbers such that the value at a position is a function of the position and of them.
-    `boolean` says that every value is exactly 0 or 1. `partly` says that what holds of blocks without radii holds of
-    the entries with radius 0. `ratio` is (words, n) integers and (n,) integers of which the values are exactly the
-    quotients.
+    `mid` has shape (words or 1, n). `rad` is None if the values are exactly `mid`; they are then multiples of
+    2^-`places`, at most `size` in absolute value. `static` holds the exact values, (1, n), if they are the same for
+    every word. `codes` are codes such that the value at a position is a function of the position and of them.
+    `boolean` says that every value is exactly 0 or 1. `partly` says that entries with radius 0 have the properties of
+    blocks without radii. `ratio` holds (words, n) integers and (n,) integers whose quotients are exactly the values.
     """
 
     mid: Floats
@@ -111,16 +111,16 @@ class Block:
 
     @property
     def lower(self) -> Floats:
-        """Floats at most the values."""
+        """Floats that are at most the values."""
         return self._end(-1)
 
     @property
     def upper(self) -> Floats:
-        """Floats at least the values."""
+        """Floats that are at least the values."""
         return self._end(1)
 
     def of_words(self, words: Integers) -> Block:
-        """Those of some words, as far as words differ."""
+        """Return the block of some words; a row shared by all words stays one row."""
         mid, rad = (part if part is None or len(part) == 1 else part[words] for part in (self.mid, self.rad))
         assert mid is not None
         return Block(mid, rad, boolean=self.boolean)
@@ -133,7 +133,8 @@ class Block:
 
 
 def clipped(mid: Floats, rad: Floats) -> tuple[Booleans, Booleans]:
-    """Where values with these enclosures certainly are at most 0, and at least 1: nowhere without finite bounds.
+    """Return where values with these enclosures are certainly at most 0, and certainly at least 1. Without finite
+    bounds neither is certain.
 
     The difference is rounded once, and so is its product.
     """
@@ -142,7 +143,9 @@ def clipped(mid: Floats, rad: Floats) -> tuple[Booleans, Booleans]:
 
 
 def fixed(values: Sequence[RealNumber]) -> Block:
-    """Values that are the same for every word, shape (1, n): exact ones if all are rational."""
+    """Return a block of values that are the same for every word, shape (1, n); it is exact if all values are
+    rational.
+    """
     rationals = [value for value in values if not isinstance(value, Real)]
     if len(rationals) == len(values):
         return known(Exact.row(rationals, 1))
@@ -151,7 +154,7 @@ def fixed(values: Sequence[RealNumber]) -> Block:
 
 
 def known(exact: Exact) -> Block:
-    """The same of values over a common unit, (1, n)."""
+    """Return a block of values over a common unit, shape (1, n), that are the same for every word."""
     exact = Exact.of(exact.whole, exact.unit, 1)
     mid, rad = rounded_row(exact)
     places, size = _places(Fraction(1, exact.unit)), exact.size // exact.unit + 1
@@ -162,13 +165,15 @@ def known(exact: Exact) -> Block:
 
 
 def bits(values: Floats, name: Hashable = None) -> Block:
-    """Exact zeros and ones, shape (words, n), which with a name are their own code."""
+    """Return a block of exact zeros and ones, shape (words, n). With a name, the block is its own code."""
     codes = None if name is None else (Code(name, values, 2),)
     return Block(values, None, 0, 1, None, codes, True)
 
 
 def codes_of(blocks: Iterable[Block]) -> tuple[Code, ...] | None:
-    """What a function of these blocks is a function of, beside the position."""
+    """Return the codes that a function of these blocks depends on besides the position; None if they are not known,
+    or too many.
+    """
     found: dict[Hashable, Code] = {}
     for block in blocks:
         if block.static is None:
@@ -179,7 +184,7 @@ def codes_of(blocks: Iterable[Block]) -> tuple[Code, ...] | None:
 
 
 def above(block: Block, level: Rational) -> Booleans:
-    """Where a column certainly is above a number."""
+    """Return where a column is certainly above a number."""
     near, off = rounded(level)
     distance = block.mid - near
     result: Booleans = np.isfinite(block.mid) & (distance > outward(block.radius + off + 4 * U * np.abs(distance)))
@@ -189,12 +194,12 @@ def above(block: Block, level: Rational) -> Booleans:
 
 
 def below(block: Block, level: Rational) -> Booleans:
-    """Where a column certainly is below a number."""
+    """Return where a column is certainly below a number."""
     return above(Block(-block.mid, block.rad, partly=block.partly), -level)
 
 
 def between(low: Floats, high: Floats, places: int, size: int) -> Block:
-    """Values with these bounds, exact where the bounds are equal."""
+    """Return a block of values with these bounds, exact where the bounds are equal."""
     same = (low == high) & np.isfinite(low)
     if same.all():
         return Block(low, None, places, size)
@@ -204,11 +209,12 @@ def between(low: Floats, high: Floats, places: int, size: int) -> Block:
 
 
 def rounded(value: RealNumber) -> tuple[float, float]:
-    """The nearest float and how far it may be off: 0 only if it is the value, and no subnormal number. Of what is no
-    rational the float next to the middle of an enclosure.
+    """Return the float nearest to a number, and a bound of its error. The bound is 0 only if the float equals the
+    number and is not subnormal.
 
-    What is beyond float64 becomes 0, off by infinity. (Python rounds quotients of integers to the nearest float, with
-    integers alone.)
+    For an irrational number, the float is next to the middle of an enclosure. For a number beyond float64, the result
+    is 0 with an infinite error. (Python rounds quotients of integers to the nearest float, by integer arithmetic
+    alone.)
     """
     if isinstance(value, int) and -LARGEST_EXACT < value < LARGEST_EXACT:
         return float(value), 0.0
@@ -226,13 +232,13 @@ def rounded(value: RealNumber) -> tuple[float, float]:
 
 
 def floats(values: Sequence[RealNumber]) -> tuple[Floats, Floats]:
-    """The same of several numbers."""
+    """Return `rounded` of several numbers, as two arrays."""
     pairs = [rounded(value) for value in values]
     return np.array([mid for mid, _ in pairs], dtype=np.float64), np.array([rad for _, rad in pairs], dtype=np.float64)
 
 
 def quotients(whole: NDArray[Any], unit: int) -> tuple[Floats, Floats]:
-    """The same of the numbers `whole / unit`: `whole` holds machine integers, or Python's."""
+    """Return `rounded` of the numbers `whole / unit`, as two arrays; `whole` holds machine integers, or Python's."""
     size = max(int(whole.max()), -int(whole.min()), unit) if whole.size else unit
     if size < LARGEST_EXACT:
         mid = whole.astype(np.float64) / unit
@@ -255,8 +261,10 @@ def quotients(whole: NDArray[Any], unit: int) -> tuple[Floats, Floats]:
 
 
 def rounded_row(values: Exact, share: float = 0.0) -> tuple[Floats, Floats]:
-    """The same of one row of numbers, (1, n), as arrays of shape (n,): to the nearest float also where numerators or
-    unit are not. The numbers meant may be off from these by a `share` of their sizes."""
+    """Return `rounded` of one row of numbers, (1, n), as arrays of shape (n,). The floats are nearest also if
+    numerators or unit are too large for float64. The true numbers may differ from the given ones by a relative error
+    of up to `share`.
+    """
     exact = max(values.size, values.unit) < LARGEST_EXACT
     mid, rad = quotients(values.whole if exact else values.whole.astype(object), values.unit)
     if share:
@@ -265,8 +273,9 @@ def rounded_row(values: Exact, share: float = 0.0) -> tuple[Floats, Floats]:
 
 
 def near_row(values: Sequence[RealNumber]) -> tuple[Exact, float]:
-    """Rationals next to positive numbers, (1, n), and by what share of its size each number may be off from its
-    rational: by nothing if all are rational, so that products with rationals are off by the same share."""
+    """Return rationals next to positive numbers, (1, n), and a bound of the relative error of each. It is 0 if all
+    numbers are rational. Products of the rationals with other rationals have the same relative error.
+    """
     rationals = [value for value in values if not isinstance(value, Real)]
     if len(rationals) == len(values):
         return Exact.row(rationals, 1), 0.0
@@ -277,21 +286,22 @@ def near_row(values: Sequence[RealNumber]) -> tuple[Exact, float]:
 
 
 def odd_part(number: int) -> int:
-    """What is left of a positive integer without its factors of 2."""
+    """Return a positive integer without its factors of 2."""
     return number // (number & -number)
 
 
 def _places(value: Rational) -> int:
-    """Binary places of a dyadic rational; FINEST + 1 for others."""
+    """Return the binary places of a dyadic rational; FINEST + 1 for other numbers."""
     denominator = value.denominator
     return denominator.bit_length() - 1 if denominator & (denominator - 1) == 0 else FINEST + 1
 
 
 def combine(terms: Sequence[tuple[Rational, Block]], base: Block) -> Block:
-    """`base` plus the sum of coefficient times block: exact where float64 can hold it, else enclosed.
+    """Return `base` plus the sum of coefficient times block: exact if float64 can hold it, and otherwise enclosed.
 
-    With k terms, a product and a sum each: off by at most gamma_(k + 3) times the sum of the absolute values, by
-    |coefficient| times each radius, and by what each coefficient is off times the largest absolute value of its block.
+    With k terms, each a product and a sum, the error is at most gamma_(k + 3) times the sum of the absolute values,
+    plus
+    |coefficient| times each radius, plus the error of each coefficient times the largest absolute value of its block.
     """
     places = max([base.places, *(_places(value) + block.places for value, block in terms)])
     size = base.size + sum(abs(value.numerator) * block.size // value.denominator + 1 for value, block in terms)
@@ -306,7 +316,7 @@ def combine(terms: Sequence[tuple[Rational, Block]], base: Block) -> Block:
     rad, share = base.radius, gamma(len(terms) + 3)
     total = np.abs(base.mid)
     for (factor, off), (_, block) in zip(factors, terms, strict=True):
-        # `off` in units of the share; infinite times 0 is NaN, which decides nothing.
+        # `off` is in units of the share; infinity times 0 gives NaN, which decides nothing.
         total = total + (abs(factor) + off / share) * np.abs(block.mid)
         if block.rad is not None:
             rad = rad + (abs(factor) * (1 + 4 * U) + off) * block.rad
@@ -316,4 +326,4 @@ def combine(terms: Sequence[tuple[Rational, Block]], base: Block) -> Block:
     open_entries = np.logical_or.reduce(
         np.broadcast_arrays(*(~(block.rad == 0) for _, block in terms if block.rad is not None))
     )
-    return Block(mid, rad * open_entries, places, size, partly=True)  # what fits is finite, or beyond all that decides
+    return Block(mid, rad * open_entries, places, size, partly=True)  # here `mid` is finite, or too large to decide

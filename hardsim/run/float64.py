@@ -1,14 +1,15 @@
 """The forward pass in float64, for all words of a batch at once, with rigorous enclosures.
 
-It runs every network: with a beginning of sequence (at place 0 of every word) or without, under any mask, read at
-either end, rounded to Booleans or not. With the generic pass it shares the rules of `unrounded`, and no
-arithmetic: every coordinate is a `Block` (see `enclosure` for the error analysis), every head a `HeadPass`. What is the
-same for every word of a length is computed once, in rationals where no softmax is involved.
+It runs every compiled network: with a beginning of sequence (at index 0 of every word) or without, under any mask,
+read at either end, rounded to Booleans or not. It shares the rules of `unrounded` with the generic pass, and no
+arithmetic: every coordinate is a `Block` (see `enclosure` for the error analysis), every head a `HeadPass`. Parts
+that are the same for every word of a length are computed once, in rationals where no softmax is involved.
 
-A clip whose input is certainly at most 0 or at least 1 gives exactly 0 or 1. Of networks that round all that attention
-wrote (`passes`) a first pass over a batch takes it that all clips do; words in which one does not are run again by
-themselves, with enclosures between 0 and 1 in its place, and are undecided if even then it is not certain whether a
-clip of an attended value saturates, or what the output is. Other networks (`trace`) are run with enclosures at once.
+A clip whose input is certainly at most 0 or at least 1 gives exactly 0 or 1. For networks that round everything that
+attention wrote (`passes`), a first pass over a batch assumes that all clips saturate. Words in which a clip does not
+are run again separately, with enclosures between 0 and 1 in its place. They stay undecided if even then it is not
+certain whether a clip of an attended value saturates, or what the output is. Other networks (`trace`) are run with
+enclosures at once.
 """
 
 from __future__ import annotations
@@ -49,28 +50,31 @@ from hardsim.run.prefixes import Fork, Joined, Kept, Suffix, causal, fork
 from hardsim.run.unrounded import extend
 
 BATCH = 2**16
-"""Symbols of a batch at most: half a megabyte for each array that depends on the word."""
+"""The greatest number of symbols in a batch: half a megabyte for each array that depends on the word."""
 MORE = 4
-"""How many times as many words a batch may have that share their prefixes."""
+"""The factor by which a batch may have more words if they share their prefixes."""
 WORK = 2**27
-"""Bytes that the columns of a batch may take, about."""
+"""The approximate number of bytes that the columns of a batch may take."""
 
 Bounds = tuple[Floats, Floats]
 """Lower and upper bounds, one for each word."""
 Place = tuple[int | str, ...]
-"""Names a linear form of the network."""
+"""The key of a linear form of the network: layer, number, purpose, coordinate."""
 
 
 @dataclass(slots=True)
 class BatchTrace:
-    """What a network did on some words, at n positions (with a beginning of sequence, one more than symbols).
+    """The results of a network on some words, at n positions (with a beginning of sequence, one more than symbols).
 
-    `columns` is the residual stream after the last layer by coordinate, `attended` what each head wrote, by name and
-    coordinate (shape (words or 1, n)); `layers`, where they were asked for, the residual stream after attention and
-    after each layer. By word: `accepted` (the output is certainly 1, or above the threshold), `rejected` (0, or
-    below), and `decided`: it is certain which of these holds or, without a threshold, that neither does. `output`
-    bounds it, `margin` the least margin of a rounded value, `unrounded` the unrounded output, as defined for the
-    generic pass (None where there is none). `shared` positions of every word were read from the run of its prefix.
+    `columns` is the residual stream after the last layer by coordinate. `attended` is the output of each head, by
+    name and coordinate (shape (words or 1, n)). `layers`, if requested, holds the residual stream after attention and
+    after each layer.
+
+    By word: `accepted` (the output is certainly 1, or above the threshold), `rejected` (0, or below), and `decided`
+    (it is certain which of these holds or, without a threshold, that neither does). `output` bounds the output,
+    `margin` the least margin of a rounded value, and `unrounded` the unrounded output, as defined for the generic
+    pass (None if there is none). `shared` is the number of positions that were read from the run of each word's
+    prefix.
     """
 
     words: int
@@ -87,12 +91,14 @@ class BatchTrace:
     shared: int
 
     def combine(self, form: Terms) -> Block:
-        """A linear form of the final columns."""
+        """Return a linear form of the final columns."""
         return combine([(value, self.columns[index]) for index, value in form], fixed([0] * self.n))
 
 
 class FloatForward:
-    """A network ready to run batches in certified float64. What a length needs is kept until another one comes."""
+    """A network prepared to run batches in certified float64. Results that depend only on the length are kept until
+    the length changes.
+    """
 
     def __init__(self, model: Transformer) -> None:
         self.model = model
@@ -102,16 +108,18 @@ class FloatForward:
         self._bytes = 8 * (2 * model.dimension + 2 * written)
 
     def batch_size(self, n: int) -> int:
-        """How many words of length n to run at once: a number of symbols, less if their columns would take more than
-        WORK bytes."""
+        """Return the number of words of length n to run at once: BATCH symbols, or fewer if the columns would take
+        more than WORK bytes.
+        """
         return max(1, min(BATCH, WORK // self._bytes) // (n + self.model.bos))
 
     def passes(self, words: Sequence[Sequence[str]]) -> Iterator[tuple[BatchTrace, Integers]]:
-        """Run words of one length: traces, each with the rows that count and the places of their words in `words`.
+        """Run words of one length, and yield traces with the rows that are valid and the indices of their words in
+        `words`.
 
         Yields:
-            pairs of a trace and an integer array (rows, 2): row in the trace, place in `words`. Every place comes once;
-            none does where float64 is not to be trusted in this process.
+            Pairs of a trace and an integer array (rows, 2): row in the trace, index in `words`. Every index comes
+                once; nothing is yielded if float64 cannot be trusted in this process.
         """
         if distrust() is not None:
             return
@@ -124,7 +132,7 @@ class FloatForward:
                 yield self.run(symbols[rest], soft=True), np.stack([np.arange(len(rest)), rest + start], axis=1)
 
     def _batches(self, words: Sequence[Sequence[str]]) -> Iterator[tuple[int, Integers]]:
-        """The place of the first word of each batch, and the words as rows of symbol numbers.
+        """Yield the index of the first word of each batch, and the words as rows of symbol numbers.
 
         A causal network takes more words at once if the positions that they do not share are few enough.
         """
@@ -140,26 +148,28 @@ class FloatForward:
             start += len(symbols)
 
     def symbols(self, words: Sequence[Sequence[str]]) -> Integers:
-        """Words of one length as rows of symbol numbers, (words, n); the beginning of the sequence has the last."""
+        """Return words of one length as rows of symbol numbers, (words, n). The beginning of the sequence has the
+        last number.
+        """
         n, index = len(words[0]), self.model.symbol_index
         flat = np.fromiter(map(index.__getitem__, chain.from_iterable(words)), np.int64, len(words) * n)
         symbols = flat.reshape(len(words), n)
         return np.insert(symbols, 0, len(index), axis=1) if self.model.bos else symbols
 
     def trace(self, words: Sequence[Sequence[str]]) -> BatchTrace:
-        """Run words of one length in one batch, whatever their clips do, with the residual stream of every layer."""
+        """Run words of one length in one batch, with clips enclosed, and with the residual stream of every layer."""
         return self.run(self.symbols(words), soft=True, layers=True)
 
     def run(self, symbols: Integers, soft: bool = False, layers: bool = False) -> BatchTrace:
-        """Run words given as rows of symbol numbers, (words, n), those of `symbols`.
+        """Run words given as rows of symbol numbers, (words, n), as `symbols` returns them.
 
-        With `soft` clips that do not saturate are enclosed; without, words with such clips are undecided, and what
-        the trace says of them means nothing. With `layers` the trace holds the residual stream of every layer.
+        With `soft`, clips that do not saturate are enclosed. Without it, words with such clips are undecided, and the
+        trace's values for them are meaningless. With `layers`, the trace holds the residual stream of every layer.
         """
         with np.errstate(all="ignore"):
             n = symbols.shape[1] - self.model.bos
             if self._at is None or self._at.length != n:
-                self._at = None  # let go before the next is made
+                self._at = None  # free the old one first: both together could fill the memory
                 self._at = Prepared(self.model, n)
             at = self._at
             where = fork(symbols) if self._causal and not (soft or layers) else None
@@ -171,15 +181,16 @@ class FloatForward:
 
 
 class Prepared:
-    """What a network needs at one length, the same for every word; n counts positions.
+    """The parts of a network at one length that are the same for every word; n counts positions.
 
-    `base` are the encodings (and the part of the embedding that all symbols share) by coordinate, `views` what queries
-    see by mask, `heads` the passes of heads with scores by layer and place, `found` what was found to be the same for
-    every word, and `warm` says that a run of all positions has filled it, and the heads' tables.
+    `base` are the encodings (with the part of the embedding that all symbols share) by coordinate. `views` gives, by
+    mask, the keys that queries see. `heads` are the passes of heads with scores, by layer and number. `found` caches
+    blocks that are the same for every word. `warm` is True once a run of all positions has filled this cache and the
+    heads' tables.
     """
 
     def __init__(self, model: Transformer, length: int) -> None:
-        """Position encodings and temperatures of a length."""
+        """Prepare position encodings and temperatures of a length."""
         self.model, self.length, self.n = model, length, length + model.bos
         self.reading = model.reading_index(length)
         self.found: dict[Place, Block] = {}
@@ -198,7 +209,7 @@ class Prepared:
         }
 
     def embed(self, symbols: Integers, start: int) -> list[Block]:
-        """The residual stream before the first layer, of symbols from some position on."""
+        """Return the residual stream before the first layer, for symbols from position `start` on."""
         columns = [part_of(block, start, start + symbols.shape[1]) for block in self.base]
         for index, entering in self.letters.items():
             letter, places = fixed(entering.values), entering.places(symbols)
@@ -214,8 +225,10 @@ class Prepared:
 
 
 class Stage:
-    """One batch on its way through the layers, from the position on where its words fork; what comes before is read
-    from a stage of their distinct prefixes, made by the same rule. `continued` says that this is such a one."""
+    """One batch on its way through the layers, from the position where its words fork. Earlier positions are read
+    from a stage of the distinct prefixes, made by the same rule. `continued` is True if other words will continue
+    this stage.
+    """
 
     def __init__(
         self, at: Prepared, symbols: Integers, where: Fork | None = None, soft: bool = False, continued: bool = False
@@ -236,15 +249,15 @@ class Stage:
         self.columns = at.embed(symbols[:, self.start :], self.start)
         """The residual stream at the positions of this stage."""
         self.attended: dict[str, dict[int, Block]] = {}
-        """What each head wrote there."""
+        """The output of each head at these positions."""
         self.kept: dict[tuple[int, int], Kept] = {}
-        """By layer and head, what words that continue these read."""
+        """By layer and head, the columns and values that words continuing these will read."""
         self.unrounded: dict[int, Bounds] = {}
-        """By coordinate, the unrounded values at the reading position."""
+        """By coordinate, bounds of the unrounded values at the reading position."""
         self.layers: list[tuple[Sequence[Block], Sequence[Block]]] = []
 
     def run(self, layers: bool = False) -> Stage:
-        """Through all layers."""
+        """Run all layers."""
         for number in range(len(self.at.model.layers)):
             self._attend(number)
             attended = list(self.columns) if layers else []
@@ -257,12 +270,12 @@ class Stage:
     # ---- forms ----
 
     def _form(self, place: Place, form: Terms, bias: Rational = 0) -> Block:
-        """A linear form plus a bias; `place` names the form, whose static part is kept."""
+        """Return a linear form plus a bias. `place` is the key under which the form's static part is kept."""
         columns = self.columns
         return self._add(place, bias, [(value, columns[index]) for index, value in form])
 
     def _add(self, place: Place, bias: Rational, terms: Sequence[tuple[Rational, Block]]) -> Block:
-        """A sum of blocks plus a bias."""
+        """Return a sum of blocks plus a bias."""
         base = self._same_for_all(place, lambda: known(exact_sum(terms, self.width, bias)))
         rest = [(value, block) for value, block in terms if block.static is None]
         if not rest:
@@ -274,7 +287,9 @@ class Stage:
         return found
 
     def _same_for_all(self, place: Place, make: Callable[[], Block]) -> Block:
-        """What is the same for every word of a length, at the positions of this stage."""
+        """Return a block that is the same for every word of a length, at the positions of this stage; `make` makes it
+        once.
+        """
         found = self.at.found
         if place not in found:
             if not self.whole:
@@ -290,7 +305,7 @@ class Stage:
     # ---- attention ----
 
     def _attend(self, number: int) -> None:
-        """All heads of a layer, added to the residual stream."""
+        """Run all heads of a layer and add their outputs to the residual stream."""
         outputs: list[tuple[int, Block]] = []
         for place, head in enumerate(self.at.model.layers[number].heads):
             step = Suffix(self.start, None if self.before is None else self.before.kept[number, place], self.rows)
@@ -324,7 +339,7 @@ class Stage:
     # ---- hidden units ----
 
     def _feed_forward(self, number: int) -> None:
-        """All hidden units of a layer, added to the residual stream."""
+        """Run all hidden units of a layer and add their outputs to the residual stream."""
         model, layer = self.at.model, self.at.model.layers[number].ffn
         written: dict[int, list[tuple[Rational, Block]]] = {}
         inputs = [
@@ -352,7 +367,7 @@ class Stage:
             self.columns[out] = self._boolean((number, out, "Boolean", 0), found)
 
     def _boolean(self, name: Place, block: Block) -> Block:
-        """The same block, known as Boolean if it is (where words are undecided, their values do not matter)."""
+        """Return the block, marked as Boolean if all values are 0 or 1. (Values of undecided words are ignored.)"""
         if block.rad is not None or block.static is not None or block.boolean or block.places:
             return block
         values = block.mid
@@ -371,7 +386,9 @@ class Stage:
         return found
 
     def _clip(self, place: Place, z: Block, decides: bool) -> Block:
-        """0 or 1 where that is certain; the rest as `soft` says."""
+        """Return the clipped block: 0 or 1 where that is certain; elsewhere an enclosure if `soft`, and otherwise the
+        word becomes undecided.
+        """
         low, high = clipped(z.mid, z.radius)
         settled = low | high
         if not self.soft or np.all(settled):
@@ -386,7 +403,7 @@ class Stage:
         return found
 
     def _note_margin(self, z: Block) -> None:
-        """The least max(-z, z - 1)/2 of each word."""
+        """Lower each word's margin to the least max(-z, z - 1)/2 of this unit's inputs."""
         middle = np.maximum(-z.mid, z.mid - 1) / 2
         radius = outward(z.radius / 2 + 2 * U * (np.abs(z.mid) + 1))
         low, high = np.min(middle - radius, axis=1), np.min(middle + radius, axis=1)
@@ -396,7 +413,9 @@ class Stage:
     # ---- the output ----
 
     def _at_reading(self, block: Block) -> Block:
-        """A column at the reading position, which in stages of prefixes is their last: (words or 1, 1)."""
+        """Return a column at the reading position, (words or 1, 1). In stages of prefixes this is their last
+        position.
+        """
         place = min(self.at.reading, self.start + self.width - 1) - self.start
         rad = None if block.rad is None else block.rad[:, place, None]
         return Block(block.mid[:, place, None], rad, partly=block.partly)
@@ -406,9 +425,9 @@ class Stage:
         return last.lower[:, 0], last.upper[:, 0]
 
     def conclude(self) -> BatchTrace:
-        """The output, the answers, and bounds with one entry for each word; the trace of all positions.
+        """Return the trace of all positions, with the output, the answers and the bounds of each word.
 
-        Without a threshold the output must be exactly 1 or 0. In a run that is not `soft` all clips must be settled.
+        Without a threshold the output must be exactly 1 or 0. In a run that is not `soft`, all clips must be settled.
         """
         model, usable = self.at.model, self.decided | self.soft
         block = self._at_reading(self.columns[model.output])
@@ -440,7 +459,7 @@ class Stage:
         )
 
     def _finished(self) -> tuple[Mapping[int, Block], Mapping[str, Mapping[int, Block]]]:
-        """The columns and what heads wrote at all positions."""
+        """Return the columns and the heads' outputs at all positions."""
         columns = dict(enumerate(self.columns))
         if self.before is None:
             return columns, self.attended
@@ -449,24 +468,24 @@ class Stage:
         return Joined(old, columns, self.rows), attended
 
     def _spread(self, low: Floats, high: Floats) -> Bounds:
-        """With one entry for each word."""
+        """Return bounds with one entry for each word."""
         return np.broadcast_to(low, (self.words,)), np.broadcast_to(high, (self.words,))
 
 
 def ranked(bounds: Sequence[Bounds], rank: int) -> Bounds:
-    """Bounds of the `rank`-th largest (1: the largest) of numbers with these bounds, word by word."""
+    """Return bounds of the `rank`-th largest (1: the largest) of numbers with these bounds, word by word."""
     if rank == 1 or rank == len(bounds):
-        extreme = np.maximum if rank == 1 else np.minimum  # of NaN both give NaN
+        extreme = np.maximum if rank == 1 else np.minimum  # both give NaN if an input is NaN
         low, high = (reduce(extreme, side) for side in zip(*bounds, strict=True))
         return low, high
     low, high = (np.stack(np.broadcast_arrays(*side)) for side in zip(*bounds, strict=True))
-    unknown = np.isnan(low).any(axis=0) | np.isnan(high).any(axis=0)  # which sorting would take for the largest
+    unknown = np.isnan(low).any(axis=0) | np.isnan(high).any(axis=0)  # sorting would put NaN last, as the largest
     low, high = (np.where(unknown, np.nan, np.sort(side, axis=0)[-rank]) for side in (low, high))
     return low, high
 
 
 def affine(bounds: Bounds, factor: Rational, shift: Rational) -> Bounds:
-    """Bounds of factor x + shift, rounded outwards unless nothing changes."""
+    """Return bounds of factor x + shift, rounded outwards unless nothing changes."""
     if factor == 1 and shift == 0:
         return bounds
     (times, times_off), (plus, plus_off) = rounded(factor), rounded(shift)
@@ -478,12 +497,12 @@ def affine(bounds: Bounds, factor: Rational, shift: Rational) -> Bounds:
 
 
 def is_zero(block: Block) -> bool:
-    """Whether a column is known to be 0 for every word."""
+    """Return True if a column is known to be 0 for every word."""
     return block.static is not None and not block.static.size
 
 
 def part_of(block: Block, start: int, stop: int) -> Block:
-    """Some positions of a column that is the same for every word."""
+    """Return some positions of a column that is the same for every word."""
     if start == 0 and stop == block.mid.shape[1]:
         return block
     rad = None if block.rad is None else block.rad[:, start:stop]

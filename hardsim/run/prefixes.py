@@ -1,9 +1,9 @@
-"""Prefixes that words share: which of them to run once, and how what was found there is continued.
+"""Prefixes that words share: choose which prefixes to run once, and continue from their results.
 
-Where every head is future-masked, and encodings and temperature are functions of i alone, what a network does at the
-positions up to m depends on the first m symbols only. A batch in lexicographic order has few distinct prefixes. So the
-distinct prefixes of length m are run once (by the same rule), and every word from m + 1 on, reading the columns of its
-prefix at the keys up to m: what language models call a key-value cache.
+If every head is future-masked, and encodings and temperature are functions of i alone, the values at the positions up
+to m depend on the first m symbols only. A batch in lexicographic order has few distinct prefixes. So the distinct
+prefixes of length m are run once (by the same rule), and every word is run from m + 1 on; it reads the columns of its
+prefix at the keys up to m. Language models call this a key-value cache.
 """
 
 from __future__ import annotations
@@ -19,16 +19,18 @@ from hardsim.run.enclosure import Block, Integers
 from hardsim.run.float_rows import NO_ROWS, carried
 
 STAGE = 4096
-"""What another stage costs besides its symbols, in symbols: a pass over few words takes about as long as this."""
+"""The fixed cost of another stage, in symbols: a pass over few words takes about as long as running this many
+symbols.
+"""
 COPY = 0.15
-"""What it costs to carry on a symbol of a prefix, in symbols that are run."""
+"""The cost of copying one symbol of a prefix, in symbols that are run."""
 WORTH = 0.8
-"""Prefixes are shared where that is expected to cost less than this part of running all symbols."""
+"""Prefixes are shared if that is expected to cost less than this fraction of running all symbols."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What is known of the positions of some words: the columns that the keys of a head read, and its values."""
+    """The columns that the keys of a head read, and the head's values, at the positions of some words."""
 
     inputs: dict[int, Block]
     values: list[Block]
@@ -36,19 +38,20 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Suffix:
-    """The positions of a run of one head: from `start` (from 0) on. `before` holds the earlier ones, of the prefixes,
-    and `rows` the prefix of each word."""
+    """The positions of a run of one head, from `start` (from 0) on. `before` holds the earlier positions, of the
+    prefixes, and `rows` the number of each word's prefix.
+    """
 
     start: int = 0
     before: Kept | None = None
     rows: Integers = field(default_factory=lambda: NO_ROWS)
 
     def earlier(self, values: Sequence[Block]) -> Sequence[Block | None]:
-        """The earlier part of each of these values."""
+        """Return the earlier part of each of these values; None if there is no earlier part."""
         return [None] * len(values) if self.before is None else self.before.values
 
     def with_earlier(self, head: AttentionHead, columns: Sequence[Block], values: Sequence[Block]) -> Kept:
-        """What words that continue these need to know of this head, of all positions so far."""
+        """Return the columns and values of this head at all positions so far, for words that continue these."""
         inputs = {index: columns[index] for _, key in head.scores for index, _ in key}
         if self.before is None:
             return Kept(inputs, list(values))
@@ -63,7 +66,7 @@ WHOLE = Suffix()
 
 
 def join(old: Block | None, new: Block, rows: Integers) -> Block:
-    """A column of all positions: the words' rows of `old`, then `new`."""
+    """Return a column of all positions: the words' rows of `old`, then `new`."""
     if old is None:
         return new
     found = Block(carried(old.mid, new.mid, rows), places=max(old.places, new.places), size=max(old.size, new.size))
@@ -80,7 +83,7 @@ def join(old: Block | None, new: Block, rows: Integers) -> Block:
 
 @dataclass(frozen=True, slots=True)
 class Joined(Mapping[int, Block]):
-    """Columns of all positions by coordinate, put together when they are asked for: most are not."""
+    """Columns of all positions by coordinate. They are joined on access, since most are never read."""
 
     old: Mapping[int, Block]
     new: Mapping[int, Block]
@@ -97,7 +100,7 @@ class Joined(Mapping[int, Block]):
 
 
 def causal(model: Transformer) -> bool:
-    """Whether what a network does at position i depends on i and the symbols up to i alone."""
+    """Return True if the network's values at position i depend only on i and the symbols up to i."""
     functions = [encoding for _, encoding in model.encodings]
     return (
         all(head.mask is Mask.FUTURE for head in model.heads)
@@ -108,7 +111,9 @@ def causal(model: Transformer) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """Where a batch forks: the distinct prefixes of this length, and the prefix of each word, by number."""
+    """The fork of a batch: the length of the shared prefixes, the distinct prefixes, and the number of each word's
+    prefix.
+    """
 
     length: int
     prefixes: Integers
@@ -116,11 +121,12 @@ class Fork:
 
 
 def fork(symbols: Integers) -> Fork | None:
-    """The length from which on the words of a batch, (words, n), are best run by themselves; None where sharing
+    """Return the length from which the words of a batch, (words, n), should be run separately; None if sharing
     prefixes does not pay.
 
-    Prefixes count as the same where they follow each other. With D(m) of them of length m, running the positions from
-    k + 1 to m of all of them costs D(m) ((m - k) + COPY k) + STAGE, after what the prefixes of length k cost.
+    Only neighbouring words are compared, so equal prefixes count once if they follow each other. With D(m) distinct
+    prefixes of length m, running the positions k + 1 to m of all of them costs D(m) ((m - k) + COPY k) + STAGE, in
+    addition to the cost of the prefixes of length k.
     """
     words, n = symbols.shape
     if words * n < 2 * STAGE:

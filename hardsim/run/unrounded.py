@@ -65,7 +65,7 @@ def extend(
         gate = unit.clip and all(abs(weight) == 1 for _, weight in unit.form)
         if not gate or not any(index in levels for index, _ in unit.form):
             return None
-        # The gate's bias is 1 - t minus the number of negated literals, so this is t.
+        # The gate's bias is 1 - t plus the number of negated literals, so this is t.
         rank = int(1 - unit.bias + sum(weight == -1 for _, weight in unit.form))
         literals = [
             affine(levels[index] if index in levels else read(index), weight, int(weight == -1))
