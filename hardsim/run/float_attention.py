@@ -1,17 +1,17 @@
 """Softmax attention of one head over a batch of words, in float64 enclosures.
 
-Three ways, by what the logits depend on; each gives the same enclosures up to their width.
+There are three methods, chosen by what the logits depend on. Each gives the same enclosures up to their width.
 
-- `types`: the query is the same for every word and the key reads Booleans. Then the logit is l_ij + c_t(i), l from the
-  static parts alone, t the key's class, one of few. One table of e^(l_ij - r_i) serves all classes, and all heads with
-  the same static parts and mask; the sums over j are matrix products of the words' class indicators with it. Queries
-  for which its weights underflow are run again the dense way.
-- `look-up`: keys and values are the same for every word. Then the value read depends on the query's position and
-  codes, and every such pair is computed once, mostly over few of the keys (`float_lookup`).
-- `dense`: anything else, row by row (`float_rows`, where the errors of all three are derived).
+- By types: the query is the same for every word, and the key reads Booleans. Then the logit is l_ij + c_t(i): l comes
+  from the static parts alone, and t is the key's class, one of few. One table of e^(l_ij - r_i) serves all classes,
+  and all heads with the same static parts and mask. The sums over j are matrix products of the words' class
+  indicators with the table. Queries whose weights underflow in it are run again by the dense method.
+- Look-up: keys and values are the same for every word. Then the value read depends only on the query's position and
+  codes. Every such pair is computed once, mostly over few of the keys (`float_lookup`).
+- Dense: anything else, row by row (`float_rows`, where the errors of all three methods are derived).
 
-Tables beyond TABLES bytes together are computed again for every batch, a block of queries at a time, over the keys that
-some query of the block sees.
+Tables beyond TABLES bytes together are computed again for every batch, a block of queries at a time, over the keys
+that some query of the block sees.
 """
 
 from __future__ import annotations
@@ -62,22 +62,24 @@ from hardsim.run.float_rows import (
 from hardsim.run.prefixes import WHOLE, Suffix, join
 
 MOST_BOOLEANS = 12
-"""Booleans that a key may read for the way by types."""
+"""The greatest number of Booleans that a key may read for the method by types."""
 LARGEST_CODE = 2**62
-"""Numbers of pairs of position and code for the way by look-ups."""
+"""The greatest number of pairs of position and code for the method by look-ups."""
 TABLES = 2**26
-"""Bytes of tables that are kept at one length."""
+"""The greatest number of bytes of tables kept at one length."""
 ONE_BLOCK = 256
-"""Up to this length all queries are one block."""
+"""The greatest length at which all queries are one block."""
 BLOCK_CELLS = 2**19
-"""Entries of a block of a table at greater lengths: four megabytes."""
+"""The greatest number of entries in a block of a table at greater lengths: four megabytes."""
 DIRECT = 2**19
-"""Pairs of position and code of which a look-up remembers the values: 8 megabytes for each value."""
+"""The greatest number of pairs of position and code for which a look-up keeps the values: 8 megabytes for each
+value.
+"""
 
 Operands = tuple[list[Block], list[Block], list[Block]]
 """Query factors, key factors and values."""
 Rows = tuple[Floats, Floats]
-"""k vectors of a length n, (k, n): midpoints and radii."""
+"""Midpoints and radii of k vectors of length n, each (k, n)."""
 
 
 class ExpTable:
@@ -101,14 +103,14 @@ class ExpTable:
         self._kept: Floats | None = None
 
     def blocks(self, rows: slice) -> Iterator[Integers]:
-        """The places of the queries in `rows`, block by block."""
+        """Yield the positions of the queries in `rows`, block by block."""
         n = self.views.size
         step = n if n <= ONE_BLOCK else max(32, BLOCK_CELLS // n)
         for start in range(rows.start, rows.stop, step):
             yield np.arange(start, min(start + step, rows.stop))
 
     def keep(self) -> None:
-        """Hold the whole table from now on."""
+        """Compute the whole table and keep it."""
         kept = np.zeros((self.views.size, self.views.size))
         for rows in self.blocks(slice(0, self.views.size)):
             low, high, block = self.block(rows)
@@ -116,8 +118,9 @@ class ExpTable:
         self._kept = kept
 
     def block(self, rows: Integers) -> tuple[int, int, Floats]:
-        """The keys that these queries (one after the other) see, from and up to, and the transposed part of the
-        table, (keys, rows)."""
+        """Return the range of keys (first, and end) that these consecutive queries see, and the transposed part of
+        the table, (keys, rows).
+        """
         low, high = self.views.span(rows)
         if self._kept is not None:
             return low, high, self._kept[low:high, rows[0] : rows[-1] + 1]
@@ -134,15 +137,15 @@ class ExpTable:
 
 
 class Tables:
-    """The tables of one length, shared by the heads that have the same."""
+    """The tables of one length, shared by all heads with the same factors."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[Mask, int, bytes], ExpTable] = {}
         self.kept = 0
-        """Bytes of the tables that are kept."""
+        """The number of bytes of the tables that are kept."""
 
     def get(self, views: Views, left: Rows, right: Rows) -> ExpTable:
-        """The table of these factors, whose radii are part of what makes it the same."""
+        """Return the table of these factors. Tables are shared only if the factors' radii agree too."""
         place = (views.mask, views.size, b"".join(part.tobytes() for part in (*left, *right)))
         known = self._known.get(place)
         if known is None:
@@ -156,9 +159,9 @@ class Tables:
 
 @dataclass
 class HeadPass:
-    """One head at one length; what does not depend on the word is computed once, in a run of all positions.
+    """One head at one length. Parts that do not depend on the word are computed once, in a run of all positions.
 
-    `inverse` holds 1/tau by query position; `tables` are shared by the heads of the length.
+    `inverse` is 1/tau by query position; `tables` are shared by the heads of the length.
     """
 
     head: AttentionHead
@@ -167,14 +170,16 @@ class HeadPass:
     tables: Tables = field(default_factory=Tables)
     _numbers: dict[tuple[Fraction, ...], int] = field(default_factory=dict)
     _classes: list[tuple[Floats, Floats]] = field(default_factory=list)
-    """What each class of keys adds to the logits of each query, and how far that may be off, (n,)."""
+    """For each class of keys, the number that it adds to the logits of each query, and a bound of its error, (n,)."""
     _table: ExpTable | None = None
     _queries: list[Exact] = field(default_factory=list)
-    """Query forms times `sharpness`."""
+    """The query forms times `sharpness` (1/tau)."""
     _static: Lookup | None = None
-    """Keys and values, where they were found to be the same for every word."""
+    """The keys and values, if they are the same for every word."""
     _found: dict[Hashable, tuple[Booleans, Floats, Floats]] = field(default_factory=dict)
-    """By kinds of codes, which pairs of position and code were looked up, and their values, (values, pairs)."""
+    """By the codes' names and sizes: which pairs of position and code have been looked up, and their values and
+    radii, (values, pairs).
+    """
     _bases: dict[tuple[int, int, int, int], Block] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -183,7 +188,7 @@ class HeadPass:
         self.scale = rounded_row(self.sharpness, self.share)
 
     def attend(self, blocks: Sequence[Block], values: Sequence[Block], step: Suffix = WHOLE) -> list[Block]:
-        """The attended values of these columns at every query of the step."""
+        """Return the attended values of these columns at every query of the step."""
         if not values:
             return []
         before = {} if step.before is None else step.before.inputs
@@ -205,9 +210,11 @@ class HeadPass:
     # ---- look-ups ----
 
     def _look_up(self, blocks: Sequence[Block], codes: Sequence[Code], start: int) -> list[Block]:
-        """The values of every query from position `start` on; `codes` are what decides the query beside its position,
-        and so the values. Where there are few pairs of position and code what is found of them is kept, else what one
-        batch asks is computed once."""
+        """Return the values of every query from position `start` on.
+
+        `codes` determine the query, and so the values, together with its position. If there are few pairs of position
+        and code, their values are kept; otherwise the pairs of one batch are computed once each.
+        """
         size, width = prod(code.kinds for code in codes), blocks[0].mid.shape[1]
         places = np.zeros((1, width), dtype=np.int64)
         for code in codes:
@@ -234,7 +241,9 @@ class HeadPass:
     def _values(
         self, rows: Integers, words: Integers, columns: Integers, factors: Sequence[Block]
     ) -> tuple[Floats, Floats]:
-        """Values of some pairs, (values, pairs): their positions, ascending, and places of the batch that have them."""
+        """Return the values and radii of some pairs, (values, pairs), given their positions, ascending, and for each
+        pair a word and a column of the batch that have it.
+        """
         assert self._static is not None
         queries = []
         for factor in factors:
@@ -276,7 +285,7 @@ class HeadPass:
         return found
 
     def _again(self, low: Booleans, operands: Operands, found: Sequence[Block], start: int) -> None:
-        """Replace what was found of some queries of some words."""
+        """Compute again the values of some queries of some words, and replace them in `found`."""
         words, rows = np.flatnonzero(low.any(axis=1)), np.flatnonzero(low.any(axis=0))
         queries, keys, values = ([block.of_words(words) for block in part] for part in operands)
         queries = [Block(query.mid[:, rows], query.radius[:, rows]) for query in queries]
@@ -288,10 +297,10 @@ class HeadPass:
             block.radius[spots] = np.where(low[spots], other.radius, block.radius[spots])
 
     def _error(self, chosen: list[tuple[Floats, Floats]], table: ExpTable) -> Floats:
-        """The relative error of the weights of each row, (n,).
+        """Return the relative error of the weights of each row, (n,).
 
-        With several classes every entry e^(l_ij - r_i) is multiplied by e^(c_t(i) - c(i)), c the largest of those
-        seen: off by the radius of c_t, by the rounding of the difference, and by exp.
+        With several classes every entry e^(l_ij - r_i) is multiplied by e^(c_t(i) - c(i)), where c is the largest of
+        those seen: it is off by the radius of c_t, by the rounding of the difference, and by exp.
         """
         if len(chosen) == 1:
             return table.error
@@ -307,7 +316,7 @@ class HeadPass:
         return self.tables.get(self.views, (mids[0], rads[0]), (mids[1], rads[1]))
 
     def _kinds(self, blocks: Sequence[Block] | Mapping[int, Block], keys: list[int], width: int) -> Integers:
-        """The class of every key, by number: (words or 1, width)."""
+        """Return the number of every key's class, (words or 1, width)."""
         if not self._queries:
             sums = (exact_sum(((c, blocks[index]) for index, c in form), self.n) for form, _ in self.head.scores)
             self._queries = [query.times(self.sharpness) for query in sums]
@@ -329,7 +338,7 @@ class HeadPass:
         return translate[codes]
 
     def _references(self, parts: Sequence[_Part], present: Sequence[int], place: slice) -> Floats:
-        """The largest constant among the classes that a query sees, exactly: (words or 1, queries)."""
+        """Return the largest constant among the classes that a query sees, exactly: (words or 1, queries)."""
         if len(present) == 1:
             return self._classes[present[0]][0][None, place]
         best = np.full((1, place.stop - place.start), -np.inf)
@@ -343,8 +352,9 @@ class HeadPass:
     # ---- dense ----
 
     def _factors(self, side: int, blocks: Sequence[Block], start: int) -> list[Block]:
-        """The factors of the scores (0: of the queries, 1: of the keys) at the positions from `start` on: their static
-        parts exactly, and kept, the rest enclosed."""
+        """Return the factors of the scores (side 0: the queries', 1: the keys') at the positions from `start` on.
+        Their static parts are exact, and kept; the rest is enclosed.
+        """
         found: list[Block] = []
         for number, pair in enumerate(self.head.scores):
             form = pair[side]
@@ -357,7 +367,9 @@ class HeadPass:
         return found
 
     def _operands(self, blocks: Sequence[Block], values: Sequence[Block], step: Suffix) -> Operands:
-        """The query factors at the positions of the step, key factors and values at all so far."""
+        """Return the query factors at the positions of the step, and the key factors and values at all positions so
+        far.
+        """
         whole = list(blocks)
         if step.before is not None:
             for index, old in step.before.inputs.items():
@@ -368,8 +380,9 @@ class HeadPass:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Keys of some words, the first of them at place `start`: their classes by number, (words or 1, keys), and the
-    values. `rows` are the words' places among these (None: their own)."""
+    """The keys of some words from position `start` on: the numbers of their classes, (words or 1, keys), and the
+    values. `rows` gives each word's row in these (None: its own).
+    """
 
     kinds: Integers
     values: Sequence[Block]
@@ -378,11 +391,11 @@ class _Part:
 
     @property
     def words(self) -> int:
-        """How many words there are, as far as these keys tell."""
+        """The number of words, as far as these keys show it."""
         return max(len(self.kinds), *(len(value.mid) for value in self.values)) if self.rows is None else len(self.rows)
 
     def spread(self, array: NDArray[Number]) -> NDArray[Number]:
-        """From these words to the words of the batch."""
+        """Return rows for the words of the batch, from rows for these words."""
         return array if self.rows is None else take(array, self.rows)
 
     def add(

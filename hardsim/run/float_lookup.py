@@ -1,17 +1,17 @@
 """Softmax attention over keys and values that are the same for every word, in float64 enclosures: look-ups.
 
-What a query reads then costs a few keys, however many there are, in two cases (else row by row, `float_rows`).
+In two cases a query needs only a few keys, however many there are; otherwise it is run row by row (`float_rows`).
 
-- Few different keys: every query sees all keys, and keys whose factors and values have the same enclosures are one,
-  whose weight counts as often as it occurs: all that is computed of them would be the same. The product of weight and
-  count is one more rounding of a term, of which there are n/4 at most in place of n.
-- Concave logits: every query sees all keys, and for any query the logits L_j are concave in the key's place j, since
+- Few distinct keys: every query sees all keys. Keys whose factors and values have the same enclosures count as one,
+  and its weight is multiplied by their number, since every computation with them would give the same. The product of
+  weight and number is one more rounding of a term, but there are at most n/4 terms in place of n.
+- Concave logits: every query sees all keys, and for any query the logits L_j are concave in the key's index j, since
   the exact factors are linear in j, or bend one way and the query's coefficient has the sign that bends the sum down.
-  Then, where L_s <= L_(s+1) is certain, no L_j before s is above L_s; so if L_s is at least 100 below some logit of the
-  window from s on, what comes before the window weighs as little as what row by row takes for e^-100. The same holds
-  behind the window. It is put where bisection finds the top, which need not be right: rows for which either end is not
-  certain are run over all keys. A nat more is asked for, since the distance is rounded: by less than 2^-51 times the
-  largest logit, which is below the slack of the row, and with a slack of 1 or more nothing is claimed. (Ours.)
+  Then, if L_s <= L_(s+1) is certain, no L_j before s is above L_s. So if L_s is at least 100 below some logit of the
+  window from s on, the keys before the window weigh no more than e^-100, which `float_rows` allows for. The same
+  holds after the window. Bisection places the window around the top; it need not be right: rows for which either end
+  is not certain are run over all keys. The distance must be larger by one nat, since it is rounded by less than 2^-51
+  times the largest logit, which is below the slack of the row; with a slack of 1 or more nothing is claimed. (Ours.)
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from hardsim.run.float_rows import (
 )
 
 FEW = 4
-"""Keys count as few where they are so many times fewer than positions."""
+"""Keys are few if they are this many times fewer than positions."""
 WINDOW = 16
-"""Keys of a window."""
+"""The number of keys in a window."""
 
 
 class Lookup:
-    """Keys and values of one length, ready for queries: k factors, (1, n) each, and the values."""
+    """The keys and values of one length, prepared for queries: k factors, (1, n) each, and the values."""
 
     def __init__(self, keys: Sequence[Block], values: Sequence[Block], views: Views, scale: Scale) -> None:
         self.keys, self.values, self.views, self.scale = keys, values, views, scale
@@ -50,7 +50,7 @@ class Lookup:
         self._reach = np.abs(self._right).max(axis=2, keepdims=True), right_rad.max(axis=2, keepdims=True)
         self._ends = [Ends.of(value) for value in values]
         self._few: tuple[Floats, list[Block], Floats] | None = None
-        """The different keys and their values, and how often each pair occurs."""
+        """The distinct keys and their values, and how often each pair occurs."""
         self._bends: list[int] | None = None
         if views.mask is Mask.NONE:
             parts = [part for block in (*keys, *values) for part in (block.mid[0], block.radius[0])]
@@ -62,7 +62,9 @@ class Lookup:
                 self._bends = _bends(keys)
 
     def read(self, queries: Sequence[Block], rows: Integers) -> list[Block]:
-        """The attended values, (1, rows), of the queries at places `rows` with these factors, (1, rows) each."""
+        """Return the attended values, (1, rows), of the queries at positions `rows` with these factors, (1, rows)
+        each.
+        """
         if self._few is None and self._bends is None:
             return softmax_rows(queries, self.keys, self.values, self.views, self.scale, rows)
         scaled = Scaled.of(queries, self.scale, rows, *self._reach)
@@ -94,7 +96,9 @@ class Lookup:
         return found
 
     def _quotients(self, values: Sequence[Block], weights: Floats, total: Floats, error: Floats) -> list[Block]:
-        """The means of some values, (words, keys), under weights (words, rows, keys) with these sums (words, rows)."""
+        """Return the means of the values, (words, keys), under weights (words, rows, keys) with these sums, (words,
+        rows).
+        """
         found = []
         for value, ends in zip(values, self._ends, strict=True):
             sums = Sums(value, *total.shape)
@@ -103,7 +107,9 @@ class Lookup:
         return found
 
     def _start(self, query: Floats) -> Integers:
-        """Where each row's window begins: around the largest logit, found by bisection as if they were concave."""
+        """Return the start of each row's window: around the largest logit, found by bisection as if the logits were
+        concave.
+        """
         steps = np.diff(self._right[0], axis=1)
         low = np.zeros(query.shape[1], dtype=np.int64)
         high = np.full_like(low, steps.shape[1])
@@ -115,7 +121,7 @@ class Lookup:
         return np.clip(low - WINDOW // 2, 0, self.views.size - WINDOW)
 
     def _falling(self, queries: Sequence[Block]) -> Booleans:
-        """Of which rows it is certain that the logits are concave."""
+        """Return the rows whose logits are certainly concave."""
         assert self._bends is not None
         sure = np.ones(queries[0].mid.shape[1], dtype=np.bool_)
         for query, bend in zip(queries, self._bends, strict=True):
@@ -124,7 +130,7 @@ class Lookup:
         return sure
 
     def _ends_sure(self, start: Integers, logits: Floats, slack: Floats) -> Booleans:
-        """Of which windows it is certain that what lies beside them weighs nothing, if the logits are concave."""
+        """Return the rows in which, if the logits are concave, the keys outside the window certainly weigh nothing."""
         least, deep = 2 * slack, logits.max(axis=1) + LOWEST_BESIDE_1 - 1 - 2 * slack
         ends = [(start == 0, 0, 1), (start == self.views.size - WINDOW, WINDOW - 1, WINDOW - 2)]
         sure = np.ones(len(start), dtype=np.bool_)
@@ -135,13 +141,14 @@ class Lookup:
 
 
 def _at(value: Block, places: Integers) -> Block:
-    """Some positions of a column without those of words."""
+    """Return a column at some positions, without its codes."""
     return Block(value.mid[:, places], None if value.rad is None else value.rad[:, places], boolean=value.boolean)
 
 
 def _bends(keys: Sequence[Block]) -> list[int] | None:
-    """Which way each factor bends, exactly: 0 where it is linear in the place, 1 where no second difference is
-    negative, -1 where none is positive; None if some factor bends both ways."""
+    """Return the bend of each factor, exactly: 0 if it is linear in the index, 1 if no second difference is negative,
+    -1 if none is positive. Return None if some factor bends both ways.
+    """
     found = []
     for key in keys:
         if key.static is None:

@@ -1,23 +1,24 @@
-"""Means of what queries see, in float64 enclosures: uniform ones, and softmax row by row.
+"""Means over the visible keys in float64 enclosures: uniform means, and softmax row by row.
 
 Weights. Let l_j be the logits, d_j the computed distances to a reference R (any float), off by at most x_j, and w_j =
 fl(exp(d_j)). Then w_j = W_j (1 + t_j), W_j = e^(l_j - R), with |t_j| <= rho := max growth(x_j) + EXP_ERROR (1 +
-growth), apart from what is below 2^-1019 (2^-144, row by row): distances below LOWEST are taken for LOWEST, since
-numpy's exp is ten times as slow where it underflows, as most weights of cold softmax do. What a query does not see
-weighs 0.
+growth), apart from absolute errors below 2^-1019 (2^-144, row by row): distances below LOWEST are replaced by LOWEST,
+since numpy's exp is ten times as slow where it underflows, as most weights of cold softmax do. Keys that a query does
+not see have weight 0.
 
 Means. With m the mean of values v_j under the w_j, and D = sum w_j |v_j - m| / sum w_j, the true mean is
 
     M = m + sum (W_j - w_j)(v_j - m) / sum W_j,  so that  |M - m| <= rho (1 + rho)/(1 - rho) D  for rho < 1,
 
 since |W_j - w_j| <= w_j rho/(1 - rho) and sum W_j >= sum w_j/(1 + rho). For values between a and b, D is at most 2
-min(m - a, b - m), since a chord bounds |v - m|; that is used for Booleans and sums over classes, elsewhere D is
-computed. The quotient q of two computed sums of n terms, in any order, is off from m by at most r = gamma_(2 n + 6)
-max |v_j|, or gamma_(2 n + 6) q where no value is negative; D at q is off from D at m by at most 2 r, and as computed by
-gamma_(n + 3) D more, which is at most r, since D is at most 2 max |v_j|, or 2 q. Sums of weights of at least 2^-900 (1,
-row by row) are required, so that this adds at most n max |v_j| 2^-100 for n < 2^18. Radii of values are averaged under
-the true weights, whose shares are at most (1 + rho)/(1 - rho) times those of the computed ones, and add no more than
-the largest of them. A mean lies between a and b in any case: where nothing better is known that is its enclosure.
+min(m - a, b - m), since a chord bounds |v - m|; this is used for Booleans and for sums over classes, and elsewhere D
+is computed. The quotient q of two computed sums of n terms, in any order, is off from m by at most r = gamma_(2 n +
+6) max |v_j|, or gamma_(2 n + 6) q where no value is negative; D at q is off from D at m by at most 2 r, and as
+computed by gamma_(n + 3) D more, which is at most r, since D is at most 2 max |v_j|, or 2 q. Sums of weights of at
+least 2^-900 (1, row by row) are required, so that underflow adds at most n max |v_j| 2^-100 for n < 2^18. Radii of
+values are averaged under the true weights, whose shares are at most (1 + rho)/(1 - rho) times those of the computed
+ones, and add no more than the largest of them. A mean lies between a and b in any case: if nothing better is known,
+this is its enclosure.
 """
 
 from __future__ import annotations
@@ -48,32 +49,39 @@ from hardsim.run.enclosure import (
 )
 
 LEAST_SUM = 2.0**-900
-"""Sums of weights below this are computed again with a reference of their own."""
+"""Sums of weights below this are computed again, with a reference for each row."""
 UNDERFLOW = 2.0**-100
 CHUNK = 2**17
-"""Logits computed at a time: one megabyte for each array of them."""
+"""Number of logits computed at a time: one megabyte for each array of them."""
 AT_ONCE = 64
-"""Queries that are run together under a mask: with more of them most see far less than all of them see together."""
+"""Number of queries that are run together under a mask. With more, most of them would see far fewer keys than all of
+them together.
+"""
 SURE = 2.0**-10
-"""Relative errors of weights below this make means that are nearer than the values are to each other."""
+"""If the relative errors of all weights are below this, the enclosures of means are narrower than the range of the
+values.
+"""
 LOWEST, LOWEST_BESIDE_1 = -707.0, -100.0
-"""e^-707 lies between 2^-1020 and 2^-1019: about the least that is no subnormal number. Where a weight is 1, what is
-below e^-100 < 2^-144 adds as little, and its products with values are no subnormal numbers either, which are slow."""
+"""e^-707 lies between 2^-1020 and 2^-1019: about the least number that is not subnormal. Where one weight is 1,
+weights below e^-100 < 2^-144 add as little; and their products with values are not subnormal, which would be slow.
+"""
 DEEPEST = 750.0
-"""e^-750 is below 2^-1080: a distance beyond it may be off by any share, since its exponential, and the computed one
-with it, is 0 up to what the bounds allow for underflow."""
+"""e^-750 is below 2^-1080: a distance beyond it may have any relative error, since its exponential, also as computed,
+is 0 up to the error that the bounds allow for underflow.
+"""
 
 NO_ROWS = np.zeros(0, dtype=np.int64)
 
 Number = TypeVar("Number", np.float64, np.bool_, np.int64)
 Scale = tuple[Floats, Floats]
-"""1/tau by query position, and how far it may be off."""
+"""1/tau by query position, and bounds of its errors."""
 
 
 @dataclass(frozen=True)
 class Views:
-    """Which keys each query of `size` positions sees: from `starts` up to but not including `stops`, places from 0,
-    and with `bos` the key at place 0 besides."""
+    """The keys that each query of `size` positions sees: from `starts` up to but not including `stops` (indices from
+    0), and with `bos` also the key at index 0.
+    """
 
     mask: Mask
     size: int
@@ -81,7 +89,7 @@ class Views:
     starts: Integers = field(init=False, repr=False)
     stops: Integers = field(init=False, repr=False)
     counts: Floats = field(init=False, repr=False)
-    """How many keys each query sees."""
+    """The number of keys that each query sees."""
 
     def __post_init__(self) -> None:
         seen = [self.mask.visible(place + 1, self.size) for place in range(self.size)]
@@ -90,21 +98,24 @@ class Views:
         object.__setattr__(self, "counts", self.over(np.add, np.ones(self.size)))
 
     def visible(self, rows: Integers, low: int = 0, high: int | None = None) -> Booleans:
-        """Which of the keys from `low` up to but not including `high` the queries at these places see: (rows, keys)."""
+        """Return which of the keys from `low` up to but not including `high` the queries at these positions see,
+        (rows, keys).
+        """
         keys = np.arange(low, self.size if high is None else high)[None, :]
         seen = (keys >= self.starts[rows][:, None]) & (keys < self.stops[rows][:, None])
         return seen | (keys == 0) if self.bos else seen
 
     def span(self, rows: Integers) -> tuple[int, int]:
-        """The keys that some of these queries see."""
+        """Return a range of keys (first, and end) that contains all keys these queries see."""
         if self.bos:
             return 0, max(1, int(self.stops[rows].max()))
         return int(self.starts[rows].min()), int(self.stops[rows].max())
 
     def over(self, operation: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
-        """Sums, extremes or the like over what each query sees; keys, and of the result queries, are the last axis.
+        """Return sums, extremes and the like over the keys that each query sees. Keys, and in the result queries, are
+        the last axis.
 
-        The values may be those of the first keys alone, under masks that show no later ones.
+        The values may be those of the first keys only, under masks that show no later ones.
         """
         if self.mask is Mask.NONE:
             return np.broadcast_to(operation.reduce(values, axis=-1, keepdims=True), values.shape)
@@ -120,7 +131,9 @@ class Views:
 
 
 def _running(operation: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
-    """What `operation.accumulate` gives along the last axis: of Booleans by the first place that decides."""
+    """Return `operation.accumulate` along the last axis. For Booleans, it is found from the first position that
+    decides, which is faster.
+    """
     if values.dtype != np.bool_ or operation not in {np.logical_and, np.logical_or}:
         found: NDArray[Any] = operation.accumulate(values, axis=-1)
         return found
@@ -131,12 +144,12 @@ def _running(operation: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
 
 
 def take(array: NDArray[Number], words: Integers) -> NDArray[Number]:
-    """Rows of an array whose first axis may be shared by all words."""
+    """Return rows of an array whose first axis may be shared by all words."""
     return array if array.shape[0] == 1 else array[words]
 
 
 def carried(old: NDArray[Number], new: NDArray[Number], rows: Integers) -> NDArray[Number]:
-    """The words' rows of `old`, then `new`; either may be shared by all words."""
+    """Return the words' rows of `old`, followed by `new`; either may be shared by all words."""
     parts = [take(old, rows), new]
     words = max(map(len, parts))
     return np.concatenate([np.broadcast_to(part, (words, part.shape[1])) for part in parts], axis=1)
@@ -146,10 +159,10 @@ def carried(old: NDArray[Number], new: NDArray[Number], rows: Integers) -> NDArr
 
 
 def mean(block: Block, views: Views, before: Block | None = None, rows: Integers = NO_ROWS) -> Block:
-    """The mean over the visible positions of each query: sums of exact integers are exact, and divided once.
+    """Return the mean over the visible positions of each query. Sums of exact integers are exact, and divided once.
 
-    With `before` the block's positions come after those of `before`, of which each word has the row `rows` says, and
-    the mask is that of the future.
+    With `before`, the block's positions follow those of `before`; `rows` gives each word's row in it, and the mask
+    must be FUTURE.
     """
     if block.static is not None and before is None:
         totals = views.over(np.add, widened(block.static.whole, block.static.size * views.size))
@@ -178,7 +191,9 @@ def _sums(parts: Sequence[Floats], views: Views, rows: Integers) -> Floats:
 
 
 def lone(found: Block, value: Block, views: Views, old: Block | None = None, rows: Integers = NO_ROWS) -> Block:
-    """Attended values, from now on exact at the queries that see one value only; `old` and `rows` are as of `mean`."""
+    """Mark attended values as exact at the queries that see only one distinct value. `old` and `rows` are as `before`
+    and `rows` in `mean`.
+    """
     parts = [value] if old is None else [value, old]
     if found.static is not None or found.rad is None or not all(part.rad is None or part.partly for part in parts):
         return found
@@ -196,7 +211,7 @@ def lone(found: Block, value: Block, views: Views, old: Block | None = None, row
 
 
 def _holds(block: Block, value: Floats) -> Booleans:
-    """Where a block is exactly this."""
+    """Return where a block is exactly this value."""
     held: Booleans = np.equal(block.mid, value)
     return held if block.rad is None else held & (block.rad == 0)
 
@@ -205,13 +220,13 @@ def _holds(block: Block, value: Floats) -> Booleans:
 
 
 def exact_sum(terms: Iterable[tuple[Rational, Block]], n: int, bias: Rational = 0) -> Exact:
-    """The static part of a sum of multiples of blocks plus a bias, (1, n)."""
+    """Return the static part of a sum of multiples of blocks plus a bias, (1, n)."""
     return combination([(block.static, value) for value, block in terms if block.static is not None], bias, (1, n))
 
 
 def slack_of(left: Floats, left_rad: Floats, right: Floats, right_rad: Floats) -> Floats:
-    """How far the computed logits of a row may be off, from the sizes of its k factors and the largest of the keys'
-    that it sees, all (..., k, rows); the result is (..., rows).
+    """Return a bound of the errors of a row's computed logits, from the sizes of its k factors and the largest ones
+    of the visible keys, all (..., k, rows); the result is (..., rows).
 
     A product of two enclosures has the radius |q| k' + q' |k| + q' k', and a sum of k products, each with a rounding
     of its own, is off by gamma_(k + 1) times the sum of sizes.
@@ -222,8 +237,9 @@ def slack_of(left: Floats, left_rad: Floats, right: Floats, right_rad: Floats) -
 
 
 def weight_error(slack: Floats, left: Floats, right: Floats) -> Floats:
-    """The relative error of e^(l_ij - r_i) where the logits, and r_i with them, are off by `slack` at most: the
-    distance is at most twice the largest logit of the row, and rounded once."""
+    """Return the relative error of e^(l_ij - r_i), if the logits and r_i are off by at most `slack`. The distance is
+    at most twice the largest logit of the row, and is rounded once.
+    """
     distance = np.minimum(2 * (left * right).sum(axis=-2) + slack, DEEPEST)
     drift = growth(outward(slack + 2 * U * distance))
     return outward(drift + EXP_ERROR * (1 + drift))
@@ -242,14 +258,14 @@ class Ends:
 
     @staticmethod
     def of(value: Block) -> Ends:
-        """That of a column."""
+        """Return the ends of a column's values."""
         rad = None if value.rad is None else value.rad.max(axis=1, keepdims=True)
         if value.boolean:
             return Ends(np.zeros((1, 1)), np.ones((1, 1)), rad)
         return Ends(value.mid.min(axis=1, keepdims=True), value.mid.max(axis=1, keepdims=True), rad)
 
     def joined(self, other: Ends) -> Ends:
-        """That of longer columns, of which the other's are the first part."""
+        """Return the ends of these and the other values together, for a column that continues the other's."""
         rad = self.rad if other.rad is None else other.rad if self.rad is None else np.maximum(self.rad, other.rad)
         return Ends(np.minimum(self.low, other.low), np.maximum(self.high, other.high), rad)
 
@@ -263,8 +279,11 @@ def quotient(
     spread: Floats | None = None,
     rad: Floats | None = None,
 ) -> Block:
-    """`top / total`, sums of `count` terms at most of weights with this relative error, as an enclosure of the mean of
-    values with this reach: `spread` is D at the quotient where it was computed, `rad` the same mean of the radii."""
+    """Return `top / total` as an enclosure of the mean of values with this reach.
+
+    Both are sums of at most `count` terms, with weights of this relative error. `spread` is D at the quotient if it
+    was computed, `rad` the mean of the radii under the same weights.
+    """
     low, high = reach.low, reach.high
     mid = top / total
     largest = np.maximum(-low, high)
@@ -291,8 +310,9 @@ def quotient(
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
-    """Queries over tau: the k factors (words or 1, k, rows), and the relative error of the weights of each row, (words
-    or 1, rows); the logits are off by `slack` at most."""
+    """Queries divided by tau: the k factors (words or 1, k, rows), a bound `slack` of the logits' errors, and the
+    relative error of the weights of each row, (words or 1, rows).
+    """
 
     query: Floats
     slack: Floats
@@ -300,8 +320,10 @@ class Scaled:
 
     @staticmethod
     def of(queries: Sequence[Block], scale: Scale, rows: Integers, reach: Floats, reach_rad: Floats) -> Scaled:
-        """The factors `queries` (words or 1, rows), of the queries at places `rows`; the largest absolute values and
-        radii of the keys' factors that each row sees, (words or 1, k, rows or 1)."""
+        """Scale the factors `queries` (words or 1, rows) of the queries at positions `rows`. `reach` and `reach_rad`
+        are the largest absolute values and radii of the factors of the keys that each row sees, (words or 1, k, rows
+        or 1).
+        """
         left, left_rad = stacked(queries)
         query = left * scale[0][rows]
         far = np.abs(query)
@@ -313,9 +335,12 @@ class Scaled:
 def softmax_rows(
     queries: Sequence[Block], keys: Sequence[Block], values: Sequence[Block], views: Views, scale: Scale, rows: Integers
 ) -> list[Block]:
-    """The attended values of the queries at places `rows`, of which `queries` are the k factors, (words or 1, rows);
-    `keys` and `values` are those of all positions so far. Some queries, over the keys that they see, and some words at
-    a time."""
+    """Return the attended values of the queries at positions `rows`, whose k factors are `queries`, (words or 1,
+    rows).
+
+    `keys` and `values` belong to all positions so far. A few queries, over the keys that they see, and a few words
+    are computed at a time.
+    """
     right, right_rad = stacked(keys)
     reach, reach_rad = (views.over(np.maximum, part)[:, :, rows] for part in (np.abs(right), right_rad))
     scaled = Scaled.of(queries, scale, rows, reach, reach_rad)
@@ -340,7 +365,7 @@ def softmax_rows(
 
 
 class Sums:
-    """The sums of one value, and of what its quotients' errors depend on, over words and rows."""
+    """The sums of one value, and the sums that its quotients' errors depend on, over words and rows."""
 
     def __init__(self, value: Block, words: int, rows: int) -> None:
         self.value, shape = value, (words, rows)
@@ -349,7 +374,7 @@ class Sums:
         self.loose = None if value.rad is None else np.empty(shape)
 
     def add(self, some: slice, here: slice, keys: slice, weights: Floats, total: Floats) -> None:
-        """Some words and queries, with their weights (words, queries, keys) and the sums of these."""
+        """Add some words and queries, with their weights (words, queries, keys) and the sums of these."""
         mid = _of(self.value.mid, some)[:, keys]
         self.top[some, here] = top = _times(weights, mid)
         if self.spread is not None:
@@ -358,23 +383,23 @@ class Sums:
             self.loose[some, here] = _times(weights, _of(self.value.rad, some)[:, keys]) / total
 
     def quotient(self, total: Floats, error: Floats, count: int, ends: Ends) -> Block:
-        """The means of values between these ends."""
+        """Return the means of values between these ends."""
         return quotient(self.top, total, error, ends, count, self.spread, self.loose)
 
 
 def _of(array: Floats, some: slice) -> Floats:
-    """Some words of an array that may have one row for all."""
+    """Return some words of an array that may have one row for all words."""
     return array if len(array) == 1 else array[some]
 
 
 def stacked(blocks: Sequence[Block]) -> tuple[Floats, Floats]:
-    """Midpoints and radii, (words or 1, blocks, n)."""
+    """Return midpoints and radii of the blocks, (words or 1, blocks, n)."""
     mid, rad = ([block.mid for block in blocks], [block.radius for block in blocks])
     return np.stack(np.broadcast_arrays(*mid), axis=1), np.stack(np.broadcast_arrays(*rad), axis=1)
 
 
 def products(left: Floats, right: Floats) -> Floats:
-    """Sums of k products, (words, rows, keys)."""
+    """Return sums of k products, (words, rows, keys)."""
     if left.shape[1] == 1:
         return left[:, 0, :, None] * right[:, 0, None, :]
     found: Floats = np.matmul(left.transpose(0, 2, 1), right)
@@ -382,7 +407,7 @@ def products(left: Floats, right: Floats) -> Floats:
 
 
 def exponentials(logits: Floats, hidden: Booleans | None) -> Floats:
-    """Weights relative to each row's largest logit; `logits` is overwritten."""
+    """Return the weights relative to each row's largest logit; `logits` is overwritten."""
     if hidden is not None:
         np.copyto(logits, -np.inf, where=hidden)
     logits -= logits.max(axis=-1, keepdims=True)
@@ -390,8 +415,9 @@ def exponentials(logits: Floats, hidden: Booleans | None) -> Floats:
 
 
 def weights_of(distances: Floats, hidden: Booleans | None, lowest: float = LOWEST) -> Floats:
-    """e^distance, of no distance below the lowest, and 0 where hidden (which may have fewer axes); `distances` is
-    overwritten."""
+    """Return e^distance, with distances raised to at least `lowest`, and 0 where `hidden` (which may have fewer
+    axes); `distances` is overwritten.
+    """
     np.maximum(distances, lowest, out=distances)
     np.exp(distances, out=distances)
     if hidden is not None:
@@ -400,7 +426,7 @@ def weights_of(distances: Floats, hidden: Booleans | None, lowest: float = LOWES
 
 
 def _times(weights: Floats, values: Floats) -> Floats:
-    """Sums of weights (words, rows, keys) times values (words, keys)."""
+    """Return sums of weights (words, rows, keys) times values (words, keys)."""
     result: Floats = np.matmul(weights, values[:, :, None])[:, :, 0]
     return result
 

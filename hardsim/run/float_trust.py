@@ -1,11 +1,11 @@
-"""Whether certified float64 may be believed in this process: its assumptions, held against exact numbers once.
+"""Test once per process whether certified float64 can be trusted, by comparing its assumptions with exact numbers.
 
 The error analysis (`enclosure`) assumes that sums, products, quotients and square roots are rounded to the nearest
 float64, in one step and without flushing subnormal numbers to zero, and that numpy's exp is right to EXP_ERROR. A
 library loaded into the process may have changed the first (the rounding mode is a state of the processor), another
-processor or build of numpy the second: the first certified pass of a process tries both, in a few milliseconds. Not
-tried are that matrix products are sums of products (Strassen's method would not keep the bounds), and that the state
-stays as it was found.
+processor or build of numpy the second. The first certified pass of a process tests both, in a few milliseconds. Two
+assumptions are not tested: that matrix products are sums of products (Strassen's method would not keep the bounds),
+and that the processor's state stays as it was during the test.
 """
 
 from __future__ import annotations
@@ -14,36 +14,40 @@ from functools import lru_cache
 from typing import Any
 
 BITS = 90
-"""Bits of the balls that exp is held against."""
+"""The precision, in bits, of the balls with which exp is compared."""
 HIGHEST, LARGE = 709.7, 2.0**1023
-"""Up to where exp is held against them, and what it is beyond: e^709.7 lies between 2^1023 and 2^1024."""
+"""The greatest argument at which exp is compared with balls, and a lower bound of its results beyond: e^709.7 lies
+between 2^1023 and 2^1024.
+"""
 LENGTHS = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100)
-"""Lengths of arrays: numpy takes other code for what is left over by its vectors."""
+"""The lengths of arrays that are tested: numpy runs other code for the remainder of an array after whole vectors."""
 _heard: dict[str, None] = {}
 
 
 @lru_cache(maxsize=1)
 def distrust() -> str | None:
-    """Why certified float64 decides nothing in this process; None where its assumptions hold."""
+    """Return the reason why certified float64 decides nothing in this process; None if its assumptions hold."""
     fault = arithmetic_fault() or exp_fault()
     return (
-        None if fault is None else f"certified float64 decides nothing here, --engine auto asks balls instead: {fault}"
+        None
+        if fault is None
+        else f"certified float64 decides nothing in this process, and --engine auto uses balls instead: {fault}"
     )
 
 
 def reasons() -> tuple[str, ...]:
-    """What this process has found, if it was asked, and what it heard of others."""
+    """Return the reasons found in this process, if the test was run, and those reported by other processes."""
     own = distrust() if distrust.cache_info().currsize else None
     return tuple(dict.fromkeys([*([own] if own else []), *_heard]))
 
 
 def hear(others: tuple[str, ...]) -> None:
-    """Take in what a worker has found."""
+    """Record the reasons that a worker process found."""
     _heard.update(dict.fromkeys(others))
 
 
 def arithmetic_fault() -> str | None:
-    """What is wrong with sums, products, quotients and square roots of float64 arrays."""
+    """Return the fault in sums, products, quotients or square roots of float64 arrays; None if there is none."""
     import numpy as np
 
     one, least = np.ones(37), np.full(37, 2.0**-1022)
@@ -55,15 +59,17 @@ def arithmetic_fault() -> str | None:
         )  # fmt: skip
         kept = (least * 0.5 > 0) & (least * 1.5 - least > 0) & (least * 2.0**-52 * 2.0**100 > 0)
     if not nearest.all():
-        return "floating-point numbers of this process are not rounded to the nearest float64"
+        return "this process does not round floating-point numbers to the nearest float64"
     if not kept.all():
-        return "floating-point numbers of this process are flushed to zero where they are small"
+        return "this process flushes small floating-point numbers to zero"
     return None if _operations_are_rounded_once() else "an operation of float64 is not rounded once to the nearest"
 
 
 def _operations_are_rounded_once() -> bool:
-    """Sums, products and quotients of some numbers against rationals (which Python rounds with integers alone), and
-    square roots: the square of each lies between those of the middles to its neighbours."""
+    """Return True if sums, products and quotients of some numbers agree with rationals (which Python rounds by
+    integer arithmetic alone), and if the square of each square root lies between those of the midpoints to its
+    neighbours.
+    """
     from fractions import Fraction
 
     import numpy as np
@@ -83,8 +89,9 @@ def _operations_are_rounded_once() -> bool:
 
 
 def exp_fault() -> str | None:
-    """What is wrong with numpy's exp, on arguments as the passes have them, in long and short arrays, strided and in
-    place. Where the true value is beyond float64 it may be infinite, or nearly."""
+    """Return the fault in numpy's exp; None if there is none. Arguments are as in the passes, in long and short
+    arrays, strided and in place. If the true value is beyond float64, the result may be infinite, or nearly.
+    """
     import numpy as np
     from flint import arb, ctx
 
@@ -106,19 +113,20 @@ def exp_fault() -> str | None:
         for argument, true in arrays:
             here = argument.copy()
             for found in (np.exp(argument), np.exp(here, out=here)):
-                # As near as `enclosure` says; the true ones were rounded too.
+                # The accuracy that `enclosure` assumes, less the rounding of the true values.
                 normal = np.abs(found - true) <= (EXP_ERROR - 2.0**-51) * true
                 small = (found >= 0) & (np.abs(found - true) <= 2.0**-1021)
                 right = np.where(true >= 2.0**-1021, normal, small)
                 bad = argument[~np.where(np.isinf(true), found >= LARGE, right)]
                 if len(bad):
-                    return f"numpy's exp is off by more than is assumed of it, at {float(bad[0])!r}"
+                    return f"numpy's exp is less accurate than certified float64 assumes, at {float(bad[0])!r}"
     return None
 
 
 def _points() -> Any:
-    """Some 1,500: near 0, everywhere down to -745, where results are subnormal, where they are 0, and up to where they
-    are infinite."""
+    """Return some 1,500 arguments: near 0, everywhere down to -745 (where results are subnormal, and where they are
+    0), and up to where results are infinite.
+    """
     import numpy as np
 
     near = -np.logspace(-18, -1, 120)

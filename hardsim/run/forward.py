@@ -1,8 +1,8 @@
-"""One forward pass, written once against a number type.
+"""One forward pass, written once for any number type.
 
-A value is exact (an int or Fraction) as long as only exact things made it: embeddings, encodings, uniform
+A value is exact (an int or Fraction) as long as it was made from exact parts only: embeddings, encodings, uniform
 attention, clips that saturate. Softmax outputs are numbers of the arithmetic. Logits of exact inputs are exact
-rationals, so the only error in an attended value is that of exp, of the sums and of one division.
+rationals, so the only error in an attended value comes from exp, the sums and one division.
 """
 
 from __future__ import annotations
@@ -24,44 +24,46 @@ from hardsim.run.float_rows import Views
 
 HALF = Fraction(1, 2)
 MEMO_LENGTH, MEMO_SIZE = 32, 10_000
-"""The length up to which it is remembered what a head or a hidden unit made of its inputs, since short words share most
-of these; and how many such results are."""
+"""The greatest length at which the outputs of heads and hidden units are cached by their inputs, since short words
+share most of these; and the greatest number of cached results.
+"""
 
 M = TypeVar("M")
 
 
 @dataclass
 class Trace(Generic[T]):
-    """What a network did on one word.
+    """The results of a network on one word.
 
-    `columns` is the residual stream after the last layer, by coordinate; `attended` the output column of each head,
-    by head name and coordinate; `least_margin` the smallest distance of a rounded value from its threshold (a clip
-    `2x - 1/2` has its thresholds at x = 1/4 and 3/4; distances are in x); `inputs` the value of every FFN unit's
-    form at the last position. `unsettled` counts the values that a clip rounds and of which the arithmetic cannot
-    tell whether it saturates.
+    `columns` is the residual stream after the last layer, by coordinate. `attended` is the output column of each
+    head, by head name and coordinate. `least_margin` is the smallest distance of a rounded value from its threshold
+    (a clip `2x - 1/2` has its thresholds at x = 1/4 and 3/4; distances are in x). `inputs` are the inputs of all
+    hidden units at the last position, by layer. `unsettled` counts the inputs of rounding clips of which the
+    arithmetic cannot tell whether the clip saturates.
     """
 
     columns: list[Column]
     index: int = -1
-    """That of the reading position."""
+    """The index of the reading position."""
     entering: list[Column] = field(default_factory=list)
     """The residual stream that enters the first layer."""
     layers: list[tuple[list[Column], list[Column]]] = field(default_factory=list)
-    """By layer, the residual stream after attention and after the feed-forward network."""
+    """By layer, the residual stream after attention and after the feed-forward layer."""
     attended: dict[str, dict[int, Column]] = field(default_factory=dict)
     least_margin: T | None = None
     inputs: list[list[Value]] = field(default_factory=list)
     unsettled: int = 0
 
     def output(self, model: Transformer) -> Value:
-        """The output coordinate at the reading position."""
+        """Return the output coordinate at the reading position."""
         return self.columns[model.output].values[self.index]
 
 
 @dataclass(frozen=True, slots=True)
 class Hidden(Generic[T]):
-    """What a hidden unit gave: its column, its input at the last position and, where it rounds, its least margin and at
-    how many positions it is unsettled."""
+    """The result of a hidden unit: its column, its input at the last position and, if it rounds, its least margin and
+    the number of positions at which it is unsettled.
+    """
 
     column: Column
     last: Value
@@ -70,8 +72,11 @@ class Hidden(Generic[T]):
 
 
 class Forward(Generic[T]):
-    """A network ready to run in one arithmetic. What a length needs is kept until another one comes, exponentials until
-    there are too many: words share most of them."""
+    """A network prepared to run in one arithmetic.
+
+    Results that depend only on the length are kept until the length changes, and exponentials until there are too
+    many: words share most of them.
+    """
 
     def __init__(self, model: Transformer, arithmetic: Arithmetic[T]) -> None:
         self.model = model
@@ -102,8 +107,9 @@ class Forward(Generic[T]):
         return trace
 
     def weights(self, trace: Trace[T]) -> Iterator[tuple[int, AttentionHead, list[list[Value]]]]:
-        """By layer from 0 and head the attention weights, a row of all positions for each query, on the word that was
-        run last. None is left out for being small."""
+        """Yield the number of the layer (from 0), the head and its attention weights, one row of all positions for
+        each query, for the word that was run last. Small weights are included.
+        """
         entering = trace.entering
         for number, (layer, heads) in enumerate(zip(self.model.layers, self._heads, strict=True)):
             for head, means in zip(layer.heads, heads, strict=True):
@@ -111,7 +117,7 @@ class Forward(Generic[T]):
             _, entering = trace.layers[number]
 
     def _prepare(self, n: int) -> None:
-        """Position encodings and heads with the temperatures of a length."""
+        """Prepare position encodings and heads, with the temperatures of a length."""
         model, positions = self.model, range(self.model.first, n + 1)
         values, self._letters = model.entering(n)
         self._base = [self._encoded(column, index not in self._letters) for index, column in enumerate(values)]
@@ -125,14 +131,17 @@ class Forward(Generic[T]):
         self._memo.clear()
 
     def _encoded(self, column: Sequence[RealNumber], static: bool) -> Column:
-        """What positions add to a coordinate: exact where it is rational."""
+        """Return the position encoding of a coordinate as a column, exact if it is rational."""
         number = self.arithmetic.number
         values = [number(value) if isinstance(value, Real) else value for value in column]
         return Column(values, not any(isinstance(value, Real) for value in column), static)
 
     def _remembered(self, what: Hashable, reads: Iterable[int], columns: Sequence[Column], made: Callable[[], M]) -> M:
-        """What a part of the network makes of the columns that it reads: known by their values or, of those that are
-        remembered and so stay as they are, by their identity (an entry keeps what it is known by)."""
+        """Return the result that a part of the network makes from the columns `reads`, from the cache if possible.
+
+        The cache key consists of the columns' values, or of their identity if the column is kept. (An entry refers to
+        these columns, so that no other object can get the same identity.)
+        """
         inputs = [columns[index] for index in reads if not columns[index].static]
         if self._length > MEMO_LENGTH or not all(column.exact or column.kept for column in inputs):
             return made()
@@ -155,7 +164,7 @@ class Forward(Generic[T]):
             trace.columns[out] = self._add(trace.columns[out], column)
 
     def _means(self, head: AttentionHead, means: WordHead[T], columns: Sequence[Column]) -> list[Column]:
-        """What a head reads, by output."""
+        """Return the output columns of a head."""
         attended = means.attend(columns, [linear(self.arithmetic, form, columns) for _, form in head.values])
         return [replace(column, kept=self._length <= MEMO_LENGTH) for column in attended]
 
@@ -179,7 +188,7 @@ class Forward(Generic[T]):
             trace.columns[out] = self._add(trace.columns[out], column)
 
     def _hidden(self, unit: HiddenUnit, columns: Sequence[Column]) -> Hidden[T]:
-        """A hidden unit at every position; of one that rounds, how near its inputs are to its thresholds."""
+        """Return the result of a hidden unit at every position, with its margin if it rounds."""
         entering = linear(self.arithmetic, unit.form, columns, unit.bias)
         values = [self._activate(unit, value) for value in entering.values]
         column = Column(values, all(is_exact(value) for value in values), kept=self._length <= MEMO_LENGTH)
@@ -204,11 +213,12 @@ class Forward(Generic[T]):
 
 
 def margin(value: Value, half: Value) -> Value:
-    """The margin of a clip's input `z = 2x - 1/2`, max(-z, z - 1)/2 in units of x: the distance from the nearest
-    threshold, negative in between."""
+    """Return the margin of a clip's input `z = 2x - 1/2`: max(-z, z - 1)/2, in units of x. It is the distance from
+    the nearest threshold, negative in between.
+    """
     return (abs(value - half) - half) / 2
 
 
 def settled(value: Value) -> bool:
-    """Whether it is certain that a clip's input is at most 0, at least 1, or strictly between."""
+    """Return True if it is certain that a clip's input is at most 0, at least 1, or strictly between."""
     return bool(value <= 0 or value >= 1 or (value > 0 and value < 1))

@@ -1,9 +1,9 @@
-"""The forward pass in mpmath: a stated working precision, no enclosures, so that nothing it finds is certain.
+"""The forward pass in mpmath: a stated working precision and no enclosures, so its results are not certified.
 
-Precision. How far rounding can move a number is bounded before anything is computed, from the weights, encodings and
-temperature (see `theory.rounding`): what matters is the largest logit, and the largest coefficients, whose terms may
-cancel. `digits_needed` makes every activation and every input of a clip right to 10^-20, given that rounded numbers
-decide nothing wrongly. Weights below 10^-(dps + 5) of the largest are left out in look-ups of counts, and in networks
+Precision. The effect of rounding is bounded before anything is computed, from the weights, encodings and temperature
+(see `theory.rounding`). It depends on the largest logit, and on the largest coefficients, whose terms may cancel.
+`digits_needed` makes every activation and every input of a clip right to 10^-20, provided that rounded numbers decide
+every clip correctly. Weights below 10^-(dps + 5) of the largest are left out in look-ups of counts, and in networks
 with logits of many thousands of nats.
 """
 
@@ -27,20 +27,21 @@ from hardsim.run.sizes import largest_inverse, magnitudes
 from hardsim.theory.rounding import Rounded, rounded_attention, rounded_logit, rounded_mean, rounded_sum
 
 ACCURATE_DIGITS = 20
-"""Decimal digits after the point to which activations are computed."""
+"""The number of decimal digits after the point to which activations are computed."""
 MOST_DIGITS = 10_000
-"""More digits than these are not computed with, as the balls stop at some 32,000 bits."""
+"""The greatest number of digits that is used; the balls stop at some 32,000 bits, which is similar."""
 
 
 def exact(value: Any) -> Fraction:
-    """The rational that a number is (an mpmath number is a dyadic rational); one below 2^-TINY in size counts as 0.
+    """Return the rational that equals a number (an mpmath number is a dyadic rational); below 2^-TINY in size it
+    counts as 0.
 
     Raises:
-        Undecided: if it is not finite, or beyond 2^LARGEST_EXPONENT.
+        Undecided: if the number is not finite, or beyond 2^LARGEST_EXPONENT.
     """
     if is_exact(value):
         return Fraction(value)
-    # What is not finite has no mantissa; it is not its own difference from itself either.
+    # Infinity and NaN have no mantissa. Their difference from themselves is NaN, not 0.
     mantissa, exponent = map(int, value.man_exp) if value - value == 0 else (1, LARGEST_EXPONENT)  # without the sign
     return dyadic(-mantissa if value < 0 else mantissa, exponent, 0, "a number of mpmath grew without limit")
 
@@ -49,7 +50,7 @@ class MpArithmetic:
     """mpmath numbers of one private context with `dps` decimal digits (round to nearest)."""
 
     def __init__(self, dps: int) -> None:
-        from mpmath import MPContext  # which takes long to load, and most commands do without
+        from mpmath import MPContext  # imported late: it is slow to load, and most commands do not need it
 
         self.context = MPContext()
         self.context.dps = dps
@@ -59,83 +60,85 @@ class MpArithmetic:
         self.number: Callable[[RealNumber], Any] = lru_cache(10_000)(self._nearest)
 
     def _nearest(self, value: RealNumber) -> Any:
-        """The nearest number, or next to it."""
+        """Return the nearest number, or one next to it."""
         if isinstance(value, Real):
             value = sum(bounds(value, 4 * self.dps), Fraction(0)) / 2  # 10 < 2^4
         return self.context.mpf(value.numerator) / value.denominator
 
     def precision(self) -> AbstractContextManager[None]:
-        """Nothing to be set: the context is its own."""
+        """Return a context that does nothing: the precision belongs to this arithmetic's own mpmath context."""
         return nullcontext()
 
     @property
     def negligible(self) -> int:
-        """Nats below which a weight is less than 10^-(dps + 5) of the largest: e^2.31 > 10."""
+        """The distance in nats from which a weight is less than 10^-(dps + 5) of the largest: e^2.31 > 10."""
         return 231 * (self.dps + 5) // 100 + 1
 
     def approximate(self, value: Any) -> tuple[float, float]:
-        """The number as a float64, rounded once."""
+        """Return the number as a float64, rounded once, and a bound of the rounding."""
         middle = float(value)
         return middle, abs(middle) * 2.0**-52 + 2.0**-1000
 
     def exp(self, logit: Any) -> Any:
-        """e^logit."""
+        """Return e^logit."""
         return self.context.exp(self.number(logit) if is_exact(logit) else logit)
 
     def sqrt(self, value: Any) -> Any:
-        """The square root of a number that is not negative."""
+        """Return the square root of a number that is not negative."""
         return self.context.sqrt(value)
 
     def erf(self, value: Any) -> Any:
-        """The error function."""
+        """Return the error function of the value."""
         return self.context.erf(value)
 
     def tanh(self, value: Any) -> Any:
-        """The hyperbolic tangent."""
+        """Return the hyperbolic tangent of the value."""
         return self.context.tanh(value)
 
     def pi(self) -> Any:
-        """The circle's number."""
+        """Return pi."""
         return self.context.mpf(self.context.pi)
 
     def matrix(self, rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        """What `product` takes: at least one row and one column of numbers, integers or floats."""
+        """Return a matrix for `product`, with at least one row and one column of numbers, integers or floats."""
         return [[self.context.mpf(value) for value in row] for row in rows]
 
     def product(self, left: list[list[Any]], right: list[list[Any]]) -> list[list[Any]]:
-        """The rows of the product of two matrices, each entry rounded once."""
+        """Return the rows of the product of two matrices, each entry rounded once."""
         columns = list(zip(*right, strict=True))
         return [[self.context.fdot(row, column) for column in columns] for row in left]
 
     def total(self, numbers: Sequence[Any]) -> Any:
-        """The correctly rounded sum."""
+        """Return the correctly rounded sum."""
         return self.context.fsum(numbers)
 
     def clip(self, value: Any) -> Any:
-        """`min(max(value, 0), 1)`; saturated values are the integers 0 and 1."""
+        """Return `min(max(value, 0), 1)`; saturated values are the integers 0 and 1."""
         if value <= self._zero:
             return 0
         return 1 if value >= self._one else value
 
     def relu(self, value: Any) -> Any:
-        """`max(value, 0)`."""
+        """Return `max(value, 0)`."""
         return value if value > self._zero else 0
 
     def ranked(self, values: Sequence[Any], rank: int) -> Any:
-        """The `rank`-th largest."""
+        """Return the `rank`-th largest value (1: the largest)."""
         return sorted(values, reverse=True)[rank - 1]
 
     def widened(self, mean: Any, dropped: int, spread: Rational) -> Any:
-        """The mean as it is: what was left out is below the working precision (see above)."""
+        """Return the mean unchanged: the weights left out are below the working precision (see above)."""
         return mean
 
 
 def amplification(model: Transformer, n: int) -> Fraction:
-    """By how many units of rounding an activation, a clip's input or a logit of a word of length n can be off."""
+    """Return a bound, in units of rounding, of the error of every activation, clip input and logit of a word of
+    length n.
+    """
     inverse, size = largest_inverse(model, n), n + model.bos
     places = range(model.first, n + 1)
     error = [Fraction(0)] * model.dimension
-    # What is no rational is rounded once, which a query over tau is besides its product.
+    # Irrational numbers are rounded once when they enter; with such a tau, queries are rounded once more.
     rounded_tau = any(isinstance(one, Real) for one in model.inverse_temperatures(n))
     for coordinate, encoding in model.encodings:
         reals = [found for i in places if isinstance(found := real_value(encoding, i, n), Real)]
@@ -174,18 +177,19 @@ def _form(form: Terms, columns: Sequence[Rounded], bias: Rational = 0) -> Rounde
 
 
 def _added(old: Rounded, parts: Sequence[tuple[Fraction, Rounded]], bias: Rational = 0) -> Fraction:
-    """The error of a coordinate to which these are added."""
+    """Return the error of a coordinate after these parts are added."""
     return rounded_sum([(Fraction(1), old), *parts], Fraction(bias)).error if parts or bias else old.error
 
 
 def digits_needed(model: Transformer, n: int) -> int:
-    """The decimal digits that make every activation of a word of length n right to 10^-20."""
+    """Return the number of decimal digits that makes every activation of a word of length n right to 10^-20."""
     # A number of b bits has at most b log 2 + 1 digits; log 2 = 0.30102...
     return ACCURATE_DIGITS + int(amplification(model, n)).bit_length() * 30103 // 100_000 + 2
 
 
 def choose_digits(model: Transformer, n: int, wanted: int | None) -> int:
-    """The precision for words of length n: what was asked for, or what is needed.
+    """Return the precision for words of length n, in decimal digits: `wanted` if it is given, otherwise the number
+    needed.
 
     Raises:
         InputError: if more than MOST_DIGITS are needed.
@@ -195,8 +199,8 @@ def choose_digits(model: Transformer, n: int, wanted: int | None) -> int:
     needed = digits_needed(model, n)
     if needed > MOST_DIGITS:
         raise InputError(
-            f"mpmath would need {needed:,} decimal digits at length {n}, since terms as large as that may cancel; more "
-            f"than {MOST_DIGITS:,} are not computed with",
-            hint="Use --engine ball, which takes as many as an answer needs, or say how many with --dps.",
+            f"mpmath would need {needed:,} decimal digits at length {n}, since terms as large as that may cancel; at "
+            f"most {MOST_DIGITS:,} are supported",
+            hint="Use --engine ball, which uses as many as an answer needs, or set the number with --dps.",
         )
     return needed

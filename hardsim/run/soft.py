@@ -1,13 +1,14 @@
-"""The softmax network word by word, with as many bits as each answer needs, in balls or in mpmath.
+"""Run the softmax network word by word, in balls or in mpmath, with as many bits as each answer needs.
 
-A network that rounds to 0 and 1 (a formula's) must say exactly 0 or 1. A clip that rounds an attended value is
-*settled* when it is certain whether its input is at most 0, at least 1, or strictly between, the output when it is
-certain whether it is 0, is 1, or is neither. A value that lies exactly on a threshold may never be: where the limit is
-met and the output is not settled, `Undecided` says so. (Gates that read values between 0 and 1 need not be settled:
-they may be exactly 0 by a cancellation that balls cannot see, and their enclosures are as good as any.)
+A network that rounds to 0 and 1 (one compiled from a formula) must answer exactly 0 or 1. A clip that rounds an
+attended value is *settled* if it is certain whether its input is at most 0, at least 1, or strictly between. The
+output is settled if it is certain whether it is 0, is 1, or is neither. A value exactly on a threshold may never be
+settled: if the output is not settled at the limit, `Undecided` is raised. (Gates that read values between 0 and 1
+need not be settled: they may be exactly 0 by a cancellation that balls cannot see, and their enclosures are valid all
+the same.)
 
-The answer of any other network is read off against a threshold: what matters is on which side of it an output lies, and
-how far every activation is from the hard model's.
+The answer of any other network is a comparison with a threshold. It depends on the side on which an output lies, and
+on the distance of every activation from the hard model's.
 """
 
 from __future__ import annotations
@@ -28,18 +29,22 @@ from hardsim.run.mp import MpArithmetic, choose_digits, exact
 from hardsim.run.sizes import largest_logit
 
 Engine = Literal["auto", "float64", "ball", "mpmath"]
-"""`auto` is certified float64 on batches, with balls for the words that it leaves undecided."""
+"""The engine that runs words. `auto` is certified float64 on batches, with balls for the words that it leaves
+undecided.
+"""
 
 LOG_2 = Fraction(30103, 100_000)
 BITS, LIMIT_BITS = 96, 1 << 15
-"""Bits beyond what the logits of all layers may cost, and at which a word is given up."""
+"""The number of bits beyond those that the logits of all layers may cost, and the number at which a word is left
+undecided.
+"""
 LEAST_BITS, ROUNDING_LIMIT = 128, 8192
-"""The same of a network that rounds, where the logits are small."""
+"""The number of bits of the first attempt and the limit, for a network that rounds; its logits are small."""
 
 
 @dataclass(frozen=True, slots=True)
 class SoftTrace:
-    """What a network did on one word; compute with its numbers inside `precision()`."""
+    """The results of a network on one word. Compute with its numbers inside `precision()`."""
 
     trace: Trace[Any]
     forward: Forward[Any]
@@ -47,16 +52,16 @@ class SoftTrace:
 
     @property
     def digits(self) -> int:
-        """How many decimal digits its bits are."""
+        """The number of decimal digits that its bits are worth."""
         return int(self.bits * LOG_2)
 
     @property
     def arithmetic(self) -> Any:
-        """The arithmetic that found it, a BallArithmetic or a MpArithmetic."""
+        """The arithmetic of the run: a BallArithmetic or an MpArithmetic."""
         return self.forward.arithmetic
 
     def precision(self) -> AbstractContextManager[Any]:
-        """The working precision of the trace (python-flint has one for the whole process)."""
+        """Return a context with the working precision of the trace (python-flint has one for the whole process)."""
         return self.forward.arithmetic.precision()
 
     @property
@@ -66,12 +71,13 @@ class SoftTrace:
 
 
 class SoftModel:
-    """A network ready to run, with as many bits as its answers need.
+    """A network prepared to run with as many bits as its answers need.
 
-    In balls the precision doubles until the answer is settled, from `least` bits on or what its largest logit asks for
-    where the network `rounds`; of any other a layer may enlarge an error by the size of its largest logit, so each is
-    given that many bits. mpmath takes at once what is derived from the weights (see `run.mp`): `dps` digits, if they
-    were asked for, where the network rounds, else at least twice the bits of the first attempt in balls.
+    In balls, the precision doubles until the answer is settled. If the network `rounds`, it starts at `least` bits,
+    or at the number that the largest logit requires. In any other network, a layer may enlarge an error by the size
+    of its largest logit, so each layer gets that many bits. mpmath uses one precision, derived from the weights (see
+    `run.mp`): if the network rounds, `dps` digits if these are given; otherwise at least twice the bits of the first
+    attempt in balls.
     """
 
     def __init__(
@@ -90,17 +96,18 @@ class SoftModel:
         self._passes: dict[int, Forward[Any]] = {}
 
     def bits(self, n: int) -> int:
-        """Bits of the first attempt in balls at length n: logits of up to 2^k nats lose k bits."""
+        """Return the bits of the first attempt in balls at length n: logits of up to 2^k nats lose k bits."""
         logit = int(largest_logit(self.model, n)).bit_length()
         if self.rounds:
             return min(max(LEAST_BITS + logit, self.least), self.limit)
         return BITS + (len(self.model.layers) + 1) * (logit + 8)
 
     def run(self, word: Sequence[str], settled: Callable[[Trace[Any]], bool] | None = None) -> SoftTrace:
-        """Run the model on a non-empty word until its answer is settled; of a network that rounds it is known when.
+        """Run the model on a non-empty word until its answer is settled. `settled` decides this; a network that
+        rounds needs no `settled`.
 
         Raises:
-            Undecided: if it is not at the limit.
+            Undecided: if the answer is not settled at the limit.
             InputError: if mpmath would need too many digits.
         """
         if len(word) != self._length:
@@ -129,7 +136,9 @@ class SoftModel:
         return made
 
     def _settled(self, found: SoftTrace) -> bool:
-        """Whether more precision would not change what a network that rounds says and what its clips do."""
+        """Return True if more precision would not change the output of a network that rounds, nor the state of its
+        clips.
+        """
         return output_settled(found.output) and (not found.trace.unsettled or found.bits >= self.limit)
 
     def _message(self, word: Sequence[str]) -> str:
@@ -144,31 +153,33 @@ class SoftModel:
 
 
 def rounded(value: Value) -> bool | None:
-    """True for exactly 1, False for exactly 0, else None; a ball equals a number only if it is exact."""
+    """Return True for exactly 1, False for exactly 0, and None otherwise; a ball equals a number only if it is
+    exact.
+    """
     return bool(value == 1) if value in (0, 1) else None
 
 
 def output_settled(value: Value) -> bool:
-    """Whether it is certain that an output is 0, is 1, or is neither."""
+    """Return True if it is certain whether an output is 0, is 1, or is neither."""
     if is_exact(value):
         return True
-    # A ball that is not finite may stand for anything, whatever it seems to contain.
+    # A ball that is not finite may enclose any number, whatever `contains` says.
     return bool(value.is_finite() and (value.is_exact() or (not value.contains(0) and not value.contains(1))))
 
 
 def bounds(value: Value) -> tuple[Fraction, Fraction]:
-    """Rational ends of an enclosure; of a number without one, the number twice.
+    """Return the rational ends of an enclosure; for a number without an enclosure, the number twice.
 
     Raises:
-        Undecided: if it is not bounded; with more precision it may be.
+        Undecided: if the enclosure is not bounded; with more precision it may be.
     """
-    if is_exact(value) or callable(value.man_exp):  # that of mpmath is a pair
+    if is_exact(value) or callable(value.man_exp):  # a method in balls, a pair in mpmath
         return lower(value), upper(value)
     return exact(value), exact(value)
 
 
 def nearest(value: Value, n: int) -> int | None:
-    """The integer that n times a value is certainly nearest to; None where there is none."""
+    """Return the integer that is certainly nearest to n times a value; None if no integer is certain."""
     try:
         low, high = (end * n for end in bounds(value))
     except Undecided:
@@ -178,7 +189,9 @@ def nearest(value: Value, n: int) -> int | None:
 
 
 def side(value: Value, threshold: Fraction) -> bool | None:
-    """Whether a value is certainly above (True) or below (False) a threshold; None where it is neither."""
+    """Return True if a value is certainly above a threshold, False if it is certainly below, and None if neither is
+    certain.
+    """
     try:
         low, high = bounds(value)
     except Undecided:
