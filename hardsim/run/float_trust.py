@@ -31,7 +31,7 @@ def distrust() -> str | None:
     return (
         None
         if fault is None
-        else f"certified float64 decides nothing in this process, and --engine auto uses balls instead: {fault}"
+        else f"certified float64 is not trusted in this process, --engine auto uses balls: {fault}"
     )
 
 

@@ -142,9 +142,9 @@ def test_balls_do_the_work_and_the_report_says_why(tmp_path: Path) -> None:
     )
     assert done.returncode == 0
     assert "6 of them in ball arithmetic" in " ".join(done.stdout.split())
-    assert "not rounded to the nearest" in done.stderr
+    assert "does not round floating-point numbers" in done.stderr
     notes = json.loads(path.read_text(encoding="utf-8"))["notes"]
-    assert any("not rounded to the nearest" in note["message"] for note in notes)
+    assert any("does not round floating-point numbers" in note["message"] for note in notes)
 
 
 @pytest.mark.parametrize("engine", ["auto", "float64"])
@@ -154,7 +154,7 @@ def test_models_go_to_balls_or_stay_undecided(
     monkeypatch.setattr(float_trust, "arithmetic_fault", lambda: "this is a test")
     for path in ("formulas/flipflop.ahat.json", "formulas/flipflop.ltl"):
         assert run(["check", path, "--max-n", "2", "--engine", engine]) == (0 if engine == "auto" else 3)
-        assert "asks balls instead: this is a test" in capsys.readouterr().err
+        assert "auto uses balls: this is a test" in capsys.readouterr().err
 
 
 def telling() -> Any:
