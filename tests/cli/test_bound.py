@@ -401,7 +401,9 @@ def test_critical_refuses_what_does_not_go_with_it(hardsim: Any, since: Path, op
 
 def test_critical_needs_a_temperature_of_the_length(hardsim: Any, tmp_path: Path) -> None:
     model = write(tmp_path, majority())
-    hardsim("bound", model, "--critical").exits(2).says("is no formula", "it has none of its own")
+    hardsim("bound", model, "--critical").exits(2).says(
+        "--critical needs a temperature that is a function of the length", "it has none of its own"
+    )
 
 
 # ---- bounds that are void ----

@@ -55,7 +55,7 @@ CASES: list[tuple[str, str, Sequence[str], Sequence[str], str]] = [
     ("show", "network", (), ("--max-n", "5"), "no part of the output depends on a length"),
     ("compile", "formula", ("-o", "{}/made.json"), ("--max-n", "5"), "of every length"),
     ("compile", "program", ("-o", "{}/made.json", "--hard"), ("--max-n", "5"), "of every length"),
-    ("bound", "formula", ("--max-n", "2"), ("--dps", "40"), "how many bits"),
+    ("bound", "formula", ("--max-n", "2"), ("--dps", "40"), "the number of bits"),
     ("bound", "formula", ("--max-n", "2"), ("--seed", "4"), DRAWN),
     ("bound", "formula", ("--max-n", "2", "--gap"), ("--beta", "5"), "score gaps do not depend"),
     ("bound", "formula", ("--max-n", "1", "--critical"), ("--exhaustive", "9"), "found by the prover"),
