@@ -329,12 +329,12 @@ class BoundResult(Record):
     grid: str
     """Grid of temperatures of the search."""
     model: ModelFacts
-    """Numbers of the network that the report is about."""
+    """Size and temperature of the network that the report is about."""
     seed: Seed
     lengths: tuple[BoundLength, ...]
     """Results, one for each length."""
     growth: tuple[Growth, ...]
-    """Fitted power laws."""
+    """Power laws in n, fitted to gaps, sizes and inverse temperatures."""
     asymptotics: str
     """Growth of 1/tau that the theorem requires."""
     general: GeneralRate | None
@@ -484,8 +484,8 @@ class Reporter:
     prepared: Preparation
 
     def __call__(self, shard: Shard) -> LengthFound:
-        """Return the results for the words of a shard. `shard.known` has the exact runs and the answers of hard
-        attention."""
+        """Return the results of one length for the words of a shard. `shard.known` has the exact runs and the answers
+        of hard attention."""
         n, words, (runs, answers) = shard.n, shard.words, shard.known
         subject, engine, program = self.target.subject, self.options.engine, self.prepared.program
         used = None if self.target.used is None else self._schedule(self.target.used)

@@ -341,7 +341,7 @@ def interesting(examples: Iterable[Word], oracle: Any, n: int, seed: int) -> Ite
 
 
 class Chooser:
-    """The choice of the words of a length, in any process."""
+    """A function object that chooses the words to try of one length, in any process."""
 
     def __init__(self, subject: Target, options: CheckOptions) -> None:
         self.subject, self.options, self.accepts = subject, options, Deciding(subject)
@@ -594,7 +594,7 @@ class _Campaign:
     # ---- what it amounts to ----
 
     def finished(self) -> Iterator[LengthResult]:
-        """Yield the row of every length with a word tried."""
+        """Yield the report's row for every length with a word tried."""
         subject = self.subject
         if not isinstance(subject, Subject):
             return
@@ -864,7 +864,7 @@ def network_judge(subject: Foreign, dps: int | None, engine: str) -> Callable[[S
 
 
 def budget_length(subject: Subject, tally: Tally, engine: str) -> LengthResult:
-    """Return the row of one length of a network that is compiled under a budget."""
+    """Return the report's row for one length of a network with a budget, with the errors beside its bounds."""
     gap, numbers = settle(tally, engine)
     specified = subject.specified
     void = void_after(subject.program, tally, engine) if specified else {}
@@ -900,7 +900,7 @@ def budget_length(subject: Subject, tally: Tally, engine: str) -> LengthResult:
 
 
 def judged_length(subject: Foreign, tally: Tally, engine: str) -> JudgedLength:
-    """Return the row of one length of an external network."""
+    """Return the report's row for one length of an external network."""
     _, numbers = settle(tally, engine)
     margin, possible = tally.extremes.get(MARGIN), subject.possible(tally.n)
     known = tally.words - tally.failed
@@ -937,7 +937,7 @@ def _counts(subject: Subject, tally: Tally) -> dict[str, Any]:
 
 
 def theorem_length(subject: Subject, plan: LengthPlan, tally: Tally) -> LengthResult:
-    """Return the row of one length under Theorem 26."""
+    """Return the report's row for one length, with the errors beside the bounds of Theorem 26."""
     facts, bounds, program = plan.facts, plan.bounds, plan.program
     layers: list[LayerResult] = []
     heads: list[HeadResult] = []

@@ -118,7 +118,7 @@ class Bracket(Record):
     @property
     @written
     def temperature_constant(self) -> Exact | None:
-        """1/right_at."""
+        """1/right_at: the factor of the temperature at which every word is proved right."""
         return 1 / self.right_at if self.right_at else None
 
 

@@ -148,7 +148,7 @@ class HardRunner:
         return (self._model if isinstance(self._model, ExactModel) else ExactModel(self.program)).run(prepared)
 
     def run(self, prepared: Sequence[Word]) -> Hard:
-        """Run words of one length, in the form that the program reads (`prepared`).
+        """Return the exact run of words of one length, given in the form that the program reads (`prepared`).
 
         Raises:
             InvariantError: if a formula's head breaks a promise.
@@ -615,8 +615,8 @@ class SoftEngine:
         return found
 
     def decisions(self, prepared: Sequence[Word]) -> list[tuple[bool, Answer]]:
-        """Return for each word of one length, as it is read, True and the answer, or False if none is reached. Floats
-        go first."""
+        """Return (True, answer) for each word of one length, as it is read, or (False, None) if no answer is reached.
+        Float64 goes first, then balls."""
         return self.margins(prepared)[0]
 
     def margins(self, prepared: Sequence[Word]) -> tuple[list[tuple[bool, Answer]], list[float]]:

@@ -72,7 +72,7 @@ class ExportResult(Record):
     input: InputName
     kind: InputKind
     model: ModelFacts
-    """Numbers of the network."""
+    """Size of the network: layers, heads, coordinates, parameters."""
     to: Annotated[str, one_of(*GOALS)]
     """Framework that the network was written for."""
     output: str

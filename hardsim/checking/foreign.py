@@ -92,7 +92,7 @@ class Foreign(Target):
 
     @property
     def facts(self) -> ModelFacts:
-        """The numbers of the network."""
+        """The size of the network: numbers of layers, heads, coordinates and parameters."""
         network = self.network
         return ModelFacts(
             layers=len(network.layers),

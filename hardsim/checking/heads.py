@@ -222,7 +222,7 @@ class HeadsResult(Record):
     kind: InputKind
     title: Title
     model: ModelFacts
-    """Numbers of the network."""
+    """Size of the network: layers, heads, coordinates, parameters."""
     seed: Seed
     words: Natural
     """Number of words tried."""
