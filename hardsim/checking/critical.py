@@ -416,8 +416,8 @@ class _FormulaSearch(_Search):
         return lambda beta: meaning.proved and self.by_length(beta, sites)[0].proved, suggested
 
     def every(self, rows: Sequence[Bracket]) -> FoundForAll:
-        """Return the results for every length: the bracket, the head that decides it, and why there is none or it is
-        open."""
+        """Return the results for every length: the bracket, the head that decides it, the reason why there is no proof,
+        and the words that would close an open bracket."""
         # One length stands for all shorter ones if a word runs as its prefixes do (no head looks at later positions).
         lengths = (ONE_BY_ONE,) if self.prefix else tuple(range(1, ONE_BY_ONE + 1))
         sites = Sites(lengths, only_last=not self.prefix)
