@@ -34,7 +34,7 @@ def command(request: Request) -> None:
         told = f"--require must be proved or certified, not {request.require!r}"
         raise InputError(told, "Write --require certified or --require proved.")
     if request.against is not None and REQUIRED[request.require] is Verdict.PROVED:
-        told = f"--require proved: nothing is proved of {request.against}, so that with --against no verdict is PROVED"
+        told = f"--require proved: nothing is proved about {request.against}, so no verdict with --against is PROVED"
         raise InputError(told, "Write --require certified.")
     hold_pinnable(request)
     with crews(request, note) as staff, session("check", request, request.seed) as current, ExitStack() as stack:
@@ -73,7 +73,7 @@ def _checkpoint(current: Session) -> Checkpoint | None:
     if found is not None and found.complete:
         note(f"{found.path} is complete: nothing is run again")
     elif found is not None and found.runs:
-        note(f"going on from {found.path}")
+        note(f"continuing from {found.path}")
     return found
 
 
@@ -99,7 +99,7 @@ class Work:
         self._run(subject, options)
         unasked = "max_n" not in self.current.request.written and not self.several
         if unasked and longest is not None and longest > options.max_n:
-            told = f"it reads words of up to {longest:,} symbols: --max-n {longest} tries the longer ones, too"
+            told = f"the network reads words of up to {longest:,} symbols: --max-n {longest} tries the longer ones, too"
             self.current.remark(subject.name, None, told, tell=note)
 
     def _run(self, subject: Target, options: CheckOptions) -> None:
@@ -119,7 +119,7 @@ class Work:
                 raise TypeError(f"a {type(result).__name__} where a result of a check is kept")
             told = telling(result, subject.alphabet, self.tables, self.current.request.all_lengths, self.listing)
             self.current.show(result, told)
-            left = f"the result of {result.input} is partial, it stands for the words tried until now"
+            left = f"the result of {result.input} is partial: it covers the words tried so far"
             undecided = result.verdict is Verdict.UNDECIDED
             left = left if result.partial else ""
             self.current.conclude(result.agreed, undecided, left, told, self._weaker(result))
@@ -131,16 +131,16 @@ class Work:
             return ""
         if wanted is Verdict.PROVED:
             proof = result.proof or ""
-            advice = "The prover did not settle it: `hardsim prove` says why."
+            advice = "The prover found no proof: `hardsim prove` shows why."
             if proof.startswith(UNASKED):
-                advice = f"The prover was not asked: {proof.removeprefix(UNASKED)}."
+                advice = f"The prover was not used: {proof.removeprefix(UNASKED)}."
         elif result.engine == MPMATH:
-            advice = f"mpmath encloses nothing: use --engine {AUTO}, the default."
+            advice = f"mpmath has no error bounds: use --engine {AUTO}, the default."
         elif not result.words:
-            advice = "No word was tried: run it again."
+            advice = "No word was tried: run the command again."
         else:
             advice = f"Some words were not decided: use --engine {AUTO}, the default, or another --beta."
-        return f"the verdict is {result.verdict}, and --require {wanted.value.lower()} was given. {advice}"
+        return f"the verdict is {result.verdict}, but --require {wanted.value.lower()} was given. {advice}"
 
 
 def telling(

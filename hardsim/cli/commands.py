@@ -23,29 +23,29 @@ from hardsim.examples import located
 from hardsim.version import __version__
 from hardsim.visible import visible
 
-HELP = "Is softmax what hard attention says, on every word? Try: hardsim check since"
+HELP = "Does softmax answer as hard attention does? Try: hardsim check since"
 
-HELP_ALL = """Does this softmax transformer do what hard attention says, on every word?
+HELP_ALL = """Does this softmax transformer answer exactly as hard attention does, on every word?
 
 hardsim reads formulas of linear temporal logic (.ltl), S-RASP programs (.srasp), C-RASP programs (.cr) and
-hard-attention models (.ahat.json), makes of them softmax transformers with rational weights, runs these in arithmetic
-with rigorous error bounds, and reports whether they answer exactly what hard attention answers. What they
-say is compared with regular expressions (.re), too.
+hard-attention models (.ahat.json). It compiles them into softmax transformers with rational weights, runs these in
+arithmetic with rigorous error bounds, and reports whether they answer exactly as hard attention does. It also checks
+external networks against specifications (.spec), and compares formulas with regular expressions (.re).
 
 \b
 Start here:
-  hardsim examples                     the formulas, programs and models that come with hardsim
+  hardsim examples                     list the formulas, programs and models that come with hardsim
   hardsim check since                  compile one, try every word up to length 8, prove all
   hardsim check since --regime none    see plain softmax fail
-  hardsim prove since --all-n          a proof for every length
-  hardsim bound since                  gaps, temperatures and errors beside the theory
-  hardsim eval since cba bac           answers on words of your own
-  hardsim examples since > mine.ltl    a formula to change
-  hardsim help COMMAND                 what a command does, on one screen
-  hardsim COMMAND --help-all           the manual of a command
+  hardsim prove since --all-n          prove it for every length
+  hardsim bound since                  compare gaps, temperatures and errors with the theory
+  hardsim eval since cba bac           print the answers on words of your own
+  hardsim examples since > mine.ltl    copy a formula to change it
+  hardsim help COMMAND                 show what a command does, on one screen
+  hardsim COMMAND --help-all           show the whole manual of a command
 """
 
-ENVIRONMENT = "Environment: NO_COLOR turns colours off, HARDSIM_DEBUG=1 shows the traceback of an internal error."
+ENVIRONMENT = "Environment: NO_COLOR turns colours off; HARDSIM_DEBUG=1 shows the traceback of an internal error."
 BRIEF_CODES = "Exit codes: 0 agreed, 1 a mismatch, 2 bad input, 3 undecided."
 
 USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
@@ -105,7 +105,7 @@ class Commands(TyperGroup):
             return super().resolve_command(ctx, args)
         near = did_you_mean(name, (*COMMANDS, "help"))
         if not near and os.path.exists(located(name)):
-            near = f"a command stands before a file: hardsim check {name}"
+            near = f"write a command before the file: hardsim check {name}"
         return ctx.fail(f"no command is called {name!r}{near and f'; {near}'}")
 
 
@@ -138,7 +138,7 @@ def application(brief: bool) -> Any:
     app.callback()(signed(lambda **_: None, [VERSION, all_options(show)]))
     for name, manual in COMMANDS.items():
         app.command(name, short_help=manual.purpose, hidden=brief and manual.minor)(lambda: None)
-    app.command("help", short_help="What a command does, on one screen.", hidden=brief)(_help)
+    app.command("help", short_help="Show what a command does, on one screen.", hidden=brief)(_help)
     return typer.main.get_command(app)
 
 
@@ -163,7 +163,7 @@ def _usage_message(error: Any, arguments: list[str]) -> list[str]:
         near = did_you_mean(given, [name for name in known if name.startswith("--")])
         error.message = f"no such option: {given}{near and f'; {near}'}"
         if not near:
-            advice = "Files and words that start with '-' follow '--', which stands after the options."
+            advice = "Write '--' after the options and before files and words that start with '-'."
     if type(error).__name__ != "NoArgsIsHelpError":  # whose message is the whole help
         error.message = visible(error.message)
     text = io.StringIO()
@@ -188,7 +188,7 @@ def dispatch(arguments: list[str] | None = None) -> int:
     code = _dispatch(arguments)
     option = _misplaced(arguments)
     if code == streams.BAD_INPUT and option is not None:
-        warn(f"{option} stands after '--' and was read as a file or a word: options stand before '--'")
+        warn(f"{option} was read as a file or a word, because it stands after '--': write options before '--'")
     return code
 
 
@@ -217,8 +217,8 @@ def hold_completion() -> None:
     asked, counted = os.environ[COMPLETE], os.environ.get("COMP_CWORD", "")
     known = re.fullmatch("(complete|source)_(bash|zsh|fish|powershell|pwsh)", asked)
     if known is None or (asked == "complete_bash" and not ("COMP_WORDS" in os.environ and counted.isdecimal())):
-        told = f"{COMPLETE} is set to {asked!r}, and no shell asks for completions"
-        raise InputError(told, f"Unset {COMPLETE}; `hardsim --install-completion` sets up what asks.")
+        told = f"{COMPLETE} is set to {asked!r}, but no shell asks for completions"
+        raise InputError(told, f"Unset {COMPLETE}; `hardsim --install-completion` sets up completion in your shell.")
 
 
 def _code(arguments: list[str]) -> int:

@@ -28,10 +28,10 @@ def command(request: Request) -> None:
         raise InputError("nowhere to write the network", "Add -o model.json, or -o - for standard output.")
     if file and is_directory(file):
         if not is_network_folder(file):
-            raise InputError(f"{file} is a directory, and one file holds one network", "Name one formula file.")
+            raise InputError(f"{file} is a directory, but one file holds one network", "Name one formula file.")
         if read_input(file).foreign is not None:  # else it was exported
-            told = "is a network that others made, and compile writes what is made of a formula, program or model"
-            raise InputError(f"{file} {told}", "In Python hardsim.load(...).save(FILE) writes such a network again.")
+            told = "is an external network, but compile needs a formula, a program or a model"
+            raise InputError(f"{file} {told}", "In Python, hardsim.load(...).save(FILE) writes an external network.")
     with Sink(output, "-o") as target, session("compile", request, targets=[target]) as current:
 
         def write(subject: Subject) -> None:

@@ -26,7 +26,7 @@ def command(request: Request) -> None:
         if current.errors:
             return
         if len(given) != 2:
-            told = f"two files are compared, and {len(given) or 'none'} {'is' if len(given) == 1 else 'are'} given"
+            told = f"equiv compares two files, but {len(given) or 'none'} {'is' if len(given) == 1 else 'are'} given"
             raise InputError(told, "For example: hardsim equiv mine.ltl mine.re")
         for remark in equiv_unused(request, *given):
             current.remark(None, None, remark, tell=note)
@@ -54,5 +54,5 @@ def _compare(current: Session, left: Semantics, right: Semantics) -> None:
         alphabet=left.alphabet,
     )
     current.show(result, told)
-    left_out = "the comparison is partial, it stands for the words tried until now" if result.partial else ""
+    left_out = "the comparison is partial: it covers the words tried so far" if result.partial else ""
     current.conclude(result.same, result.verdict is Verdict.UNDECIDED, left_out, told)

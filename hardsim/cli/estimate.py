@@ -127,8 +127,7 @@ def announce(name: str, cost: Cost | None, workers: int, done: int = 0) -> None:
     foretell(
         f"{name}: {left} of up to {cost.max_n} symbols:",
         cost.seconds(workers, done),
-        f"{shared}. Ctrl-C ends it with what was found until then; --max-n, --exhaustive and --samples make it "
-        "shorter.",
+        f"{shared}. Ctrl-C stops it and keeps what was found; --max-n, --exhaustive and --samples make it shorter.",
     )
 
 
@@ -376,7 +375,7 @@ def announce_proof(subject: Subject, min_n: int, max_n: int) -> None:
     foretell(
         f"{subject.name}: a proof for {sites:,} positions takes",
         proof_seconds(subject, max_n, every, sites),
-        f". Ctrl-C ends it without a verdict; --min-n and --max-n choose {advice}, and --all-n proves every length by "
+        f". Ctrl-C ends it without a verdict. --min-n and --max-n choose {advice}; --all-n proves every length by "
         "another argument.",
     )
 

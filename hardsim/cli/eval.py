@@ -70,7 +70,7 @@ def _texts(words: list[str], files: list[str]) -> list[Source]:
     try:
         lines = read_stdin("<stdin>").decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
-        hint = "Words on standard input are UTF-8, one a line."
+        hint = "Write words on standard input in UTF-8, one a line."
         raise InputError(f"<stdin>: not UTF-8 at byte {error.start}", hint) from None
     if not lines:
         raise InputError("<stdin> has no word", "Write one word a line.")
@@ -96,7 +96,9 @@ def network_words(texts: list[Source], subject: Foreign) -> list[Word]:
         return [parse_word(text, subject.alphabet) for text in texts]
     except InputError as error:
         if all(name.isdecimal() for name in subject.network.ids):
-            error.hint += "; its tokens have no names: a vocab.json beside the weights gives them, in Python tokens="
+            error.hint += (
+                "; the tokens have no names: give them in a vocab.json beside the weights, in Python as tokens="
+            )
         raise
 
 
@@ -115,7 +117,7 @@ def _evaluate_network(current: Session, texts: list[Source], subject: Foreign) -
                 told(done, len(words))
     except KeyboardInterrupt:
         current.interrupted = True
-        say(f"interrupted: of {len(words)} words {len(found)} were evaluated")
+        say(f"interrupted: {len(found)} of {len(words)} words were evaluated")
     if bad and not found:
         raise bad[0].error
     partly, facts = len(found) + len(bad) < len(words), subject.facts
@@ -127,7 +129,7 @@ def _evaluate_network(current: Session, texts: list[Source], subject: Foreign) -
     if undecided:
         say(f"{subject.name}: {undecided} of {len(found)} words are undecided: {next_arithmetic(engine, foreign=True)}")
     if wrong:
-        say(f"{subject.name}: {wrong} of {len(found)} words are not as {subject.against} wants them")
+        say(f"{subject.name}: {wrong} of {len(found)} words have another answer than {subject.against} expects")
     if wrong and engine == MPMATH:
         say(f"OBSERVED, not certified. {NEXT_CERTIFY}")
     current.conclude(not wrong, undecided > 0)
@@ -164,7 +166,7 @@ def _evaluate(current: Session, texts: list[Source], subject: Subject) -> None:
                     bad += failed
     except KeyboardInterrupt:
         current.interrupted = True
-        say(f"interrupted: the table of {name} is partial, it has {len(found)} of {len(words)} words")
+        say(f"interrupted: the table of {name} is partial: it has {len(found)} of {len(words)} words")
     if bad and not found:
         raise bad[0].error
     partly = len(found) + len(bad) < len(words)
@@ -174,7 +176,7 @@ def _evaluate(current: Session, texts: list[Source], subject: Subject) -> None:
     print_evaluations(current.screen, found, subject.alphabet)
     undecided = sum(not one.decided for one in found)
     if undecided:
-        advice = "a value lies on a threshold, or too close to it for the limit of ball arithmetic; use another --beta"
+        advice = "a value lies on a threshold, or too close to it for ball arithmetic to separate; use another --beta"
         if engine == FLOAT64:
             advice = f"float64 cannot tell on which side of a threshold a value lies; use --engine {AUTO}"
         say(f"{name}: {undecided} of {len(found)} words are undecided: {advice}")

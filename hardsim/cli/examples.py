@@ -21,7 +21,7 @@ def command(request: Request) -> None:
                 current.screen.text(given.text.removesuffix("\n"))
             return
         rows = [(example_name(path), _read(current, path, whole=False).title) for path in example_files()]
-        current.screen.table(columns("<name", Field("what it says", "left", fold=True)), rows)
+        current.screen.table(columns("<name", Field("description", "left", fold=True)), rows)
 
 
 def _read(current: Session, path: Path, whole: bool) -> Input:

@@ -48,7 +48,7 @@ def command(request: Request) -> None:
     hold_one_regime(request, "one export holds one network")
     check_source(request)
     if file and is_directory(file) and not is_network_folder(file):
-        raise InputError(f"{file} is a directory, and one export holds one network", "Name one file.")
+        raise InputError(f"{file} is a directory, but one export holds one network", "Name one file.")
     if goal == ONNX:
         _to_file(request)
     else:
@@ -58,7 +58,7 @@ def command(request: Request) -> None:
 def _goal(request: Request) -> Goal:
     """What the network is written for, after what cannot be meant has been refused."""
     if request.to is None:
-        raise InputError("what to write is not said", f"Add --to {', --to '.join(GOALS[:-1])} or --to {GOALS[-1]}.")
+        raise InputError("--to is required", f"Add --to {', --to '.join(GOALS[:-1])} or --to {GOALS[-1]}.")
     if request.to not in GOALS:
         raise unknown("target", request.to, GOALS)
     if request.dtype not in DTYPES:
@@ -75,7 +75,7 @@ def _to_file(request: Request) -> None:
     """One ONNX file."""
     output, length = request.place, request.length
     if length is not None and "max_n" in request.written:
-        told = f"--length {length} is the one length that the file is for, and --max-n that of a file for all up to it"
+        told = f"--length {length} makes a file for one length, and --max-n one for all lengths up to it"
         raise InputError(told, "Leave out one of them.")
     if not output or output == STDOUT:
         raise InputError("an ONNX file needs a name", "Add -o model.onnx.")
@@ -109,10 +109,10 @@ def _no_stream() -> Iterator[None]:
 def _to_folder(request: Request, goal: Goal) -> None:
     """A folder with weights and configuration, and for torch what runs them."""
     if request.place and request.place.endswith(".safetensors"):
-        told = f"--to {goal} writes a folder, with {WHOLE} in it, and not one file"
+        told = f"--to {goal} writes a folder that contains {WHOLE}, not one file"
         raise InputError(told, f"Name a folder: -o {Path(request.place).with_suffix('')}")
     if request.place == STDOUT:
-        raise InputError(f"--to {goal} writes a folder, and not to standard output", "Name a directory: -o exported")
+        raise InputError(f"--to {goal} writes a folder, not to standard output", "Name a directory: -o exported")
     target = free_directory(request.place, "the export", "exported")
     _hold_apart(request.json, target)
     with draft_of(target) as folder, session("export", request, request.seed) as current:
@@ -134,8 +134,8 @@ def _hold_apart(document: str | None, target: Path) -> None:
     if document is not None and document != STDOUT:
         place, folder = (Path(os.path.realpath(one)) for one in (document, target))
         if folder in (place, *place.parents):
-            told = f"--json {document} is in the folder that -o names, which holds the network alone"
-            raise InputError(told, "Give --json another place.")
+            told = f"--json {document} is in the folder that -o names, which may contain only the network"
+            raise InputError(told, "Write the JSON document somewhere else.")
 
 
 def _made(current: Session, given: Input) -> Export:
@@ -145,9 +145,7 @@ def _made(current: Session, given: Input) -> Export:
     else:
         subject = given.compile(request.options()[0])
         if subject.blank is not None:
-            told = (
-                f"words are not filled up with {subject.blank} by what is written: give them to it as the program does"
-            )
+            told = f"the files written do not pad words with {subject.blank}: pad them as the program does"
             current.remark(given.name, None, told, tell=note)
         if (subject.formula, subject.sharpness, subject.temperature) == (None, None, None):
             announce(subject.name, check_cost(subject, CheckOptions(max_n=request.max_n)), 1)
@@ -176,12 +174,12 @@ def _told(
     screen.line(f"{given.name} -> {output} ({goal}: {', '.join(files)}){reach}: {model_line(facts)}")
     library = {TORCH: TORCH, ONNX: ONNXRUNTIME}.get(goal)
     if library is not None and not runs and installed(library):
-        told = "no exact output of a random word is certain, so what was written was not run"
+        told = "the files written were not run: no random word has an exact output that is certain"
         current.remark(given.name, None, told, tell=note)
     elif library is not None and not runs:
-        note(f"{library} is not installed, so what was written was not run; with it `hardsim export` runs it, too")
+        note(f"{library} is not installed, so the files written were not run")
     for run in runs:
-        off = "an output was no number" if run.difference is None else f"largest difference {at_most(run.difference)}"
+        off = "an output is not a number" if run.difference is None else f"largest difference {at_most(run.difference)}"
         tried = f"{run.words} random words of up to {plural(run.longest, 'symbol')}"
         screen.line(f"  run by {run.library} {run.version} in {run.dtype} on {tried}: {off}")
         if run.dtype == "float64" and (run.difference is None or run.difference > EXACT):

@@ -30,7 +30,7 @@ OPTION = "--write"
 def command(request: Request) -> None:
     """The command."""
     if request.check and request.write:
-        raise InputError("--check changes no file, and --write does", "Leave out one of them.")
+        raise InputError("--check changes no file, but --write does", "Leave out one of them.")
     with session("fmt", request) as current:
         if not request.files:
             raise InputError("nothing to read: give a file", "For example: hardsim fmt mine.ltl")
@@ -65,8 +65,8 @@ def _files(path: str) -> list[str]:
 def _format(current: Session, name: str) -> None:
     request, place = current.request, located(name)
     if request.write and place != name:
-        hint = f"`hardsim examples {name} > {os.path.basename(place)}` makes one of what is shipped."
-        raise InputError(f"{OPTION} writes into the file that is read, and there is no file {name}", hint)
+        hint = f"`hardsim examples {name} > {os.path.basename(place)}` copies the shipped file."
+        raise InputError(f"{OPTION} writes into the file that is read, but there is no file {name}", hint)
     with interruptible(), naming(name, place):
         data = read_bytes(place, LARGEST_TEXT, others=example_names)
         found = canonical(data, place, name)
@@ -83,7 +83,7 @@ def _format(current: Session, name: str) -> None:
                 draft.commit(changed)
         except OSError as error:
             why = error.strerror or str(error)
-            raise InputError(f"{OPTION} {name}: cannot be written ({why})", "The file is as it was.") from None
+            raise InputError(f"{OPTION} {name}: cannot be written ({why})", "The file was not changed.") from None
     diff = tuple(difference(data, changed, name))
     result = FormatResult(name, line is None, line, request.write and line is not None, found.text, diff)
     told = _told(result, request)

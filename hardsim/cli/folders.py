@@ -19,13 +19,13 @@ def free_directory(name: str | None, what: str, example: str) -> Path:
         InputError: if it is not said which, or there is something else under the name.
     """
     if not name:
-        raise InputError(f"where {what} goes is not said", f"Name a directory: -o {example}")
+        raise InputError(f"-o is required: the directory for {what}", f"Name a directory: -o {example}")
     path = Path(os.path.abspath(name))
     with refusing_at(path):
         with suppress(FileNotFoundError):
             os.lstat(path)  # what is wrong with the name is said before anything runs
         if os.path.lexists(path) and not path.is_dir():
-            raise InputError(f"-o {name}: is there, and is no directory", "Give -o another name.")
+            raise InputError(f"-o {name}: exists and is not a directory", "Give -o another name.")
     return path
 
 

@@ -30,7 +30,7 @@ def _show(current: Session, subject: Foreign) -> None:
         result = heads_of(subject, tried_of(current.request, subject), _progress(shown))
     current.found.append(result)
     print_heads(current.screen, result, subject.alphabet)
-    left = f"the report on {subject.name} is partial, it stands for the words tried until now"
+    left = f"the report on {subject.name} is partial: it covers the words tried so far"
     current.conclude(True, False, left * result.partial)
 
 

@@ -56,48 +56,50 @@ def _fields(options: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(options.split()))
 
 
-CHECK = """Compile formulas into softmax transformers; try words, and prove all.
+CHECK = """Check compiled transformers on words, and try to prove all words.
 
 FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a specification (.spec), a directory of
-them, a shipped name, or the folder of a network that others made, with --against.
+them, a shipped name, or, with --against, the folder of an external network.
 
-Each formula is compiled into a transformer with rational weights, which is run on every word of each length up to
---max-n as long as a length has at most --exhaustive words, and on structured and random words beyond. On each word
-three answers must agree: the formula's own semantics (oracle), hard attention in exact arithmetic (hard), and the
-softmax network (soft), whose output must be exactly 0 or exactly 1. The network is run with rigorous error bounds, so
-that agreement is CERTIFIED for the words tried. mpmath is an arithmetic without bounds: what it finds, agreement or a
-mismatch, is OBSERVED.
+Each formula is compiled into a transformer with rational weights. The transformer is run on words of every length up to
+--max-n: on every word of a length that has at most --exhaustive words, and on structured and random words of the other
+lengths. On each word three answers must agree: the formula's own semantics (oracle), hard attention in exact arithmetic
+(hard), and the softmax network (soft), whose output must be exactly 0 or exactly 1. The softmax network is run with
+rigorous error bounds, so agreement is CERTIFIED for the words tried. The engine mpmath has no error bounds: its
+results, agreement or mismatch, are only OBSERVED.
 
-Before the words the prover (see `hardsim prove`) is asked about every word up to --max-n, from the weights: with
---engine auto, in the regimes that are proven right, up to length 64; of a program whose integers cannot leave their
-range up to 24 positions. If it finds a proof the verdict is PROVED, and the words are run all the same. If it finds
-none, or is not asked, the verdict is that of the words; --require proved makes that exit code 3.
+Before the words are run, the prover (see `hardsim prove`) tries to prove every word up to --max-n from the weights. It
+does so with --engine auto, in the regimes that are proved right, up to length 64; for a program whose integers cannot
+leave their range, up to 24 positions. If it finds a proof, the verdict is PROVED, and the words are still run. If it
+finds none, or was not used, the verdict comes from the words alone; with --require proved the exit code is then 3.
 
-Printed are the verdict and how far it reaches, with the shortest mismatching word if there is one and the head at which
-softmax leaves hard attention; then, for lengths 1 to 8, those up to each power of two and the last (--all-lengths: for
-each), the words tried, mismatches, the least margin (distance of an attended value from its threshold), the least score
-gap, the largest error of an attended value (soft minus hard) and its bound from theory. That is "void" where an earlier
-head has failed, which is named, since a bound assumes that earlier heads are right. With several inputs each has a line
-unless it fails (--tables prints all tables).
+The report shows the verdict and how far it reaches. For a mismatch it shows the shortest mismatching word, and the head
+at which softmax leaves hard attention. The tables have rows for lengths 1 to 8, for the lengths up to each power of
+two, and for the last length (--all-lengths: a row for each). They list the words tried, mismatches, the least margin
+(distance of an attended value from its threshold), the least score gap, the largest error of an attended value (soft
+minus hard), and the bound of that error from theory. The bound is "void" after an earlier head has failed, because it
+assumes that earlier heads are right; the report names that head. With several inputs each has one line unless it fails
+(--tables prints all tables).
 
-A hard-attention model, or a program compiled into one, is run exactly and as a softmax model with the same parameters,
-at a temperature, a function of the length, for which every length is proved, or else at that which Theorem 26 gives for
-its score gap (--epsilon asks for it; or at --tau). Every activation is compared with the hard one; errors stand beside
-the theorem's bounds.
+A hard-attention model, or a program compiled into one, is run exactly, and as a softmax model with the same parameters.
+Its temperature is --tau, if given; else a function of the length at which every length is proved; else the temperature
+that Theorem 26 gives for its score gap (which --epsilon asks for). Every activation is compared with the hard one; the
+report shows the errors beside the theorem's bounds.
 
-The words of accept:, reject: and map: lines are run whatever --max-n says; --pin adds a word that fails to them.
+The words of accept:, reject: and map: lines are always run, whatever --max-n is; --pin adds a failing word to them.
 
-With --against OTHER the oracle is what another file says: a formula (.ltl), a program (.srasp, .cr) or a regular
-expression (.re) over the same symbols. Nothing is proved then, since a proof is about what was compiled: the verdict is
-that of the words. To compare what two files say, without a network, there is `hardsim equiv`.
+--against OTHER takes the oracle from another file: a formula (.ltl), a program (.srasp, .cr) or a regular expression
+(.re) over the same symbols. Nothing is proved then, because a proof is about what was compiled: the verdict comes from
+the words. `hardsim equiv` compares two files without a network.
 
-A network that others made (a folder of Hugging Face, TransformerLens, PyTorch or Tracr, or .json) is taken as it is and
-needs a specification (.spec), which names it or is given by --against: how it is read, and what its outputs should be.
-Or its one output is above its level on the words that OTHER accepts. Its table says the least margin of each length,
-how far the outputs are from another answer.
+An external network (a folder from Hugging Face, TransformerLens, PyTorch or Tracr, or .json) is used as it is. It needs
+a specification (.spec), which states how the network reads words and what its outputs should be. The specification
+names the network, or is given by --against. With any other OTHER, the network's one output must be above its level on
+the words that OTHER accepts. The table lists the least margin of each length: how far the outputs are from a different
+answer.
 
-The words are shared by --workers processes, of this machine or of a dask or ray cluster, with the same result. With
---resume a check that was stopped, by whatever, goes on from the words it had done.
+--workers processes share the words, on this machine or on a dask or ray cluster; the result does not depend on them.
+With --resume a check that was stopped, for any reason, continues after the words that it had done.
 
 \b
 Examples:
@@ -117,42 +119,42 @@ Examples:
   hardsim check model.json
 """
 
-PROVE = """Prove a compiled transformer right on every word, from its weights.
+PROVE = """Prove from its weights that a compiled transformer is right on every word.
 
 FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a specification (.spec), a directory of
 them, or a shipped name.
 
-After every rounding the network's Booleans are exactly 0 or 1, so each attention head can be judged on all words at
-once: what it reads at a position is one of a few local types, and the worst choice of a type for every position
-bounds all words. The proof has two links: the softmax network does what its hard heads do (numerically, from its
-matrices, encodings, masks and temperature), and the hard heads compute the formula (the truth tables of the
-feed-forward parts, and one lemma per operator).
+After every rounding the network's Booleans are exactly 0 or 1, so each attention head can be examined on all words at
+once: what it reads at a position is one of a few local types, and the worst choice of a type for every position bounds
+all words. The proof has two links. First, the softmax network computes what its hard heads compute (a numerical
+argument from its matrices, encodings, masks and temperature). Second, the hard heads compute the formula (truth tables
+of the feed-forward layers, and one lemma per operator).
 
-Printed are, for each head, its worst case over all words: the largest error, the least margin (distance of a clip's
-input from the threshold that it must have passed), the position, and the local types that attain it; then the
-verdict. PROVED speaks of every word; up to 1,000 words are run after it all the same, in rigorous arithmetic, and one
-that contradicts it is an internal error (exit code 4). Where the proof fails, short words and those that the worst
-case suggests are tried: REFUTED names a word, and otherwise the answer is UNDECIDED (worst cases may not belong to any
+The report lists the worst case of each head over all words: the largest error, the least margin (distance of a clip's
+input from the threshold that it must have passed), the position, and the local types that attain it. Then it states the
+verdict. PROVED covers every word. Up to 1,000 words are still run after a proof, in rigorous arithmetic; a word that
+contradicts the proof is an internal error (exit code 4). If the proof fails, short words and words that the worst case
+suggests are tried: REFUTED names a wrong word, and otherwise the verdict is UNDECIDED (a worst case may belong to no
 word).
 
-Of a program or a hard-attention model it is proved that softmax answers as hard attention does, by the error recursion
-of Theorem 26: with the gaps and ranges that follow from the weights of heads that are recognised (of programs where no
-integer can leave its range), else with exact hard attention on every word of a length (up to 20,000 words; without
---max-n the lengths that have no more).
+For a program or a hard-attention model, the proof shows that softmax answers as hard attention does, by the error
+recursion of Theorem 26. It uses the gaps and ranges that follow from the weights, if the heads are recognised (and, for
+a program, if no integer can leave its range). Otherwise it runs exact hard attention on every word of a length (up to
+20,000 words; without --max-n, only the lengths that have no more).
 
-Of a network that others made there is no proof yet: with a specification (.spec), or --against OTHER, it is said how
-far its words are certified, as `hardsim check` does, with exit code 3.
+External networks have no proof yet. With a specification (.spec) or --against OTHER, the report states how far their
+words are certified, as `hardsim check` does, and the exit code is 3.
 
---min-n N proves the lengths from N on, and with the same --max-n a single length, which may be long: every length up
-to N costs up to N times as much. In the causal regimes, where nothing depends on the length of the word, the longest
+--min-n N proves the lengths from N on. With the same --max-n it proves a single length, which may be long: every length
+up to N costs up to N times as much. In the causal regimes, where nothing depends on the length of the word, the longest
 length proves all shorter ones.
 
-With --all-n a second argument covers every length: the logits are rational functions of positions and length, a rate
-at which positions fall behind the winner is read off their coefficients, and a series in closed form bounds the error
-of the head. It is printed so that it can be checked by hand. Where it does not go through the reason is printed, and
-the verdict is UNDECIDED; with --max-n too it is PROVED for the lengths up to that. Of programs and models whose gaps
-follow from their weights it is the error recursion with functions of the length, at the temperature 1/(C n^(k+1)) or at
---tau.
+--all-n adds a second argument that covers every length. The logits are rational functions of positions and length;
+their coefficients give a rate at which positions fall behind the winner, and a series in closed form bounds the error
+of the head. The argument is printed so that it can be checked by hand. If it does not go through, the reason is printed
+and the verdict is UNDECIDED; with --max-n given too, it is PROVED for the lengths up to that. For programs and models
+whose gaps follow from their weights, the argument is the error recursion with functions of the length, at the
+temperature 1/(C n^(k+1)) or at --tau.
 
 \b
 Examples:
@@ -166,29 +168,31 @@ Examples:
   hardsim prove formulas/ --regime all --all-n
   hardsim prove model.json --heads-only           (claims nothing about a formula)
 
-With --certificate the proof is written down so that `hardsim verify` can check it again, with code that shares nothing
-with this command's; of every length wherever that code follows it. With --all-n --smt OUT.smt2 its numerical steps are
-written as queries to an SMT solver such as z3, which must answer unsat to each.
+--certificate writes the proof for `hardsim verify`, which checks it again with code that shares nothing with this
+command's; the certificate covers every length wherever that code follows the argument. --all-n --smt OUT.smt2 writes
+the numerical steps as queries to an SMT solver such as z3, which must answer unsat to each.
 """
 
 VERIFY = """Check a certificate that `hardsim prove --certificate` wrote.
 
 FILE is a certificate; there may be several.
 
-The checker is small and shares no code with the compiler or the prover: exact rational arithmetic, its own bounds of
-the exponential function, its own evaluation of the position encodings. From the weights in the certificate it finds
-the bounds of every head again, and holds that every clip turns whatever lies within them into what is claimed.
+The checker is small and shares no code with the compiler or the prover. It has exact rational arithmetic, its own
+bounds of the exponential function, and its own evaluation of the position encodings. From the weights in the
+certificate it computes the bounds of every head again, and checks that every clip maps all values within them to the
+claimed value.
 
-VALID says: on every word of the lengths that are named the output of the network in the certificate is exactly 1 if
-the formula in it (its table of nodes, which is printed) holds at the last position, and exactly 0 if not. INVALID says
-why that does not follow, with exit code 1; `prove` writes no certificate that is not valid. Of a program or a model it
-says that softmax at the temperature answers as hard attention with the same weights, on every word of the lengths that
-are named (counted with padding); that this is what the program says is no part of it.
+VALID means: on every word of the lengths that are named, the output of the network in the certificate is exactly 1 if
+the formula in the certificate (its table of nodes, which is printed) holds at the last position, and exactly 0 if not.
+INVALID states why that does not follow, with exit code 1; `prove` writes only certificates that are valid. For a
+program or a model, VALID means: on every word of the lengths that are named (counted with padding), softmax at the
+temperature answers as hard attention with the same weights. That these are the answers of the program is no part of the
+claim.
 
-Whether that formula and that network are the ones you mean is another question. With --formula (or -e) the certificate
-is valid only if it is about the formula of that file, and with --model only if it is about the network in that file,
-as `hardsim compile` wrote it. The version, the name and digest of the source, the regime and beta in a certificate are
-labels that are neither checked nor printed.
+Whether that formula and that network are the ones you mean is another question. With --formula (or -e) a certificate is
+valid only if it is about the formula of that file, and with --model only if it is about the network in that file, as
+`hardsim compile` wrote it. The version, the name and digest of the source, the regime and beta in a certificate are
+labels: they are neither checked nor printed.
 
 \b
 Examples:
@@ -197,21 +201,21 @@ Examples:
   hardsim verify since.cert.json --formula since --model since.model.json
 """
 
-EVAL = """Say what formula, hard attention and softmax network answer on words.
+EVAL = """Print the answers of formula, hard attention and softmax on words.
 
 FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a regular expression (.re), a folder
 with a network, a specification of one (.spec), or a shipped name.
 
-Of a regular expression (.re) it is said which words it matches. Of a program that maps words to words the outputs are
-printed. A word is written as in formula files: symbols side by side, or separated by spaces (quote the word for the
-shell) if a symbol is longer than one character. Sets of propositions are written '{p,q}{}{p}' (quoted, since shells
-expand braces). A sole '-' reads words from standard input, one a line. Words that start with '-' follow '--'. Every
-word needs at least one symbol.
+A word is written as in formula files: symbols side by side, or separated by spaces (quote the word for the shell) if a
+symbol is longer than one character. Sets of propositions are written '{p,q}{}{p}' (quoted, because shells expand
+braces). '-' alone reads words from standard input, one a line. Words that start with '-' follow '--'. Every word needs
+at least one symbol.
 
-Printed are, for each word, the three answers, the network's output (exactly 0 or 1 when it has decided), the output
+For each word the report lists the three answers, the network's output (exactly 0 or 1 when it has decided), the output
 before its last rounding, the least margin of an attended value from its threshold, and the decimal digits of the
-arithmetic. Of a network that others made: its outputs, place by place, and with a specification or --against whether
-they are right.
+arithmetic. For a regular expression (.re) it lists whether each word matches; for a program that maps words to words,
+the output words. For an external network it lists the outputs at each position and, with a specification or --against,
+whether they are right.
 
 \b
 Examples:
@@ -228,10 +232,10 @@ WORDS = """Print the accepted words up to a length, one a line, shortest first.
 FILE is a formula (.ltl), a program (.srasp, .cr), a regular expression (.re), a model (.json), a directory, or a
 shipped name; there may be several.
 
-Words of one length are in the order of the alphabet. --by says whose answer counts: the formula's semantics (oracle),
-hard attention (hard), or the softmax network (soft, whose output must be exactly 1). Of a regular expression (.re),
-which has no network, the words are listed from its automaton, and no others are tried: --exhaustive limits how many
-there are. Several inputs or regimes get a heading each, as a line that starts with '# '.
+Words of one length are in the order of the alphabet. --by selects whose answer counts: the formula's semantics
+(oracle), hard attention (hard), or the softmax network (soft, whose output must be exactly 1). A regular expression
+(.re) has no network: its words are listed from its automaton without trying others, and --exhaustive limits how many
+there are. With several inputs or regimes each list has a heading, a line that starts with '# '.
 
 \b
 Examples:
@@ -241,20 +245,21 @@ Examples:
   hardsim words formulas/ --max-n 3 --by hard
 """
 
-EQUIV = """Do two files say the same of every word? Formulas, programs and regular expressions are compared.
+EQUIV = """Compare two formulas, programs or regular expressions word by word.
 
-Each FILE is a formula (.ltl), a program that accepts (.srasp, .cr), a regular expression (.re), or the name of a
-shipped one; there are two, over the same symbols.
+Each FILE is a formula (.ltl), a program that accepts words (.srasp, .cr), a regular expression (.re), or a shipped
+name. Two are needed, over the same symbols.
 
-No network is made: what is compared is what the files say. Of two regular expressions the automata are compared, which
-settles every length. Otherwise every word of each length up to --max-n is tried where there are at most --exhaustive;
-of longer ones structured words, words of either language and their neighbours, random words, and the examples of both
-files. How far every word was tried is printed. A formula is read where its file says (at:), or both --at a position;
-with --props auto files of nothing but a formula are read over the propositions of both.
+No network is made: the meanings of the files are compared. For two regular expressions the automata are compared, which
+decides every length. Otherwise every word of each length up to --max-n is tried where there are at most --exhaustive;
+of longer lengths structured words, words of either language and their neighbours, random words, and the examples of
+both files. The report states up to which length every word was tried. A formula is read at the position that its file
+names (at:), or both at the position --at; with --props auto, files that contain only a formula are read over the
+propositions of both.
 
-Where they differ the shortest word is printed on a line of its own, with what each says: exit code 1. If words of its
-length or of shorter ones were left out it is the shortest that was found. Where the product of two automata is too
-large the answer is UNDECIDED, with the length up to which they are the same: exit code 3.
+If the files differ, the shortest word on which they differ is printed on a line of its own, with both answers, and the
+exit code is 1. If words of its length or shorter ones were left out, it is the shortest word found. If the product of
+two automata is too large, the verdict is UNDECIDED, with the length up to which they agree, and the exit code is 3.
 
 \b
 Examples:
@@ -266,14 +271,14 @@ Examples:
 SHOW = """Show the transformer that a formula is compiled into.
 
 FILE is a formula (.ltl), a program (.srasp, .cr), a regular expression (.re), a model (.json), a directory, the folder
-of a network that others made, a specification of one (.spec), or a shipped name; there may be several.
+of an external network, a specification of one (.spec), or a shipped name; there may be several.
 
-Printed are the formula, what each coordinate of its core holds, the theorems used, the size of the network,
-temperature, beta, position encodings, the precision needed, and for each layer its heads: mask, score, value,
-purpose, and the error and score gap that theory allows at length 8 and at --max-n. Of a hard-attention model or a
-program: encodings, heads and feed-forward networks, and the places where integers may leave their range. Of a regular
-expression: its minimal automaton, and how many words of each length there are, up to --max-n. Of a network that others
-made: what was read of its files, and of what it consists.
+The report lists the formula, what each coordinate of the core holds, the theorems used, the size of the network,
+temperature, beta, position encodings, the precision needed, and for each layer its heads: mask, score, value, purpose,
+and the error and score gap that theory allows at length 8 and at --max-n. For a hard-attention model or a program it
+lists encodings, heads and feed-forward layers, and the places where integers may leave their range. For a regular
+expression it lists the minimal automaton, and the number of words of each length up to --max-n. For an external network
+it lists what was read from its files, and the parts of the network.
 
 \b
 Examples:
@@ -282,21 +287,21 @@ Examples:
   hardsim show flipflop.ltl --regime causal-position --single-head
 """
 
-TRACE = """Show one word position by position: what each vector is, where each head looks, hard beside soft.
+TRACE = """Show one word position by position: coordinates and heads, hard beside soft.
 
-FILE and WORD are what `hardsim eval` takes: a formula, a program, a model, a network.
+FILE and WORD are as for `hardsim eval`: a formula, a program, a model or a network, and a word.
 
-Printed are, layer by layer, for each head the positions at which hard attention looks and the weight that softmax has
-there, at least; for each coordinate what it holds with hard attention, and with softmax where that reads otherwise, by
-how much these differ at most, and how far what is rounded is at least from a threshold. The softmax network is run in
-balls, so that these are bounds. With --head the heads named are shown alone: position by position the weight, the score
-gap, and what is read. Of a network that others made it is shown where the largest logit certainly is; its coordinates
-have no names.
+For each layer the report lists, for each head, the positions at which hard attention looks and the least weight that
+softmax has there. For each coordinate it lists the value with hard attention, the value with softmax where that
+differs, the largest possible difference, and, for values that are rounded, the least distance from a threshold. The
+softmax network is run in ball arithmetic, so these bounds are rigorous. --head shows only the heads named, position by
+position: the weight, the score gap, and what is read. For an external network the report shows where the largest logit
+certainly is; its coordinates have no names.
 
---plot draws attention maps of the heads (of those named by --head), hard beside soft, with the word on both axes. An
-.html page is one file that works without network: step through the heads with the arrow keys, point at a weight.
+--plot draws attention maps of the heads (with --head: of those named), hard beside soft, with the word on both axes. An
+.html page is one file that works offline: step through the heads with the arrow keys, and point at a weight.
 
-A word has at most 256 positions. The exit code is that of `hardsim eval`.
+A word has at most 256 positions. The exit codes are those of `hardsim eval`.
 
 \b
 Examples:
@@ -306,29 +311,29 @@ Examples:
   hardsim trace gpt2/ 'a b a' --plot heads.pdf
 """
 
-HEADS = """Show where the heads of a network that others made attend, and how hard.
+HEADS = """Show where the heads of an external network attend, and how hard.
 
-FILE is such a network, a folder or a file, or its specification (.spec); there may be several. What the heads of a
-compiled transformer are for is declared, and `hardsim show` prints it.
+FILE is such a network, a folder or a file, or its specification (.spec); there may be several. The heads of a compiled
+transformer have declared purposes, which `hardsim show` prints.
 
 The network is run on the words that `check` would try, in float64 with rigorous error bounds. A query is a position of
-a word, as a head looks from it at all that it sees; one that sees a single position says nothing and does not count.
-Positions count from 0, with all tokens that are read.
+a word from which a head looks at all positions that it sees. A query that sees a single position says nothing and does
+not count. Positions count from 0 and include all tokens that are read.
 
-Printed is, for each head, a pattern, and at how many of the queries it holds (all, or the share of them): uniform
-(every weight is within 1 % of 1/m, of m positions that are seen); or the largest logit certainly is that of the
-position itself, the previous, the next, the first or the last position, the first symbol of the word, or the nearest
-position, at or before, before, at or after, or after it, whose token is of a class, which is inferred from the words.
-Where there is no such position the first one is meant, or under a mask that hides the past the last. A pattern that
-holds at less than half of the queries is none.
+For each head the report lists a pattern, and at how many of the queries it holds (all, or the share of them). The
+pattern is uniform (every weight is within 1 % of 1/m, if m positions are seen), or it names the position that certainly
+has the largest logit: the query itself, the previous, the next, the first or the last position, the first symbol of the
+word, or the nearest position (at or before, before, at or after, or after the query) whose token is of a class, which
+is inferred from the words. If there is no such nearest position, the first position is meant, or the last one under a
+mask that hides the past. A pattern that holds at less than half of the queries is listed as none.
 
-Beside it stand the least gap of the two largest logits, in nats, where it is certain which is the largest; the least
-weight of the largest logit, with all that are not told apart from it: near 1 the head is as good as hard; and ties,
-the queries where float64 does not tell the largest logits apart. Below follows the first tie of each head. A head with
-a pattern at all queries and a large gap has a hard reading; one with exact ties has an average of several positions at
-best. --json has gaps and ties length by length.
+The report also lists the least gap of the two largest logits, in nats, where it is certain which is the largest; the
+least weight of the largest logit, together with logits that cannot be told apart from it (near 1 the head is as good as
+hard); and ties, the queries where float64 cannot tell the largest logits apart. The first tie of each head follows
+below the table. A head with a pattern at all queries and a large gap has a hard reading; a head with exact ties has at
+best an average of several positions. --json has gaps and ties length by length.
 
-The exit code is 0 whatever the heads do, and 3 where float64 is not to be trusted.
+The exit code is 0 whatever the heads do, and 3 if float64 cannot be trusted.
 
 \b
 Examples:
@@ -341,14 +346,14 @@ COMPILE = """Write the compiled transformer as JSON with exact rationals.
 
 FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json), or a shipped name.
 
-What is written holds the matrices, position encodings and temperature, the formula, and what each head is for.
-`check`, `eval`, `words` and `show` take it in place of the formula and give the same results. It appears whole or not
-at all. Call it NAME.model.json if directories that hold it are to be checked.
+The file written holds the matrices, position encodings and temperature, the formula, and the purpose of each head.
+`check`, `eval`, `words` and `show` take it instead of the formula and give the same results. It appears whole or not at
+all. Name it NAME.model.json if directories that contain it are to be checked.
 
-With --hard the hard-attention model is written, in the format of .ahat.json. Of a program or a hard-attention model the
-softmax model is written in the same format, with a temperature that is a function of the length, if every length is
-proved at one, else with Theorem 26's for each length up to --max-n (its gaps are measured on the words that `check`
-would try), or with --tau for all. Call such files NAME.ahat.json.
+--hard writes the hard-attention model, in the format of .ahat.json. For a program or a hard-attention model the softmax
+model is written in the same format. Its temperature is --tau, if given; else a function of the length, if every length
+is proved at one; else Theorem 26's for each length up to --max-n, whose gaps are measured on the words that `check`
+would try. Name such files NAME.ahat.json.
 
 \b
 Examples:
@@ -358,22 +363,22 @@ Examples:
   hardsim compile dyck2 --max-n 6 -o dyck2_soft.ahat.json
 """
 
-EXPORT = """Write a network so that PyTorch, ONNX or another framework runs it.
+EXPORT = """Write a network as files that PyTorch, ONNX or another framework can run.
 
-FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a specification (.spec), the folder of a
-network that others made, or a shipped name.
+FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a specification (.spec), the folder of
+an external network, or a shipped name.
 
-With --to torch, -o names a folder, new or empty: model.safetensors holds the weights in float64, config.json what
-stands where, and model.py is a module of less than 200 lines that needs torch alone (`from model import load`).
-Encodings and temperature are functions of the length there, for words of any length. config.json has the exact
-rationals too: hardsim takes the folder in place of FILE, holds that the weights are those, and has the same network.
-With --to safetensors there is no model.py.
+With --to torch, -o names a folder, new or empty. There, model.safetensors holds the weights in float64, config.json
+describes them, and model.py is a module of less than 200 lines that needs only torch (`from model import load`). Its
+encodings and temperature are functions of the length, for words of any length. config.json also has the exact
+rationals: hardsim takes the folder instead of FILE, checks that the weights are these numbers, and has the same
+network. --to safetensors writes the folder without model.py.
 
-With --to onnx, -o names a file: one graph of opset 17, words in batches, of any length up to --max-n, for which it has
-tables of what depends on the length; or of --length N alone. It computes in --dtype.
+With --to onnx, -o names a file: one graph of opset 17 for words in batches, of any length up to --max-n (it has tables
+of everything that depends on the length), or of --length N alone. It computes in --dtype.
 
-What is written is run on random words, of up to 64 symbols, by torch or onnxruntime, if that is installed, and the
-largest difference from the exact outputs is printed. An ONNX file needs the library onnx to be written.
+What is written is run on random words of up to 64 symbols by torch or onnxruntime, if that is installed, and the
+largest difference from the exact outputs is printed. To write an ONNX file the library onnx must be installed.
 
 \b
 Examples:
@@ -384,27 +389,28 @@ Examples:
   hardsim export dyck2 --to safetensors -o dyck2_weights
 """
 
-PRECISION = """Say up to which length a network is right in a number format.
+PRECISION = """Find the length up to which a network is right in a number format.
 
-FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a specification (.spec), the folder of a
-network that others made, a directory of them, or a shipped name; there may be several.
+FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a specification (.spec), the folder of
+an external network, a directory of them, or a shipped name; there may be several.
 
-A proof over the real numbers says nothing of arithmetic that rounds. Here the network is taken as `hardsim export`
-writes it, model.py, with every number and the result of every operation rounded to a format. For each format there is
-the length up to which every such evaluation, under the assumptions that are printed, answers every word as it should;
-the least length at which a word was found that is wrong when model.py is emulated, with that word; the head that fails
-first; and what mends it: --accumulate float32 (which is what PyTorch does), a larger --beta, or a wider format. That
-length is safe with it if sums are from the left; of a network that is held word by word, that word is right.
+A proof over the real numbers says nothing about arithmetic that rounds. This command takes the network as `hardsim
+export` writes it (model.py), with every number and the result of every operation rounded to a format. For each format
+it lists the length up to which every such evaluation, under the assumptions that are printed, answers every word right;
+the least length of a word that was found wrong when model.py is emulated, with that word; the head that fails first;
+and what fixes it: --accumulate float32 (which is what PyTorch does), a larger --beta, or a wider format. With the fix
+that length is safe if sums are from the left; for a network that is checked word by word, that word is right.
 
-Formulas whose heads look for the nearest position are held for all words of a length at once. Other networks are held
-word by word, on every word of the lengths that have at most --exhaustive words, as long as that does not take too long
-(longer with a larger --exhaustive); beyond, nothing is claimed, and words that make it hard are emulated up to --max-n.
-Each row names its reference, which says what is right. It is the formula, if FILE is one. It is the specification, if
-FILE is one: only the words and positions that it judges (assume:) count, and the report says how many words these are.
-Otherwise it is the exact network: a program, a model or an external network in real arithmetic.
+Formulas whose heads look for the nearest position are checked on all words of a length at once. Other networks are
+checked word by word, on every word of the lengths that have at most --exhaustive words, as long as that does not take
+too long (a larger --exhaustive allows more time). Beyond that nothing is claimed, but words that are likely to fail are
+emulated up to --max-n. Each row names its reference, which gives the right answers. It is the formula, if FILE is one.
+It is the specification, if FILE is one: only the words and positions that it judges (assume:) count, and the report
+states how many words these are. Otherwise it is the exact network: a program, a model or an external network in real
+arithmetic.
 
-With --arith one format is asked for alone: exit code 1 if a word is wrong, 3 if there is none and not all lengths are
-safe, or no word of these lengths is judged.
+--arith checks one format alone. The exit code is then 1 if a word is wrong, and 3 if no word is wrong but not all
+lengths are safe, or if no word of these lengths is judged.
 
 \b
 Examples:
@@ -415,26 +421,28 @@ Examples:
   hardsim precision formulas/ --regime all --json precision.json
 """
 
-BOUND = """Report score gaps, temperatures and errors: what theory allows, what happens.
+BOUND = """Report score gaps, temperatures and errors beside what theory allows.
 
 FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a directory of them, or a shipped
 name; there may be several.
 
 With --gap alone and no FILE: everything that is shipped.
 
-For each length are printed the least score gap, measured beside declared; the largest activation; Theorem 26's
-temperature for the wanted error, the largest temperature of a grid up to which softmax is right on every word tried,
-and the next one with a word on which it is wrong (rightness is not monotone in the temperature, so every temperature of
-the grid below is tried; beyond --exhaustive words, words are searched for that make it hard); the largest error beside
-its bound ("void" where an earlier head has failed), at the theorem's temperature (of a formula: at the regime's
-temperature and --beta, or at --tau); the bits of precision that settle every answer; and what a rounding feed-forward
-network would need instead (Lemma 27). Then each head, and the growth with n beside the theorem's.
+For each length the report lists the least score gap, measured and declared; the largest activation; Theorem 26's
+temperature for the error asked for (--epsilon); the largest temperature of a grid up to which softmax is right on every
+word tried; the next temperature, with a word on which it is wrong; the largest error and its bound ("void" after an
+earlier head has failed); the bits of precision that settle every answer; and what a rounding feed-forward network would
+need instead (Lemma 27). Errors are at the theorem's temperature (for a formula: at the regime's temperature and --beta,
+or at --tau). A higher temperature may be right where a lower one is wrong, so every temperature of the grid below is
+tried; where there are more than --exhaustive words, words that are likely to fail are searched for. Then follow each
+head, and the growth with n beside the theorem's.
 
-With --critical instead: how small beta, the inverse-temperature constant of every head, may be for all words of each
-length, and for every length, between two ends. At the upper end all words are proved right (see `prove`), at the lower
-one a word is wrong; both are rigorous, and next to each other where the bracket is closed. What lies between, or below
-the lower end, is not claimed: rightness need not be monotone. Of programs and hard-attention models it is asked length
-by length, and what is divided by beta is the temperature at which every length is proved, or that of --tau.
+--critical reports instead how small beta, the inverse-temperature constant of every head, may be for all words of each
+length, and for every length. The answer is a bracket of two ends: at the upper end all words are proved right (see
+`prove`), at the lower end one word is wrong. Both are rigorous, and they are next to each other if the bracket is
+closed. Nothing is claimed between the ends or below the lower one, because a smaller beta may be right where a larger
+one is wrong. For programs and hard-attention models each length has its own bracket, and beta divides the temperature
+at which every length is proved, or --tau.
 
 \b
 Examples:
@@ -451,8 +459,8 @@ Examples:
 
 EXAMPLES = """List the formulas, programs and models that come with hardsim, or print the one called NAME.
 
-The suffix may be left out: of several files of a name the formula (.ltl) is meant, then the program (.srasp, .cr), then
-the model (.ahat.json). Every command takes such a NAME where it takes a FILE.
+The suffix may be left out: of several files with one name the formula (.ltl) is taken, then the program (.srasp, .cr),
+then the model (.ahat.json). Every command takes such a NAME where it takes a FILE.
 
 \b
 Examples:
@@ -467,19 +475,17 @@ FMT = """Print files in their canonical form.
 FILE is a formula (.ltl), a program (.srasp, .cr), a regular expression (.re), a specification (.spec), a directory of
 them, or a shipped name; there may be several. A formula without a header is read as --props auto reads it.
 
-The canonical form writes every operator in its ASCII spelling (`&`, `->`, `X`, `rightmost_j`), one space around
-operators, and no quotes that are not needed. Brackets that are not needed go from formulas and .srasp programs, but for
+The canonical form writes every operator in its ASCII spelling (`&`, `->`, `X`, `rightmost_j`), with one space around
+operators, and without unnecessary quotes. Unnecessary brackets are removed from formulas and .srasp programs, except
 those that help a reader: between two different logical or temporal operators, as in `(a & b) | c`, and in `!(i = j)`
-and `(s + t) mod m = r`. Lines of more than 100 characters are folded, but those of C-RASP programs. Of specifications
-only blanks change. Comments, line breaks in long formulas, the order of lines, and one empty line where there are some
-stay as they are. The meaning never changes: the text is read again, and held against the file, before it is shown or
-written.
+and `(s + t) mod m = r`. Lines of more than 100 characters are folded, except in C-RASP programs. In specifications only
+blanks change. Comments, line breaks in long formulas, and the order of lines stay as they are, and several empty lines
+become one. The meaning never changes: the text is read again and compared with the file before it is shown or written.
 
-With --check nothing is written: for each file that is not in its canonical form the first line that would change and
-the difference are printed (as `diff -u` has it), then the command with --write that rewrites them, and the exit code is
-1: the file and its canonical form were compared and differ. With --quiet the difference is left out. A file with a
-mistake is exit code 2, with the usual message, and is never rewritten. Examples (accept:, reject:, map:) are not
-judged.
+--check writes nothing. For each file that is not in its canonical form it prints the first line that would change and
+the difference (as `diff -u` does), then the command with --write that rewrites them. The exit code is 1: the file and
+its canonical form differ. --quiet leaves out the difference. A file with a mistake gives exit code 2 and the usual
+message, and is never rewritten. Examples (accept:, reject:, map:) are not checked.
 
 \b
 Examples:
@@ -489,22 +495,24 @@ Examples:
   hardsim fmt --check --format github specifications/
 """
 
-REPORT = """Write what is found as a page, as LaTeX, and so that it can be run again.
+REPORT = """Write the results as a web page and as LaTeX, in a form that can be run again.
 
 FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a specification (.spec), a directory of
 them, or a shipped name; there may be several.
 
-For each input `check` is run with these options, then `prove --all-n` with its own lengths, and `bound` up to length 8
-at most, with every word of the lengths that have at most 256. Of a network that others made there is the check alone.
+For each input this command runs `check` with these options, then `prove --all-n` with its own lengths, and `bound` up
+to length 8 at most, with every word of the lengths that have at most 256. For an external network it runs the check
+alone.
 
-The directory then holds index.html, a page that needs nothing else; report.tex, which compiles alone with pdflatex, its
-tables with booktabs, its figures with pgfplots, and the argument for every length as theorem and proof; inputs/, copies
-of the files; results.json, the JSON document of the run; and command.json, the command with versions and hashes, from
-which `hardsim replay` runs it again. It appears whole or not at all: a directory that holds anything is refused, and an
-interruption leaves none. The pictures of the page need matplotlib, the extra plot; without it they are left out.
+The directory then holds index.html, a page that needs no other file; report.tex, which compiles alone with pdflatex,
+with tables by booktabs, figures by pgfplots, and the argument for every length as theorem and proof; inputs/, copies of
+the files; results.json, the JSON document of the run; and command.json, the command with versions and hashes, from
+which `hardsim replay` runs it again. The directory appears whole or not at all: a directory that is not empty is
+refused, and an interruption leaves none. The pictures of the page need matplotlib, the extra plot; without it they are
+left out.
 
-The exit code is that of `check`, and 1 too where a proof or a bound was refuted. With --all-n what is not proved of
-every length is exit code 3. An input that cannot be read ends the run before anything is written.
+The exit code is that of `check`, and 1 too if a proof or a bound was refuted. With --all-n it is 3 if something is not
+proved for every length. An input that cannot be read ends the run before anything is written.
 
 \b
 Examples:
@@ -514,14 +522,15 @@ Examples:
   hardsim replay report
 """
 
-REPLAY = """Run what a report was made of again, and say what differs.
+REPLAY = """Run a report again, and list every result that differs.
 
 DIR is a directory that `hardsim report` wrote.
 
-Its command is run on its copies of the inputs, and what is found is compared with its results.json value by value.
-IDENTICAL means that all values are the same. Otherwise each value that differs is named by its place, as it was and as
-it is, the first 20 of them: exit code 1. Inputs that were changed, and other versions than those of the report, are
-named first. Nothing is written, and nothing is run but a report on files of that directory, whatever command.json says.
+The command of the report is run on its copies of the inputs, and the results are compared with its results.json value
+by value. IDENTICAL means that all values are the same. Otherwise the first 20 values that differ are listed by their
+place, with the old and the new value, and the exit code is 1. Inputs that were changed, and versions other than those
+of the report, are listed first. Nothing is written, and nothing is run but a report on files of that directory,
+whatever command.json says.
 
 \b
 Examples:
@@ -531,78 +540,83 @@ Examples:
 
 COMMANDS = {
     "check": Manual(
-        "Is the compiled transformer right, word by word?",
+        "Check word by word that a network answers right.",
         CHECK,
         f"files max_n regime require pin json | against {TRIED} {MODEL} epsilon engine {CREW} resume tables "
         f"all_lengths {SHOWN} {SEVERAL}",
     ),
     "prove": Manual(
-        "Is it right on all words up to a length?",
+        "Prove a network right on all words up to a length.",
         PROVE,
         f"files max_n min_n all_n certificate regime json | against heads_only search smt {MODEL} epsilon engine "
         f"dps workers pin tables {SHOWN} {SEVERAL}",
         {"max_n": 64},
     ),
     "verify": Manual(
-        "Is a certificate of such a proof right?", VERIFY, f"certificates formula model json | at {SHOWN} {INPUT}"
+        "Check a certificate that prove wrote.", VERIFY, f"certificates formula model json | at {SHOWN} {INPUT}"
     ),
     "eval": Manual(
-        "What is answered on given words?",
+        "Print the answers on given words.",
         EVAL,
         f"words regime expression alphabet props json | against {MODEL} epsilon engine dps {INPUT}",
         usage="[OPTIONS] [FILE]",
     ),
     "words": Manual(
-        "Which words are accepted, up to a length?",
+        "List the accepted words up to a length.",
         WORDS,
         f"files max_n by expression alphabet props | budget {MODEL} epsilon engine dps {SEVERAL}",
         minor=True,
     ),
     "equiv": Manual(
-        "Do two files say the same of every word?",
+        "Compare two files word by word.",
         EQUIV,
         "files max_n json | at alphabet props dialect exhaustive samples seed quiet",
         {"exhaustive": 2**16},
     ),
     "show": Manual(
-        "What was the formula compiled into?", SHOW, f"files regime max_n json | {MODEL} {SEVERAL}", {"max_n": 64}
+        "Show the network that a formula is compiled into.",
+        SHOW,
+        f"files regime max_n json | {MODEL} {SEVERAL}",
+        {"max_n": 64},
     ),
-    "heads": Manual("Where do the heads of a network attend, and how hard?", HEADS, f"files max_n json | {TRIED}"),
+    "heads": Manual("Show where the heads of a network attend, and how hard.", HEADS, f"files max_n json | {TRIED}"),
     "trace": Manual(
-        "What is what, position by position, on one word?",
+        "Show a network on one word, position by position.",
         TRACE,
         f"words regime head plot expression json | alphabet props against {MODEL} epsilon engine dps {INPUT}",
         usage="[OPTIONS] [FILE]",
     ),
     "compile": Manual(
-        "Write the transformer to a file.", COMPILE, f"file output regime hard | {MODEL} epsilon max_n {INPUT}"
+        "Write the network to a file, with exact rationals.",
+        COMPILE,
+        f"file output regime hard | {MODEL} epsilon max_n {INPUT}",
     ),
     "export": Manual(
-        "Write a network for torch, ONNX or others.",
+        "Write a network for PyTorch, ONNX or others.",
         EXPORT,
         f"file to place max_n regime | json dtype length {MODEL} epsilon seed {INPUT}",
         {"max_n": 64},
     ),
     "precision": Manual(
-        "Up to which length is it right in bfloat16?",
+        "Find the length up to which bfloat16 is right.",
         PRECISION,
         f"files max_n arith accumulate regime json | exhaustive seed {MODEL} epsilon {SEVERAL}",
         {"max_n": 4096, "exhaustive": 65536},
     ),
     "bound": Manual(
-        "What does the theory allow, and what happens?",
+        "Report gaps, temperatures and errors beside the theory.",
         BOUND,
         f"files max_n critical gap plot json | {TRIED} {MODEL} epsilon engine {CREW} tables all_lengths {SHOWN} "
         f"{SEVERAL}",
         {"exhaustive": 256},
     ),
     "report": Manual(
-        "Write a page, LaTeX, and what repeats the run.",
+        "Write the results as a web page and as LaTeX.",
         REPORT,
         f"files directory max_n regime all_n | {TRIED} {MODEL} epsilon engine dps workers quiet "
         "expression alphabet props dialect lines",
     ),
-    "replay": Manual("Does a report come out the same again?", REPLAY, "folder | workers quiet", minor=True),
-    "examples": Manual("List or print what is shipped.", EXAMPLES, "name json"),
+    "replay": Manual("Run a report again, and list what differs.", REPLAY, "folder | workers quiet", minor=True),
+    "examples": Manual("List or print the shipped examples.", EXAMPLES, "name json"),
     "fmt": Manual("Print a file in its canonical form.", FMT, f"files check write json | {SHOWN}", minor=True),
 }

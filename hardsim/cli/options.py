@@ -18,107 +18,107 @@ from hardsim.cli.manual import Manual
 from hardsim.errors import InputError
 
 MANUAL = f"""
-expression   -e TEXT                     A formula for a file. Without --alphabet and --props its symbols are the
+expression   -e TEXT                     A formula instead of a file. Without --alphabet and --props its symbols are the
                                          alphabet, if there are two or more.
-alphabet     --alphabet SYMBOLS          The symbols, as 'a b'. They are separated by spaces, and one with blanks is
-                                         quoted. They are for -e, and for formulas, C-RASP programs and regular
-                                         expressions that declare none.
-props        --props NAMES|auto          The propositions, as 'p q', or auto. A position has a set of them. They are for
-                                         -e, and for formulas and regular expressions that declare neither these nor
-                                         symbols. With auto they are those that the text mentions.
+alphabet     --alphabet SYMBOLS          The symbols, such as 'a b'. Separate them by spaces; quote a symbol that has
+                                         blanks. For -e, and for formulas, C-RASP programs and regular expressions that
+                                         declare none.
+props        --props NAMES|auto          The propositions, such as 'p q', or auto. A position has a set of them. For -e,
+                                         and for formulas and regular expressions that declare neither propositions
+                                         nor symbols. With auto they are those that the text mentions.
 lines        --lines                     Read each line of a file as a formula. Each is an input of its own, FILE:LINE;
                                          header lines at the top hold for all of them.
-at           --at first|last             Where the formula is read (default: what the file says, or last).
-dialect      --dialect NAME              What a bare X of a formula is: strong-next (the default) or weak-next, as Spot,
-                                         pylogics, lydia and TLSF read it.
-regime       --regime R                  How softmax is made sharp; all is every way. The ways are temperature (the
+at           --at first|last             Position at which the formula is read (default: the file's own, or last).
+dialect      --dialect NAME              Meaning of a bare X in a formula: strong-next (the default) or weak-next, as in
+                                         Spot, pylogics, lydia and TLSF.
+regime       --regime R                  How softmax is made sharp; all means every way. The ways are temperature (the
                                          default), position, causal-temperature and causal-position; none is plain
-                                         softmax, right to a length that grows with beta.
+                                         softmax, right up to a length that grows with beta.
 beta         --beta B                    Inverse-temperature constant: a positive number such as 4, 7/2 or 3.9 (default:
-                                         4, and more for look-ups of which a comparison adds many up: proven sharp
-                                         enough).
+                                         4, or more if a comparison adds up many look-ups; proved sharp enough).
 tau          --tau EXPR                  Temperature in n, or in i in regime causal-temperature, such as '1/(2*n)'
                                          (default: the regime's own).
-epsilon      --epsilon E                 For hard-attention models and programs: the error that Theorem 26's temperature
-                                         is for (default: half the least distance of an output from the threshold, at
-                                         most 1/4).
+epsilon      --epsilon E                 For hard-attention models and programs: the error for which Theorem 26 gives
+                                         the temperature (default: half the least distance of an output from the
+                                         threshold, at most 1/4).
 single_head  --single-head               One head per layer, as in the paper, instead of heads that share layers.
-counting     --counting lookup|sign      How comparisons of counts are decided: each count looked up, or the sign of the
-                                         sum tested, which needs counts of one kind (default: lookup, or sign in the
-                                         regimes without look-ups).
+counting     --counting lookup|sign      How comparisons of counts are decided: lookup looks up each count; sign tests
+                                         the sign of the sum, which needs counts of one kind (default: lookup, or sign
+                                         in the regimes without look-ups).
 hard         --hard                      Write the hard-attention model instead. Its format is that of .ahat.json.
 engine       --engine NAME               The arithmetic of the softmax network: auto (float64 with rigorous error
                                          bounds, ball arithmetic where that is not enough), float64, ball, or mpmath,
-                                         which encloses nothing.
-dps          --dps D                     Decimal digits: those of mpmath, or those that balls begin with (default: as
-                                         many as are needed).
+                                         which has no error bounds.
+dps          --dps D                     Decimal digits of mpmath, or digits with which balls begin (default: as many as
+                                         are needed).
 by           --by oracle|hard|soft       Whose answer counts.
 max_n        --max-n N                   Largest length, from 1 to {LARGEST_LENGTH}.
-min_n        --min-n N                   Smallest length. It is the same as --max-n for a single length.
-all_n        --all-n                     Prove it for every length. The argument can be checked by hand; and to --max-n
-                                         it is proved by other means.
-heads_only   --heads-only                Prove only that the network does what its heads' specification says; no
+min_n        --min-n N                   Smallest length. For a single length, give --max-n the same number.
+all_n        --all-n                     Prove every length. The argument can be checked by hand; the lengths up to
+                                         --max-n are proved by other means, too.
+heads_only   --heads-only                Prove only that the network does what its heads' specification says, without a
                                          formula.
-exhaustive   --exhaustive M              Try every word of a length that has at most M words; of the others a sample.
-budget       --exhaustive M              Refuse a request that means trying more than M words.
-search       --search M                  Where there is no proof, try every word of the short lengths that have at most
-                                         M words together.
+exhaustive   --exhaustive M              Try every word of a length that has at most M words; of other lengths a sample.
+budget       --exhaustive M              Refuse a request that would try more than M words.
+search       --search M                  If there is no proof, try every word of the short lengths that have at most M
+                                         words together.
 samples      --samples K                 Random words per length that is not tried in full, besides structured ones
-                                         (default: 20 up to length 16, 4 beyond); of networks that others made all
-                                         words that a search of the length tries (default: 400).
+                                         (default: 20 up to length 16, 4 beyond); for external networks all words that
+                                         a search of the length tries (default: 400).
 seed         --seed S                    Seed of the random words: any integer.
-workers      --workers W                 Processes that share the words; the result does not depend on it (default: one
-                                         for a quick check, otherwise as many as there are processors; of a cluster
+workers      --workers W                 Processes that share the words; the result does not depend on their number
+                                         (default: one for a quick check, otherwise one per processor; on a cluster
                                          all).
-backend      --backend NAME              What runs the processes: local (this machine), dask (with --scheduler), or ray
+backend      --backend NAME              Where the processes run: local (this machine), dask (with --scheduler), or ray
                                          (the cluster of RAY_ADDRESS, or one that is started here); the result does not
                                          depend on it.
-scheduler    --scheduler ADDRESS         The dask scheduler of --backend dask, as tcp://host:8786.
-gap          --gap                       Score gaps only. It is a short report for continuous integration.
-critical     --critical                  How small beta may be. For all words of a length, and of every length; of
-                                         programs with --tau, length by length.
+scheduler    --scheduler ADDRESS         The dask scheduler of --backend dask, such as tcp://host:8786.
+gap          --gap                       Report score gaps only. The report is short, for continuous integration.
+critical     --critical                  Report how small beta may be. For all words of a length, and for every length;
+                                         for programs with --tau, length by length.
 require      --require proved|certified  Exit with code 3 for a weaker verdict.
 tables       --tables/--no-tables        Print the rows for lengths and heads (default: for a single input).
-all_lengths  --all-lengths               Print a row for every length, not one for several of them.
-resume       --resume FILE               Keep in FILE what was found, and go on from there if it exists: the same
-                                         command, stopped at any moment, ends with the same report.
-plot         --plot OUT                  Draw it, as .svg, .png or .pdf, of `trace` as .html too. Of `bound` it is what
-                                         was found against n; of `trace` attention maps, hard beside soft, and the .html
-                                         is a page to step through. All but that need matplotlib, the extra plot.
-head         --head NAME                 One head alone, position by position. There may be several.
-certificate  --certificate PATH          Write the proof for `hardsim verify`. '-' is standard output. It is checked
-                                         first.
+all_lengths  --all-lengths               Print a row for every length, instead of one for several lengths.
+resume       --resume FILE               Keep results in FILE, and continue from there if it exists: the same command,
+                                         stopped at any moment, ends with the same report.
+plot         --plot OUT                  Draw a picture: .svg, .png or .pdf, for `trace` also .html. Of `bound` it shows
+                                         the results against n; of `trace` attention maps, hard beside soft, and the
+                                         .html is a page to step through. All but .html need matplotlib, the extra plot.
+head         --head NAME                 Show one head only, position by position. There may be several.
+certificate  --certificate PATH          Write the proof for `hardsim verify`. '-' is standard output. The certificate
+                                         is checked first.
 smt          --smt OUT.smt2              Write the steps of --all-n for an SMT solver. Each query denies one of them, so
-                                         every answer must be unsat; with --all-n. '-' is standard output.
-to           --to NAME                   What to write it for: torch, onnx or safetensors. torch is a folder with
-                                         model.safetensors, config.json and a model.py that runs them; safetensors the
-                                         same without model.py; onnx one file.
-dtype        --dtype NAME                What an ONNX file computes in, float64 or float32.
-arith        --arith NAME                One number format alone. float32, bfloat16, float16 or float8_e4m3; the exit
-                                         code is then 1 if a word is wrong, and 3 if not all lengths are safe.
-accumulate   --accumulate float32        Sums are accumulated in float32. They are rounded at their end.
-length       --length N                  An ONNX file for words of N symbols alone.
+                                         every answer must be unsat. Needs --all-n. '-' is standard output.
+to           --to NAME                   The format to write: torch, onnx or safetensors. torch is a folder with
+                                         model.safetensors, config.json and a model.py that runs them; safetensors is
+                                         the folder without model.py; onnx is one file.
+dtype        --dtype NAME                The numbers in which an ONNX file computes, float64 or float32.
+arith        --arith NAME                Check one number format alone. float32, bfloat16, float16 or float8_e4m3; the
+                                         exit code is then 1 if a word is wrong, and 3 if not all lengths are safe.
+accumulate   --accumulate float32        Accumulate sums in float32. They are rounded at their end.
+length       --length N                  Write an ONNX file for words of N symbols alone.
 output       -o --output PATH            The file to write; '-' is standard output.
 directory    -o --output DIR             The directory to write, new or empty.
 place        -o --output PATH            The folder to write, new or empty; for onnx the file.
-formula      --formula FILE              Is it about the formula of this .ltl file?
-model        --model FILE                Is it about the network of this compiled model?
-against      --against FILE              Hold it against what FILE says, and not its own formula or program. FILE is a
+formula      --formula FILE              The .ltl file of the formula that it must be about.
+model        --model FILE                The compiled model that it must be about.
+against      --against FILE              Compare with FILE instead of the input's own formula or program. FILE is a
                                          formula (.ltl), a program (.srasp, .cr), a regular expression (.re) or a
-                                         specification (.spec) over the same symbols; it is read where it says itself,
-                                         whatever --at says, and nothing is proved of it.
-json         --json PATH                 Write everything as JSON too. '-' is standard output, alone.
+                                         specification (.spec) over the same symbols; it is read at the position that
+                                         it names itself, whatever --at says, and nothing is proved about it.
+json         --json PATH                 Also write everything as JSON. '-' is standard output, which then has nothing
+                                         else.
 format       --format NAME               Print text, json, junit, github or sarif. json is --json -; for other programs
                                          there are JUnit XML, annotations of GitHub Actions, and SARIF 2.1.0.
 quiet        -q --quiet                  Print verdicts and failures only.
-fail_fast    --fail-fast                 Stop after the first failure. That is a mismatch, bad input, or a verdict that
-                                         is less than was required.
-pin          --pin                       Write a word that fails into the file. It becomes an example of one .ltl,
-                                         .srasp or .cr file.
+fail_fast    --fail-fast                 Stop after the first failure. A failure is a mismatch, bad input, or a verdict
+                                         that is weaker than --require asks for.
+pin          --pin                       Write a failing word into the file. It becomes an example of one .ltl, .srasp
+                                         or .cr file.
 check        --check                     Only show what would change. The exit code is 1 if a file is not in its
                                          canonical form.
-write        -w --write                  Rewrite the files. Each is replaced as a whole; one that is wrong, or would not
-                                         change, is left alone.
+write        -w --write                  Rewrite the files. Each is replaced as a whole; a file that has a mistake, or
+                                         would not change, is left alone.
 """
 """The options by field: the names of each, what its value is called (nothing for a flag), and its help."""
 ENTRIES = [re.split(r"\s{2,}", entry) for entry in re.split(r"\n(?=\S)", MANUAL.strip())]

@@ -35,7 +35,7 @@ def hold_pinnable(request: Request) -> None:
     if not request.pin:
         return
     if request.against is not None:
-        told = f"{OPTION} writes what a file says of a word into it, and {request.against} may say otherwise"
+        told = f"{OPTION} writes the file's own answer on a word into the file, but {request.against} may disagree"
         raise InputError(told, f"Leave out {OPTION} or --against.")
     hint = f"Name one formula (.ltl) or program (.srasp, .cr), or leave out {OPTION}."
     if request.lines or any(line_of(path) for path in request.files or []):
@@ -43,19 +43,19 @@ def hold_pinnable(request: Request) -> None:
             f"{OPTION} writes an example into the file of one formula, but several formulas are given", hint
         )
     if request.expression is not None:
-        raise InputError(f"{OPTION} writes into the file that is read, and -e has none", hint)
+        raise InputError(f"{OPTION} writes into the file that is read, but -e has no file", hint)
     given = request.files or []
     missing = [path for path in given if not os.path.exists(path)]
     if missing:
-        told = f"{OPTION} writes into the file that is read, and there is no file {missing[0]}"
+        told = f"{OPTION} writes into the file that is read, but there is no file {missing[0]}"
         name = missing[0] if missing[0] in example_names() else "since"
-        raise InputError(told, f"`hardsim examples {name} > {basename(located(name))}` makes one of what is shipped.")
+        raise InputError(told, f"`hardsim examples {name} > {basename(located(name))}` copies a shipped file.")
     names = expand_paths(given)
     if len(names) > 1:
-        raise InputError(f"{OPTION} writes into one file, and there are several", hint)
+        raise InputError(f"{OPTION} writes into one file, but there are several", hint)
     for name in names:
         if not name.endswith(SUFFIXES):
-            raise InputError(f"{OPTION}: {name} is no formula and no program that examples can be added to", hint)
+            raise InputError(f"{OPTION}: {name} is not a formula or program to which examples can be added", hint)
         target = target_of(name, OPTION)
         if not (os.access(target, os.W_OK) and os.access(target.parent, os.W_OK)):
             raise InputError(f"{OPTION} {name}: cannot be written (permission denied)", f"Leave out {OPTION}.")
@@ -70,13 +70,13 @@ def hold_placed(request: Request, given: Iterable[Input]) -> None:
     for one in given:
         if request.pin and one.formula is not None and request.at not in (None, one.formula.at):
             told = f"{OPTION} writes an example for the position that the file names ({one.formula.at})"
-            raise InputError(f"{told}, and --at {request.at} reads another", "Write at: into the file instead.")
+            raise InputError(f"{told}, but --at {request.at} names another", "Write at: into the file instead.")
         option, value = (one.formula and one.formula.supplied) or ("", "")
         if request.pin and value not in ("", MENTIONED):
-            told = f"{OPTION} writes words into the file, which does not declare what --{option} gives"
+            told = f"{OPTION} writes words into the file, but the file does not declare what --{option} gives"
             raise InputError(told, f"Write {option}: {value} into the file instead.")
         if request.pin and one.formula is not None and one.formula.dialect is not None:
-            told = f"{OPTION} writes an example for the formula as the file has it, and --dialect reads another"
+            told = f"{OPTION} writes an example for the formula as the file has it, but --dialect reads another"
             raise InputError(told, "Write dialect: into the file instead.")
 
 
@@ -95,13 +95,14 @@ def pin(current: Session, given: Iterable[Input]) -> None:
 def _write(current: Session, given: Input, words: Iterable[Word]) -> None:
     before = data = read_bytes(given.name, LARGEST_TEXT, OPTION)
     if digest(data) != given.sha256:
-        raise InputError(f"{OPTION} {given.name}: was changed since it was read, and is left alone", "Run it again.")
+        message = f"{OPTION} {given.name}: the file was changed since it was read, and is left alone"
+        raise InputError(message, "Run the command again.")
     file, told = read_file(data, given.name), []
     for word in words:
         example = example_of(given, word)
         longer = with_example(data, given.name, example)
         line = example_line(example, file)
-        told.append(f"{line} is an example already" if longer == data else f"pinned as an example: {line}")
+        told.append(f"already an example: {line}" if longer == data else f"pinned as an example: {line}")
         data = longer
     if data != before:
         try:
@@ -109,7 +110,7 @@ def _write(current: Session, given: Input, words: Iterable[Word]) -> None:
                 draft.commit(data)
         except OSError as error:
             why = error.strerror or str(error)
-            hint = f"Write it into the file yourself: {told[0].partition(': ')[2]}"
+            hint = f"Write the example into the file yourself: {told[0].partition(': ')[2]}"
             raise InputError(f"{OPTION} {given.name}: cannot be written ({why})", hint) from None
     for text in told:
         current.remark(given.name, None, text)

@@ -17,7 +17,7 @@ from hardsim.cli.session import Session, session
 from hardsim.program.regimes import PROVEN
 from hardsim.report.precision import print_precision
 
-SLOW = "lengths are worked out one by one, format by format"
+SLOW = "this takes long: lengths are checked one by one, format by format"
 SHORT = 64
 """The longest lengths for which Theorem 26's temperatures are found, of what has one for each length."""
 

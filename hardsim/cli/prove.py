@@ -45,7 +45,7 @@ def command(request: Request) -> None:
         hold_placed(request, given)
         if current.several(given) and targets:
             raise InputError(
-                f"{WRITTEN[next(iter(targets))]} is of one input, and there are several", "Give one of them."
+                f"{WRITTEN[next(iter(targets))]} is about one input, but there are several", "Give one of them."
             )
         if request.against is not None and not given:
             return  # what was wrong has been told
@@ -76,15 +76,17 @@ class _Work:
                 result = check_with_proof(subject, options, None if shown is None else shown.update)
             told = telling(result, subject.alphabet, self.tables)
             current.show(result, told)
-            left = f"the result of {result.input} is partial, it stands for the words tried until now"
+            left = f"the result of {result.input} is partial: it covers the words tried so far"
             current.conclude(result.agreed, True, left if result.partial else "", told)
 
     def prove(self, subject: Subject) -> None:
         """Prove one subject: of a formula by its heads, of a hard-attention model or program by its lengths."""
         request, regime = self.current.request, None
         if request.against is not None:
-            told = f"{subject.name} was compiled here: a proof is about what was compiled, and not {request.against}"
-            raise InputError(told, "Leave out --against; `hardsim check --against` tries the words.")
+            told = (
+                f"{subject.name} was compiled here, and a proof is about what was compiled, not about {request.against}"
+            )
+            raise InputError(told, "Leave out --against; `hardsim check --against` compares word by word.")
         plan = plan_proof(subject, request)
         self.current.remark(plan.subject.name, None, plan.remark)
         if plan.by_heads:
@@ -115,13 +117,13 @@ class _Work:
                     result = prove(None if shown is None else shown.show)
             except KeyboardInterrupt:
                 current.interrupted = True
-                current.remark(subject.name, regime, "interrupted before there was a verdict: nothing is claimed")
+                current.remark(subject.name, regime, "interrupted before a verdict was reached: nothing is claimed")
                 return None
             with interruptible():
                 result = proving.confirmed(result)
             told = _told(result, regime, subject, self.tables)
             partly = result.confirmed is not None and result.confirmed.partial
-            left = f"{result.input} was proved, but not all words were run that are run after a proof" if partly else ""
+            left = f"{result.input} was proved, but not all words that follow a proof were run" if partly else ""
             with current.printing():
                 current.show(result, told)
                 current.conclude(result.verdict is not Verdict.REFUTED, result.verdict is Verdict.UNDECIDED, left, told)

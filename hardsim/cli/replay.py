@@ -51,11 +51,12 @@ MISSING = Missing()
 def command(request: Request) -> None:
     """The command."""
     if request.folder is None:
-        raise InputError("which report is not said", "Name a directory that `hardsim report` wrote.")
+        raise InputError("DIR is required: the directory of a report", "Name a directory that `hardsim report` wrote.")
     hold_here()
     place, screen = Path(request.folder), Screen()
     if not is_directory(place) or not is_directory(place / INPUTS):
-        raise InputError(f"{place}: is no directory that `hardsim report` wrote", "It has command.json and inputs/.")
+        hint = "Such a directory contains command.json and inputs/."
+        raise InputError(f"{place}: not a directory that `hardsim report` wrote", hint)
     kept = _kept(place / COMMAND)
     asked = replace(_asked(kept, place), workers=request.workers, quiet=request.quiet)
     before = _kept(place / RESULTS)
@@ -130,7 +131,7 @@ def _asked(kept: Reader, place: Path) -> Request:
             with _blaming(value):
                 values[name] = PARSERS.get(name, str)(value.text())
         elif given.startswith("-"):
-            raise word.refusal(f"{given} is no option of a report that is run again")
+            raise word.refusal(f"{given} is not an option that a report can have when it is run again")
         else:
             files.append(_inside(word, place))
     asked = Request(files=files or None, **values, written=frozenset(values))
@@ -146,7 +147,7 @@ def _inside(word: Reader, place: Path) -> str:
         hold_inside(place, word.text(), word.text())
         Path(path_of(str(place / word.text()))).stat()
     except (OSError, ValueError, InputError):
-        raise word.refusal(f"{word.text()} is no file among the inputs of the report") from None
+        raise word.refusal(f"{word.text()} is not a file among the inputs of the report") from None
     return word.text()
 
 

@@ -168,7 +168,7 @@ class _Parts:
             found = confirmed(plan.prove(None if shown is None else shown.show))
         wanted = request.all_n and not found.every_length
         if wanted:
-            self.current.remark(subject.name, subject.regime, "--all-n was given, and it is not proved of every length")
+            self.current.remark(subject.name, subject.regime, "--all-n was given, but not every length is proved")
         self.current.conclude(found.mismatch is None, wanted)
         return found
 
@@ -244,8 +244,8 @@ def hold_inside(place: Path, name: str, given: str) -> None:
         parts = [part for one in expand_paths([name]) for part in (name, one, *read_with(one))]
         outside = [part for part in parts if not Path(part).resolve().is_relative_to(inside)]
     if outside:
-        told = f"{given} names {outside[0]}, which is no file of the report"
-        raise InputError(told, "Name it by a path from the file's own directory on.")
+        told = f"{given} names {outside[0]}, which is not a file of the report"
+        raise InputError(told, "Name it by a path relative to the file's own directory.")
 
 
 def arguments_of(request: Request) -> list[str]:

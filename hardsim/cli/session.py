@@ -97,7 +97,7 @@ class Session:
         if "format" in request.written:
             taken.append(f"--format {request.format}")
         if len(taken) > (2 if request.format == JSON else 1):
-            told = f"{taken[0]} and {taken[-1]} both want standard output"
+            told = f"{taken[0]} and {taken[-1]} both write to standard output"
             raise InputError(told, "Give one of them a file, or leave it out.")
         self.screen = Screen(enabled=request.format == TEXT and STDOUT not in [sink.path for sink in self.outputs])
         self.codes: list[int] = []
@@ -279,7 +279,7 @@ class Session:
         if read in self.inputs:  # and its remarks made
             return meant
         self.inputs.append(read)
-        own = "--dialect: for what is checked; a line dialect: in this file says how it is read"
+        own = "--dialect does not apply to this file; a line dialect: in the file does"
         for remark in (*found.notes, *([own] if self.request.dialect and found.formula else [])):
             self.remark(found.name, None, remark, tell=note)
         return meant
@@ -512,7 +512,7 @@ class Session:
             left = self.code if self.interrupted else streams.AGREED
             outcomes.append(Outcome(one.input, one.regime, Ending.SKIPPED, left, reason, 0.0, file=is_file(one.input)))
         told = [": ".join(filter(None, (one.input, one.regime, one.message))) for one in self.notes]
-        remarks = ["interrupted: what was finished until then is here"] if self.interrupted else []
+        remarks = ["interrupted: only what was finished before is listed"] if self.interrupted else []
         several = summary.several and self.command != "equiv"
         verdicts = counted((one.verdict for one in outcomes), Verdict) if self.counted is None else self.counted
         told_of = summary.text(verdicts) if several else ""
@@ -553,7 +553,7 @@ def _json(request: Request) -> Sink | None:
     if request.format != JSON:
         return None if request.json is None else Sink(request.json, "--json")
     if request.json is not None:
-        told = f"--format {JSON} is --json {STDOUT}, and --json {request.json} is given too"
+        told = f"--format {JSON} means --json {STDOUT}, but --json {request.json} is given too"
         raise InputError(told, "Leave out one of them.")
     return Sink(STDOUT, "--json")
 
@@ -580,7 +580,7 @@ def session(command: str, request: Request, seed: int | None = None, targets: Se
                         yield current
                 except KeyboardInterrupt:
                     current.interrupted = True
-                    say("interrupted: what was finished until now has been printed")
+                    say("interrupted: what was finished before has been printed")
                 except HardsimError as error:
                     if not current.found:
                         raise
@@ -603,12 +603,12 @@ def check_source(request: Request, needed: bool = True) -> None:
     """
     paths, expression, alphabet = request.files or [], request.expression, request.alphabet
     if expression is not None and request.lines:
-        raise InputError("-e gives a formula, and --lines is for files", "Leave out one of them.")
+        raise InputError("-e gives a formula, but --lines is for files", "Leave out one of them.")
     if expression is not None and paths:
         told = f"-e gives a formula, so no file can be given with it ({paths[0]})"
         raise InputError(told, "Leave out -e or the files.")
     if alphabet is not None and request.props is not None:
-        told = "--alphabet gives symbols and --props propositions: a formula has one of the two"
+        told = "--alphabet gives symbols, --props gives propositions: a formula has only one of the two"
         raise InputError(told, "Leave out one of them.")
     if "" in paths:
         raise InputError("a file name is empty", "Give the name of a file, or '.' for this directory.")
@@ -626,4 +626,4 @@ def _told(tell: Callable[..., None], place: Sequence[str], text: str) -> None:
 def _slow(name: str) -> str:
     """That reading an input takes long, and why where it is known: of networks there may be much, and torch to load."""
     network = is_directory(name) or name.endswith((".json", ".spec"))
-    return f"{name}: reading it takes long" + ("" if network else ", its examples being judged")
+    return f"{name}: reading it takes long" + ("" if network else ", because its examples are checked")

@@ -20,8 +20,8 @@ WORST_FIRST = (INTERNAL, MISMATCH, BAD_INPUT, UNDECIDED)
 
 CODES = """\
 Exit codes: 0 agreed (or nothing to compare), 1 a mismatch (the word is printed), 2 bad input or usage, 3 undecided,
-4 internal error, 130 interrupted, 141 whoever read the output has gone. With several inputs all are tried; the code is
-the first of 4, 1, 2, 3 that occurred.
+4 internal error, 130 interrupted, 141 the reader of the output has gone. With several inputs all are tried; the exit
+code is the first of 4, 1, 2, 3 that occurred.
 """
 
 

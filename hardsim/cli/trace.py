@@ -26,9 +26,9 @@ def command(request: Request) -> None:
     """The command."""
     request, texts = words_asked(request)
     if len(texts) > 1:
-        raise InputError(f"a trace is of one word, not of {len(texts)}", "Trace them one by one.")
+        raise InputError(f"a trace shows one word, but {len(texts)} are given", "Trace them one by one.")
     if request.plot is not None:
-        hold_one_regime(request, "a picture is of one network")
+        hold_one_regime(request, "a picture shows one network")
         hold_map(request.plot)
     with (
         nullcontext() if request.plot is None else Sink(request.plot, "--plot") as target,
@@ -36,7 +36,7 @@ def command(request: Request) -> None:
     ):
         given = list(current.read())
         if target is not None and current.several(given):
-            raise InputError("a picture is of one input", "Draw them one by one, or leave out --plot.")
+            raise InputError("a picture shows one input", "Draw the inputs one by one, or leave out --plot.")
         for one in given:
             current.each(one, partial(_trace, current, texts[0], target), partial(_foreign, current, texts, target))
 
@@ -66,7 +66,7 @@ def _show(current: Session, result: TraceResult, target: Sink | None, alphabet: 
     print_trace(current.screen, result, names, alphabet)
     answers = result.answers
     if answers.agree is False:
-        say(f"{result.input}: the answers on this word mismatch")
+        say(f"{result.input}: the answers on this word differ")
     open_ = not answers.decided or (answers.agree is None and not answers.places)
     current.conclude(answers.agree is not False, open_)
     if target is not None:  # a picture that cannot be written leaves the exit code of the answers

@@ -118,14 +118,14 @@ def _meant(request: Request) -> Meant:
             raise InputError(f"{given.name} is a compiled model, not a formula", "Name it with --model.")
         meant = Meant((file, given.name))
     elif alone := next((option for option, value in reading.items() if value is not None), ""):
-        raise InputError(f"{alone} goes with --formula or -e", "Leave it out, or name the formula.")
+        raise InputError(f"{alone} needs --formula or -e", f"Leave out {alone}, or name the formula.")
     if model is None:
         return meant
     stored = read_input(model)
     made = stored.made
     if made is None:
         _ = stored.file  # what is no formula at all says so
-        raise InputError(f"{model} is no compiled model", "Make one with: hardsim compile FILE -o NAME.model.json")
+        raise InputError(f"{model} is not a compiled model", "Make one with: hardsim compile FILE -o NAME.model.json")
     return replace(meant, model=(made, model))
 
 
@@ -175,7 +175,7 @@ def check(path: str, meant: Meant) -> VerifyResult:
 
     def compare() -> None:
         if of_program:
-            require(meant.formula is None, "it is about a program or a model, and not about a formula")
+            require(meant.formula is None, "the certificate is about a program or a model, not about a formula")
             if meant.model is not None:
                 check_network(document, *meant.model)
             return
@@ -199,7 +199,7 @@ def check(path: str, meant: Meant) -> VerifyResult:
 
 
 def _no_number(text: str) -> Any:
-    raise ValueError(f"{text} is no number of JSON")
+    raise ValueError(f"{text} is not a number of JSON")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -217,9 +217,9 @@ def read_certificate(data: bytes, name: str) -> dict[str, Any]:
     try:
         document = json.loads(data, object_pairs_hook=_object, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{name}: not JSON that can be read: {error}", MAKE_ONE) from None
+        raise InputError(f"{name}: not valid JSON: {error}", MAKE_ONE) from None
     version = document.get("schema_version") if isinstance(document, dict) else None
     if type(version) is not int or document.get("format") != FORMAT or version not in KNOWN_VERSIONS:
         told = f"{', '.join(map(str, KNOWN_VERSIONS[:-1]))} or {KNOWN_VERSIONS[-1]}"
-        raise InputError(f"{name}: no certificate of version {told}", MAKE_ONE)
+        raise InputError(f"{name}: not a certificate of version {told}", MAKE_ONE)
     return dict(document)

@@ -62,5 +62,5 @@ def _print(
         except KeyboardInterrupt:
             current.screen.flush()
             current.interrupted = True
-            say(f"interrupted: the words of {given.name} are those found until now")
+            say(f"interrupted: the words of {given.name} are those found so far")
         current.found.append(words_result(given, facts, request, kept, current.interrupted))

@@ -259,7 +259,7 @@ def test_eval_shows_the_outputs() -> None:
         (lambda m: m.bound(), NO_HARD_ATTENTION),
         (lambda m: m.compile(), NO_HARD_ATTENTION),
         (lambda m: hardsim.load("since").prove(against=hardsim.load("since")),
-         "since was compiled here: a proof is about what was compiled, and not since"),
+         "since was compiled here, and a proof is about what was compiled, not about since"),
     ],
 )  # fmt: skip
 def test_what_is_refused(call: Any, message: str) -> None:

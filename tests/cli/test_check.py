@@ -231,7 +231,7 @@ def test_engines_from_the_command_line(hardsim: Any, since: Path, tmp_path: Path
         ("ball", "certified", 0, ""),
         ("mpmath", "certified", 3, "use --engine auto"),
         ("auto", "proved", 0, ""),
-        ("ball", "proved", 3, "The prover was not asked: a check asks the prover only with --engine auto"),
+        ("ball", "proved", 3, "The prover was not used: a check asks the prover only with --engine auto"),
     ],
 )
 def test_a_weaker_verdict_than_required_is_exit_code_3(
@@ -242,7 +242,7 @@ def test_a_weaker_verdict_than_required_is_exit_code_3(
     notes = [note["message"] for note in outcome.json["notes"]]
     assert len(notes) == (code == 3)
     if code:
-        assert notes[0].startswith(f"the verdict is {outcome.result['verdict']}, and --require {required} was given. ")
+        assert notes[0].startswith(f"the verdict is {outcome.result['verdict']}, but --require {required} was given. ")
         assert advice in notes[0]
         assert advice in outcome.err
 

@@ -203,7 +203,7 @@ def test_a_failed_compile_leaves_the_old_file(
     ("arguments", "message"),
     [
         ([], "nowhere to write the network"),
-        (["-o", "-", "--json", "-"], "both want standard output"),
+        (["-o", "-", "--json", "-"], "both write to standard output"),
         (["-o", "-", "--regime", "all"], "one file holds one network"),
     ],
 )

@@ -180,7 +180,7 @@ def test_a_folder_stands_where_the_file_did(hardsim: Cli, since: Path, net: Path
     hardsim("check", "one.model.json", "one", "--max-n", "3", "-q").clean("PROVED one.model.json", "PROVED one")
     hardsim("words", "one", "--max-n", "2").clean("b ab ba bb cb")
     hardsim("export", net, "--to", "torch", "-o", "other").exits(0)
-    hardsim("compile", "other", "-o", "other.json").refused("other is a network that others made")
+    hardsim("compile", "other", "-o", "other.json").refused("other is an external network")
     hardsim("heads", "other", "--max-n", "3").clean("all up to length 3")
 
 
@@ -197,7 +197,7 @@ def test_names_that_no_text_has(hardsim: Cli, tmp_path: Path) -> None:
 
 def test_a_program_that_pads(hardsim: Cli) -> None:
     """The program maps ab to abab: in four positions, of which two are filled up."""
-    told = "words are not filled up with # by what is written: give them to it as the program does"
+    told = "the files written do not pad words with #: pad them as the program does"
     hardsim("export", "map_duplicate", "--to", "onnx", "-o", "a.onnx", "--max-n", "5").exits(0).says(told)
     session = session_of(Path("a.onnx").read_bytes())
     described = json.loads(session.get_modelmeta().custom_metadata_map["hardsim"])
@@ -210,18 +210,21 @@ def test_a_program_that_pads(hardsim: Cli) -> None:
 # ---- what is refused: nothing is left behind ----
 
 REFUSALS: list[tuple[list[str], list[str]]] = [
-    (["since.ltl", "-o", "out"], ["what to write is not said", "Add --to torch, --to onnx or --to safetensors."]),
+    (["since.ltl", "-o", "out"], ["--to is required", "Add --to torch, --to onnx or --to safetensors."]),
     (["since.ltl", "--to", "onyx", "-o", "out"], ["unknown target 'onyx': did you mean onnx?"]),
     (["since.ltl", "--to", "keras", "-o", "out"], ["The targets are: torch, onnx, safetensors."]),
-    (["since.ltl", "--to", "torch"], ["where the export goes is not said", "-o exported"]),
+    (["since.ltl", "--to", "torch"], ["-o is required: the directory for the export", "-o exported"]),
     (["since.ltl", "--to", "torch", "-o", "full"], ["there is something in this directory, and nothing is replaced"]),
-    (["since.ltl", "--to", "torch", "-o", "since.ltl"], ["is there, and is no directory"]),
+    (["since.ltl", "--to", "torch", "-o", "since.ltl"], ["exists and is not a directory"]),
     (["since.ltl", "--to", "torch", "-o", "none/out"], ["cannot be written (No such file or directory)"]),
     (["since.ltl", "--to", "torch", "-o", "since.ltl/out"], ["cannot be written (Not a directory)"]),
-    (["since.ltl", "--to", "torch", "-o", "-"], ["writes a folder, and not to standard output"]),
-    (["since.ltl", "--to", "safetensors", "-o", "x.safetensors"], ["and not one file", "Name a folder: -o x"]),
+    (["since.ltl", "--to", "torch", "-o", "-"], ["writes a folder, not to standard output"]),
+    (["since.ltl", "--to", "safetensors", "-o", "x.safetensors"], ["not one file", "Name a folder: -o x"]),
     (["since.ltl", "--to", "torch", "-o", "sub/x.safetensors"], ["Name a folder: -o sub/x"]),
-    (["since.ltl", "--to", "onnx", "-o", "out", "--length", "3", "--max-n", "9"], ["--length 3 is the one length"]),
+    (
+        ["since.ltl", "--to", "onnx", "-o", "out", "--length", "3", "--max-n", "9"],
+        ["--length 3 makes a file for one length"],
+    ),
     (
         ["one.onnx", "--to", "torch", "-o", "out"],
         ["one.onnx: by its name (*.onnx) this is an ONNX file", "the folder that --to torch or"],
@@ -235,7 +238,7 @@ REFUSALS: list[tuple[list[str], list[str]]] = [
     (["since.ltl", "--to", "torch", "-o", "empty", "--json", "empty/a"], ["is in the folder that -o names"]),
     (["since.ltl", "--to", "onnx", "-o", "out", "--json", "out"], ["-o and --json both write out"]),
     (["since.ltl", "--to", "torch", "-o", "out", "--regime", "all"], ["one export holds one network"]),
-    (["full", "--to", "torch", "-o", "out"], ["full is a directory, and one export holds one network"]),
+    (["full", "--to", "torch", "-o", "out"], ["full is a directory, but one export holds one network"]),
     (["words.re", "--to", "torch", "-o", "out"], ["a regular expression is an oracle alone"]),
     (["none.ltl", "--to", "onnx", "-o", "out"], ["none.ltl: no such file"]),
     (["--to", "onnx", "-o", "out"], ["nothing to read"]),
@@ -285,7 +288,7 @@ def test_without_what_runs_it(hardsim: Cli, since: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("hardsim.writing.running.find_spec", lambda name: None)
     for goal, library in (("torch", "torch"), ("onnx", "onnxruntime")):
         found = hardsim("export", since, "--to", goal, "-o", goal).exits(0).lacks("run by")
-        told = "is not installed, so what was written was not run; with it `hardsim export` runs it, too"
+        told = "is not installed, so the files written were not run"
         assert found.err == f"note: {library} {told}\n"
         assert Path(goal).exists()
 
@@ -303,7 +306,7 @@ def test_float64_may_be_too_narrow(hardsim: Cli, tmp_path: Path) -> None:
 def test_outputs_beyond_float64_are_told(hardsim: Cli, tmp_path: Path) -> None:
     told = network_json(mean_of_a()) | {"embedding": [["1e200", 0], [0, 0]], "unembedding": [["1e200"], [0]]}
     path = written(tmp_path / "large.json", json.dumps(told).replace('"1e200"', "1e200"))
-    hardsim("export", path, "--to", "onnx", "-o", "a.onnx").exits(0, "an output was no number").says("too narrow")
+    hardsim("export", path, "--to", "onnx", "-o", "a.onnx").exits(0, "an output is not a number").says("too narrow")
 
 
 def test_outputs_that_nobody_knows(hardsim: Cli, tmp_path: Path) -> None:
@@ -311,7 +314,8 @@ def test_outputs_that_nobody_knows(hardsim: Cli, tmp_path: Path) -> None:
     told = network_json(mean_of_a()) | {"layers": [], "final_norm": {"kind": "rms", "epsilon": 0}}
     path = written(tmp_path / "one.json", json.dumps(told | {"embedding": [[0, 0], [0, 0]]}))
     found = hardsim("export", path, "--to", "onnx", "-o", "a.onnx").exits(0, "(onnx: a.onnx)").lacks("run by")
-    assert found.err == f"note: {path}: no exact output of a random word is certain, so what was written was not run\n"
+    said = "the files written were not run: no random word has an exact output that is certain"
+    assert found.err == f"note: {path}: {said}\n"
     path = written(tmp_path / "other.json", json.dumps(told | {"embedding": [[0, 0], [1, 0]]}))
     found = hardsim("export", path, "--to", "onnx", "-o", "b.onnx", "--json", "-").exits(0)
     (tried,) = found.result["runs"]

@@ -196,7 +196,7 @@ def test_examples_are_not_judged(hardsim: Cli, tmp_path: Path) -> None:
 
 def test_what_cannot_be_formatted_is_refused(hardsim: Cli, tmp_path: Path, loose: Path) -> None:
     hardsim("fmt").refused("nothing to read: give a file", "hardsim fmt mine.ltl").unsaid("-e")
-    hardsim("fmt", "--check", "-w", loose).refused("--check changes no file, and --write does")
+    hardsim("fmt", "--check", "-w", loose).refused("--check changes no file, but --write does")
     hardsim("fmt", written(tmp_path / "x.ahat.json", "{}")).refused(
         "has no canonical form", ".ltl, .srasp, .re, .cr or .spec"
     )
@@ -230,5 +230,5 @@ def test_a_directory_that_cannot_be_written(hardsim: Cli, loose: Path, monkeypat
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("hardsim.files.Draft.commit", full)
-    hardsim("fmt", "-w", loose).refused("cannot be written (No space left on device)", "The file is as it was.")
+    hardsim("fmt", "-w", loose).refused("cannot be written (No space left on device)", "The file was not changed.")
     assert loose.read_text() == LOOSE

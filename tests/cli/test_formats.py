@@ -314,10 +314,13 @@ def test_json_is_json_to_standard_output(hardsim: Cli, since: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--format", "json", "--json", "-"], "--format json is --json -, and --json - is given too"),
-        (["--format", "json", "--json", "report.json"], "--format json is --json -, and --json report.json is given"),
-        (["--format", "junit", "--json", "-"], "--json - and --format junit both want standard output"),
-        (["--format", "text", "--json", "-"], "--json - and --format text both want standard output"),
+        (["--format", "json", "--json", "-"], "--format json means --json -, but --json - is given too"),
+        (
+            ["--format", "json", "--json", "report.json"],
+            "--format json means --json -, but --json report.json is given",
+        ),
+        (["--format", "junit", "--json", "-"], "--json - and --format junit both write to standard output"),
+        (["--format", "text", "--json", "-"], "--json - and --format text both write to standard output"),
         (["--format", "xml"], "'xml' is not one of 'text', 'json', 'junit', 'github', 'sarif'"),
     ],
 )
@@ -328,9 +331,9 @@ def test_two_things_are_not_written_to_standard_output(
 
 
 def test_a_certificate_and_a_format_both_want_standard_output(hardsim: Cli, since: Path) -> None:
-    told = "--certificate - and --format sarif both want standard output"
+    told = "--certificate - and --format sarif both write to standard output"
     hardsim("prove", since, "--certificate", "-", "--format", "sarif").refused(told)
-    told = "--certificate - and --format json both want standard output"
+    told = "--certificate - and --format json both write to standard output"
     hardsim("prove", since, "--certificate", "-", "--format", "json").refused(told)
 
 
@@ -462,7 +465,7 @@ def test_bad_input_ends_a_run_before_anything_is_run(hardsim: Cli, since: Path, 
     outcome.says("not run: 1 input\n")
     certificate = written(tmp_path / "x.cert.json", "{}")
     hardsim("verify", certificate, certificate.parent / "y", "--fail-fast").refused(
-        "no certificate", "not run: 1 input"
+        "not a certificate", "not run: 1 input"
     )
 
 

@@ -74,7 +74,7 @@ def test_an_interruption_leaves_what_was_found(hardsim: Cli, net: Path, monkeypa
     outcome = hardsim("heads", net, "--max-n", "4").exits(
         130, "12 words of length 1 to 2", "other words were not tried"
     )
-    outcome.says("is partial, it stands for the words tried until now")
+    outcome.says("is partial: it covers the words tried so far")
 
 
 def test_before_the_first_word_there_is_nothing(hardsim: Cli, net: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -127,7 +127,7 @@ def test_an_interrupted_proof_claims_nothing(
     hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     arguments = ("prove", since, since, "--max-n", "3", "--beta", "1")
-    said = "interrupted before there was a verdict: nothing is claimed"
+    said = "interrupted before a verdict was reached: nothing is claimed"
     interrupt(monkeypatch, place)
     hardsim(*arguments).refused(said, code=130)
     interrupt(monkeypatch, place)

@@ -50,7 +50,7 @@ def test_check_holds_it_against_a_formula(hardsim: Cli, net: Path, most: Path) -
 
 
 def test_a_note_says_that_the_network_reads_longer_words(hardsim: Cli, net: Path, most: Path) -> None:
-    told = f"note: {net}: it reads words of up to 12 symbols: --max-n 12 tries the longer ones, too"
+    told = f"note: {net}: the network reads words of up to 12 symbols: --max-n 12 tries the longer ones, too"
     hardsim("check", net, "--against", most).exits(0).says(told)
     found = hardsim("check", net, "--against", most, "--max-n", "12").exits(0)
     assert "it reads words" not in found.err
@@ -147,7 +147,7 @@ def test_prove_says_that_it_has_no_proof_and_how_far_words_reach(
     found = hardsim("prove", net, "--against", most).exits(3, "CERTIFIED", "and 800 of 6,144 words of lengths 11 to 12")
     found.says("hardsim has no proofs for external networks yet, so only the words tried are certified")
     hardsim("prove", net, "--against", more).exits(1, "REFUTED")
-    hardsim("prove", most, "--against", most).refused("was compiled here: a proof is about what was compiled")
+    hardsim("prove", most, "--against", most).refused("was compiled here, and a proof is about what was compiled")
     result = hardsim("prove", net, "--against", most, "--max-n", "2", "--json", "-").result
     assert (result["verdict"], result["words"]) == ("CERTIFIED", 6)
 
@@ -155,7 +155,9 @@ def test_prove_says_that_it_has_no_proof_and_how_far_words_reach(
 def test_eval_shows_outputs_and_margins(hardsim: Cli, net: Path, most: Path, more: Path) -> None:
     hardsim("eval", net, "a b b").clean("answer False", "0 -0.16569")
     hardsim("eval", net, "abb", "--against", most).clean("answer reject, as expected, margin 0.166")
-    hardsim("eval", net, "ab", "--against", more).exits(1, "answer accept, WRONG").says("1 of 1 words are not as")
+    hardsim("eval", net, "ab", "--against", more).exits(1, "answer accept, WRONG").says(
+        "1 of 1 words have another answer than"
+    )
     found = hardsim("eval", net, "a b b", "--json", "-").result
     (place,) = found["words"][0]["places"]
     assert (place["position"], place["token"], place["answer"], place["wanted"]) == (2, "b", "False", None)
@@ -166,7 +168,7 @@ def test_eval_shows_outputs_and_margins(hardsim: Cli, net: Path, most: Path, mor
 def test_tokens_without_names_are_ids(hardsim: Cli, net: Path) -> None:
     (net / "vocab.json").unlink()
     hardsim("eval", net, "0 1 1").clean("answer False")
-    hardsim("eval", net, "a b").refused("a vocab.json beside the weights gives them, in Python tokens=")
+    hardsim("eval", net, "a b").refused("give them in a vocab.json beside the weights, in Python as tokens=")
 
 
 def test_show_says_what_was_read(hardsim: Cli, net: Path) -> None:
@@ -199,9 +201,7 @@ def test_what_needs_hard_attention_is_refused(hardsim: Cli, net: Path, tmp_path:
     hardsim("bound", net).refused("it has no hard attention, which is what this is about", "heads")
     hardsim("words", net, "--max-n", "2").refused("it has no hard attention")
     hardsim("equiv", net, "since").refused("a network that others made")
-    hardsim("compile", net, "-o", tmp_path / "x.json").refused(
-        "and compile writes what is made of a formula, program or model"
-    )
+    hardsim("compile", net, "-o", tmp_path / "x.json").refused("but compile needs a formula, a program or a model")
 
 
 def test_several_outputs_need_to_be_told_apart(hardsim: Cli, tmp_path: Path, most: Path) -> None:

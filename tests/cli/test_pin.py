@@ -108,12 +108,12 @@ def test_a_new_word_is_added_and_named(hardsim: Cli, tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8") == "// a since b\nalphabet: a b c\naccept: ab\nreject: bc\na S b\n"
     assert not Oracle(parse_text(path.read_text(encoding="utf-8"))).accepts(("b", "c"))
     before = path.read_bytes()
-    pinned(hardsim, path).says("reject: bc is an example already")
+    pinned(hardsim, path).says("already an example: reject: bc")
     assert path.read_bytes() == before
     # It is run now where it was not, and found again.
     hardsim("check", path, "--regime", "none", "--max-n", "1").exits(1, "word of length 2")
     document = hardsim("check", path, "--regime", "none", "--max-n", "1", "--pin", "--format", "json").exits(1).json
-    assert document["notes"][0]["message"] == "reject: bc is an example already"
+    assert document["notes"][0]["message"] == "already an example: reject: bc"
 
 
 def test_prove_and_several_regimes_pin_each_word_once(hardsim: Cli, tmp_path: Path) -> None:
@@ -175,12 +175,12 @@ def test_an_interrupted_check_pins_what_it_found(hardsim: Cli, tmp_path: Path, m
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["{since}", "{since}"], "--pin writes into one file, and there are several"),
-        (["{directory}"], "--pin writes into one file, and there are several"),
-        (["{model}"], "no formula and no program that examples can be added to"),
-        (["-e", "a S b", "--alphabet", "a b"], "--pin writes into the file that is read, and -e has none"),
+        (["{since}", "{since}"], "--pin writes into one file, but there are several"),
+        (["{directory}"], "--pin writes into one file, but there are several"),
+        (["{model}"], "not a formula or program to which examples can be added"),
+        (["-e", "a S b", "--alphabet", "a b"], "--pin writes into the file that is read, but -e has no file"),
         (["{directory}/none.ltl"], "there is no file "),
-        (["{since}", "--at", "first"], "writes an example for the position that the file names (last), and --at first"),
+        (["{since}", "--at", "first"], "writes an example for the position that the file names (last), but --at first"),
     ],
 )
 @pytest.mark.parametrize("command", ["check", "prove"])

@@ -177,7 +177,7 @@ def test_json_in_a_file(hardsim: Cli, since: Path, tmp_path: Path) -> None:
 
 def test_a_long_run_is_spoken_of(hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hardsim.cli.estimate.LATE", 0.0)
-    hardsim("precision", since, "--max-n", "40").exits(0).says("lengths are worked out one by one", "Ctrl-C ends it")
+    hardsim("precision", since, "--max-n", "40").exits(0).says("lengths are checked one by one", "Ctrl-C ends it")
 
 
 def test_lengths_that_would_take_too_long_are_left_out(

@@ -190,7 +190,7 @@ def test_what_is_wrong_is_said_on_stderr_alone(
     [
         (["-e", "F p"], "it names the one symbol 'p' Give them with --alphabet"),
         (["-e", "true"], "it names no symbol"),
-        (["-e", "F p", "--alphabet", "a b", "--props", "p q"], "--alphabet gives symbols and --props propositions"),
+        (["-e", "F p", "--alphabet", "a b", "--props", "p q"], "--alphabet gives symbols, --props gives propositions"),
         (["-e", "F p", "--props", "p p"], "the proposition p is given twice"),
         (["-e", "F p", "--props", ""], "there are no propositions"),
         (["-e", "F 2p", "--props", "auto"], "no proposition is mentioned here"),
@@ -242,7 +242,7 @@ def test_two_bare_formulas_are_compared_over_the_propositions_of_both(
 
 
 def test_a_file_that_others_are_held_against_says_its_own_dialect(hardsim: Any, nexts: None) -> None:
-    told = "--dialect: for what is checked; a line dialect: in this file says how it is read"
+    told = "--dialect does not apply to this file; a line dialect: in the file does"
     right = hardsim("check", "bare.ltl", "--dialect", "weak-next", "--against", "weak.ltl", "--max-n", "2")
     assert right.code == 0
     assert told in " ".join(right.err.split())

@@ -435,7 +435,7 @@ def test_check_holds_a_program_to_a_proof(hardsim: Any, tmp_path: Path, by_words
         hardsim("check", proved, "--max-n", "2", "--require", "proved").clean("PROVED ", "every word of length 1 to 2")
     outcome = hardsim("check", by_words, "--max-n", "2", "--require", "proved")
     outcome.exits(3).says(
-        "the verdict is CERTIFIED, and --require proved was given. The prover was not asked: the weights alone"
+        "the verdict is CERTIFIED, but --require proved was given. The prover was not used: the weights alone"
     )
     assert (
         hardsim("check", since, "--max-n", "65", "--exhaustive", "0", "--samples", "0", "--require", "proved").code == 3
@@ -602,7 +602,7 @@ def test_queries_are_of_one_proof_for_every_length(hardsim: Any, since: Path, tm
     target = tmp_path / "since.smt2"
     hardsim("prove", since, "--smt", target).refused("--all-n, which asks for it, was not given")
     hardsim("prove", since, "--all-n", "--regime", "all", "--smt", target).refused("is of one network")
-    hardsim("prove", since, since, "--all-n", "--smt", target).refused("is of one input")
+    hardsim("prove", since, since, "--all-n", "--smt", target).refused("is about one input")
     both = ("--smt", target, "--certificate", target)
     hardsim("prove", since, "--all-n", "--max-n", "3", *both).refused("both write")
     assert hardsim("prove", since, "--all-n", "--tau", "2^(-n)", "--smt", target).code == 3

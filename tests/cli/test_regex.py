@@ -191,7 +191,7 @@ def test_the_shortest_word_refutes(hardsim: Cli, ending: Path, other: str) -> No
     )  # fmt: skip
     outcome.lacks("defect of hardsim")
     shown = hardsim(*command.split()[1:]).exits(1, "NO")
-    shown.says("the answers on this word mismatch")
+    shown.says("the answers on this word differ")
     assert hardsim(*command.split()[1:], "--json", "-").result["against"] == str(path)
 
 
@@ -266,13 +266,13 @@ def test_it_is_read_where_it_says_itself(hardsim: Cli, tmp_path: Path) -> None:
         (("check", "ab_plus", "--against", "none.re"), "none.re: no such file"),
         (("check", "turns.re", "--against", "turns.re"), ORACLE_ALONE),
         (("eval", "turns.re", "ab", "--against", "turns.re"), ORACLE_ALONE),
-        (("check", "ab_plus.ltl", "--against", "turns.re", "--pin"), "turns.re may say otherwise"),
-        (("check", "ab_plus", "--against", "turns.re", "--require", "proved"), "nothing is proved of turns.re"),
+        (("check", "ab_plus.ltl", "--against", "turns.re", "--pin"), "turns.re may disagree"),
+        (("check", "ab_plus", "--against", "turns.re", "--require", "proved"), "nothing is proved about turns.re"),
         (("check", "ab_plus", "--against", "turns.re", "--json", "turns.re"), "--json turns.re"),
         (("check", "ab_plus", "--against", "wrong.re"), "wrong.re:2:1: error: * repeats nothing"),
         (("equiv", "turns.re", "since"), "turns.re and since have different alphabets: a b; a b c"),
-        (("equiv", "turns.re"), "two files are compared, and 1 is given"),
-        (("equiv", "turns.re", "ab_plus", "since"), "two files are compared, and 3 are given"),
+        (("equiv", "turns.re"), "equiv compares two files, but 1 is given"),
+        (("equiv", "turns.re", "ab_plus", "since"), "equiv compares two files, but 3 are given"),
         (("equiv",), "nothing to read: give two files"),
         (("equiv", "turns.re", "sort"), "sort maps words to words"),
         (("equiv", "turns.re", "flipflop.ahat.json"), "flipflop.ahat.json is a hard-attention model"),

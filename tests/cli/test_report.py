@@ -142,7 +142,7 @@ def test_exit_codes(hardsim: Any, tmp_path: Path, since: Path, plain: None) -> N
     hardsim("replay", tmp_path / "one").clean("IDENTICAL")
     model = formulas_directory() / "tieless_until_7.ahat.json"
     outcome = hardsim("report", model, "--max-n", "1", "--all-n", "-o", tmp_path / "two")
-    outcome.exits(3).says("--all-n was given, and it is not proved of every length")
+    outcome.exits(3).says("--all-n was given, but not every length is proved")
     assert r"\begin{theorem}" not in (tmp_path / "two" / "report.tex").read_text(encoding="ascii")
     assert hardsim("report", model, "--max-n", "1", "-o", tmp_path / "three", "--quiet").exits(0).err == ""
 
@@ -175,10 +175,10 @@ def test_an_expression_is_an_argument(hardsim: Any, tmp_path: Path, plain: None)
 def test_what_is_refused_leaves_nothing(hardsim: Any, tmp_path: Path, since: Path) -> None:
     wrong = written(tmp_path / "wrong.ltl", "alphabet: a\na S\n")
     before = sorted(tmp_path.iterdir())
-    hardsim("report", since).refused("where the report goes is not said", "-o report")
+    hardsim("report", since).refused("-o is required: the directory for the report", "-o report")
     hardsim("report", "-o", tmp_path / "out").refused("nothing to read")
     hardsim("report", since, "-o", tmp_path).refused("there is something in this directory")
-    hardsim("report", since, "-o", since).refused("is there, and is no directory")
+    hardsim("report", since, "-o", since).refused("exists and is not a directory")
     hardsim("report", since, "-o", tmp_path / "no" / "out").refused("cannot be written")
     hardsim("report", since, wrong, "-o", tmp_path / "out").refused(f"{wrong}:2:", "error: ")
     hardsim("report", since, "--regime", "cold", "-o", tmp_path / "out").refused("unknown regime 'cold'")
@@ -187,7 +187,7 @@ def test_what_is_refused_leaves_nothing(hardsim: Any, tmp_path: Path, since: Pat
     spec = (formulas_directory() / "networks" / "flipflop.spec").read_text(encoding="utf-8")
     there = formulas_directory() / "networks" / "flipflop"
     absolute = written(tmp_path / "absolute.spec", re.sub("(?m)^network: .*", f"network: {there}", spec))
-    hardsim("report", absolute, "-o", tmp_path / "out").refused("which is no file of the report")
+    hardsim("report", absolute, "-o", tmp_path / "out").refused("which is not a file of the report")
     assert sorted(tmp_path.iterdir()) == sorted([*before, absolute])
 
 
@@ -212,7 +212,7 @@ def test_a_link_to_an_empty_directory_is_followed(hardsim: Any, tmp_path: Path, 
     (tmp_path / "out").mkdir()
     (tmp_path / "link").symlink_to("out")
     (tmp_path / "loose").symlink_to("nowhere")
-    hardsim("report", since, "-o", tmp_path / "loose").refused("is there, and is no directory")
+    hardsim("report", since, "-o", tmp_path / "loose").refused("exists and is not a directory")
     hardsim("report", since, "--max-n", "1", "-o", tmp_path / "link").exits(0)
     assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
 
@@ -428,9 +428,9 @@ def test_nothing_but_a_report_is_run(
 
 
 def test_what_is_no_report_is_refused(hardsim: Any, report: Path, tmp_path: Path) -> None:
-    hardsim("replay").refused("which report is not said")
-    hardsim("replay", tmp_path / "none").refused("is no directory that `hardsim report` wrote")
-    hardsim("replay", tmp_path).refused("is no directory that `hardsim report` wrote")
+    hardsim("replay").refused("DIR is required")
+    hardsim("replay", tmp_path / "none").refused("not a directory that `hardsim report` wrote")
+    hardsim("replay", tmp_path).refused("not a directory that `hardsim report` wrote")
     for name in ("command.json", "results.json"):
         for text in ("", "[", "[[1]]" if name == "command.json" else "nul", "\ud800"):
             before = (report / name).read_bytes()
@@ -451,7 +451,7 @@ def test_advice_is_about_reports(hardsim: Any, report: Path) -> None:
 def test_inputs_are_no_link(hardsim: Any, report: Path, tmp_path: Path) -> None:
     (report / "inputs").rename(tmp_path / "elsewhere")
     (report / "inputs").symlink_to(tmp_path / "elsewhere")
-    hardsim("replay", report).refused("inputs/since.ltl is no file among the inputs of the report")
+    hardsim("replay", report).refused("inputs/since.ltl is not a file among the inputs of the report")
 
 
 def test_differences_have_places() -> None:

@@ -66,7 +66,7 @@ def test_a_state_in_the_middle_is_gone_on_from(since: Path, tmp_path: Path, hard
     # The first three lengths are a portion of words each, and of length 4 not all 81 words are.
     assert 3 + 9 + 27 < words_done(path) < 3 + 9 + 27 + 81
     first = hardsim(*arguments, "--resume", path, "--json", "-")
-    first.says(f"note: going on from {path}")
+    first.says(f"note: continuing from {path}")
     again = hardsim(*arguments, "--resume", path, "--json", "-")
     again.says(f"note: {path} is complete: nothing is run again")
     assert first.json == again.json == hardsim(*arguments, "--json", "-").json

@@ -112,4 +112,4 @@ def test_python_opens_what_is_shipped() -> None:
 
 
 def test_a_file_that_stands_for_a_command_is_answered(hardsim: Any) -> None:
-    hardsim("since").refused("a command stands before a file: hardsim check since")
+    hardsim("since").refused("write a command before the file: hardsim check since")

@@ -79,14 +79,14 @@ def test_the_outputs_of_a_network_fold(hardsim: Cli) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("since", "ab", "ba"), "a trace is of one word, not of 2"),
+        (("since", "ab", "ba"), "a trace shows one word, but 2 are given"),
         (("since",), "no word to evaluate after since"),
         (("since", "ax"), "'x'"),
         (("since", "ab", "--head", "S4"), "has no head 'S4'"),
         (("since", "ab", "--engine", "float64"), "in balls or in mpmath"),
         (("since", "a" * 257), "at most 256 positions, not 257"),
         (("since", "ab", "--plot", "x.gif"), "Give a name that ends in .svg, .png, .pdf or .html."),
-        (("since", "ab", "--plot", "x.html", "--regime", "all"), "a picture is of one network"),
+        (("since", "ab", "--plot", "x.html", "--regime", "all"), "a picture shows one network"),
     ],
 )
 def test_what_is_refused(hardsim: Cli, arguments: tuple[str, ...], message: str) -> None:
@@ -100,12 +100,12 @@ def test_a_picture_is_of_one_input(hardsim: Cli, tmp_path: Path) -> None:
     for name in "xy":
         (tmp_path / f"{name}.ltl").write_text("alphabet: a b\nO b\n", encoding="utf-8")
     hardsim("trace", tmp_path, "ab").clean("x.ltl", "y.ltl")
-    hardsim("trace", tmp_path, "ab", "--plot", tmp_path / "x.html").refused("a picture is of one input")
+    hardsim("trace", tmp_path, "ab", "--plot", tmp_path / "x.html").refused("a picture shows one input")
     assert not (tmp_path / "x.html").exists()
 
 
 def test_help_names_all_that_is_drawn(hardsim: Cli) -> None:
-    hardsim("trace", "--help").clean(".svg, .png or .pdf, of `trace` as .html too")
+    hardsim("trace", "--help").clean(".svg, .png or .pdf, for `trace` also .html")
 
 
 # ---- pictures ----

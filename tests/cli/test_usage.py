@@ -147,7 +147,7 @@ def test_help_is_a_manual_with_examples_and_exit_codes(hardsim: Any, command: st
 
 def test_the_manual_of_check_tells_of_the_prover(hardsim: Any) -> None:
     text = " ".join(hardsim("check", "--help-all").exits(0).out.split())
-    assert "If it finds a proof the verdict is PROVED" in text
+    assert "If it finds a proof, the verdict is PROVED" in text
 
 
 def test_errors_begin_alike(hardsim: Any, since: Path) -> None:
@@ -217,8 +217,8 @@ def test_a_model_changed_by_hand_is_bad_input_and_no_defect(hardsim: Any, since:
 
 
 def test_what_looks_like_an_option_has_a_way_out(hardsim: Any, since: Path) -> None:
-    hardsim("eval", since, "-ab").exits(2).says("follow '--'")
-    assert "follow '--'" not in hardsim("check", since, "--max-n", "0").err
+    hardsim("eval", since, "-ab").exits(2).says("Write '--' after the options")
+    assert "Write '--'" not in hardsim("check", since, "--max-n", "0").err
 
 
 @pytest.mark.parametrize("arguments", [("check", "{}"), ("eval", "{}", "ab"), ("words", "{}")])
@@ -226,9 +226,9 @@ def test_options_after_the_end_of_options_have_a_way_back(
     hardsim: Any, since: Path, arguments: tuple[str, ...]
 ) -> None:
     given = [text.format(since) for text in arguments]
-    outcome = hardsim(given[0], "--", *given[1:], "--regime", "none").says("--regime stands after '--'")
+    outcome = hardsim(given[0], "--", *given[1:], "--regime", "none").says("--regime was read as a file or a word")
     assert (outcome.code, outcome.out) == (2, "") or arguments[0] != "eval"
-    assert "options stand before '--'" not in hardsim(given[0], *given[1:], "--regime", "never").err
+    assert "write options before '--'" not in hardsim(given[0], *given[1:], "--regime", "never").err
 
 
 def test_what_is_compiled_is_read_before_it_is_asked_where_to(hardsim: Any, since: Path, tmp_path: Path) -> None:

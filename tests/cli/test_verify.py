@@ -50,7 +50,7 @@ def test_an_altered_certificate_is_rejected(hardsim: Any, proved: Path) -> None:
 
 
 def test_what_is_no_certificate(hardsim: Any, since: Path, tmp_path: Path) -> None:
-    hardsim("verify", since).refused("not JSON", "hardsim prove FILE --certificate")
+    hardsim("verify", since).refused("not valid JSON", "hardsim prove FILE --certificate")
     assert hardsim("verify", tmp_path / "none").code == 2
     wrong = tmp_path / "wrong.json"
     for text in ("{}", "[]", '{"format": "hardsim-certificate", "schema_version": 5}', '{"a": 1, "a": 2}', "[" * 10**5):
@@ -205,7 +205,10 @@ def test_kinds_of_numbers_are_told_apart(hardsim: Any, proved: Path) -> None:
         ('"min_n": 1', '"min_n": true', 1, ""),
         ('"min_n": 1', '"min_n": 1, "min_n": 1', 2, ""),
         ('"min_n": 1', '"min_n": 1e0', 1, ""),
-        *(('"min_n": 1', f'"min_n": {no}', 2, f"{no} is no number of JSON") for no in ("NaN", "Infinity", "-Infinity")),
+        *(
+            ('"min_n": 1', f'"min_n": {no}', 2, f"{no} is not a number of JSON")
+            for no in ("NaN", "Infinity", "-Infinity")
+        ),
     ):
         proved.write_text(text.replace(old, new), encoding="utf-8")
         hardsim("verify", proved).refused(said, code=code)
