@@ -1039,8 +1039,8 @@ class _Asked:
             InputError: otherwise.
         """
         if self.given.against is not None:
-            told = f"{self.given.name} was compiled here: a proof is about what was compiled"
-            raise InputError(f"{told}, and not {self.given.against.name}", "Leave out against; check tries the words.")
+            told = f"{self.given.name} was compiled here, and a proof is about what was compiled, not about"
+            raise InputError(f"{told} {self.given.against.name}", "Leave out against; check compares the words.")
 
     def precision(self, subject: Target, max_n: int) -> None:
         """A remark on digits that were asked for, where they are fewer than mpmath needs."""

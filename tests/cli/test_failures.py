@@ -67,7 +67,7 @@ def test_eval_answers_the_other_words(hardsim: Cli, folder: Path) -> None:
     found = hardsim("eval", "x.spec", "a", "b", "ab").exits(1, "WRONG").says("is a division by 0")
     assert "2 of 2 words" in found.err
     written(folder / "x.spec", SHARE.format(within="1000"))
-    hardsim("eval", "x.spec", "a", "b").exits(2, "as wanted").says("is a division by 0")
+    hardsim("eval", "x.spec", "a", "b").exits(2, "as expected").says("is a division by 0")
 
 
 @pytest.mark.parametrize("options", [[], pytest.param(["--workers", "2"], marks=pytest.mark.slow)])

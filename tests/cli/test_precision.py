@@ -23,7 +23,7 @@ def test_the_report_in_words(hardsim: Cli, since: Path) -> None:
     """bfloat16 is first wrong at 52, with beta 8: see `tests/formats/test_bounds.py`."""
     outcome = hardsim("precision", since, "--beta", "8", "--max-n", "60")
     outcome.clean(
-        "every word of length 1 to 60, as model.py computes",
+        "every word of length 1 to 60, computed as in model.py",
         "float32 60+ 60+",
         "bfloat16 51 51 52 formula layer 1, head S4.read float16",
         "bfloat16 is wrong at length 52",
@@ -56,7 +56,7 @@ def test_what_is_neither_safe_nor_wrong_is_undecided(hardsim: Cli) -> None:
 
 def test_sums_in_float32(hardsim: Cli, since: Path) -> None:
     outcome = hardsim("precision", since, "--max-n", "20", "--accumulate", "float32")
-    outcome.clean("as model.py computes, sums in float32", "sums are accumulated in float32 alone, and rounded")
+    outcome.clean("computed as in model.py, sums in float32", "sums are accumulated in float32 alone, and rounded")
     result = hardsim("precision", since, "--max-n", "20", "--accumulate", "float32", "--json", "-").result
     assert result["accumulate"] == "float32"
     hardsim("precision", since, "--accumulate", "bfloat16").refused("not in 'bfloat16'", "--accumulate float32")
