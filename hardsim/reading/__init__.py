@@ -1,1 +1,1 @@
-"""Networks that others made: one module for each format."""
+"""Readers of external networks: one module for each format."""

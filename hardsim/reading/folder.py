@@ -1,4 +1,4 @@
-"""Which format a stored network is in, and what was read of it."""
+"""Find the format of a stored network, read the network, and describe what was read."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from hardsim.reading.tensors import TOKENIZER, VOCABULARY, Stored, TakenSetting,
 
 @dataclass(frozen=True)
 class StoredFormat:
-    """A way in which networks are stored."""
+    """A format in which networks are stored."""
 
     title: str
     fits: Callable[[Stored], bool]
-    """Whether something is stored in this way, right or wrong."""
+    """Return True if stored data is in this format, correct or not."""
     read: Callable[[Stored], Network]
     said: tuple[str, ...] = ()
-    """Settings that decide what is computed, beyond sizes."""
+    """Settings other than sizes that determine what the network computes."""
     ignored: tuple[str, ...] = ()
-    """Settings that have no part in evaluation, and are said where they are not 0."""
+    """Settings that do not affect evaluation; they are listed if they are not 0."""
     buffers: tuple[str, ...] = ()
-    """How the names of buffers end that hold masks, which are verified."""
+    """Endings of the names of buffers that hold masks, which are verified."""
 
 
 TRACR = "Tracr"
@@ -55,7 +55,7 @@ FORMATS: tuple[StoredFormat, ...] = (
 
 
 def network_of(stored: Stored) -> tuple[Network, str]:
-    """The network that is stored, and the name of its format.
+    """Return the network that is stored, and the name of its format.
 
     Raises:
         InputError: if the format is not known, or a tensor or a setting is missing, wrong or not understood.
@@ -64,17 +64,17 @@ def network_of(stored: Stored) -> tuple[Network, str]:
         if form.fits(stored):
             return form.read(stored), form.title
     kind = stored.config.get("model_type")
-    told = "its format is not known" if kind is None else f"model_type is {shown(kind)}, which is not read"
+    told = "its format is not known" if kind is None else f"model_type is {shown(kind)}, which is not supported"
     known = ", ".join(form.title for form in FORMATS)
-    hint = f'State "model_type", such as "gpt2" or "torch-encoder": docs/networks.md. What is read: {known}.'
+    hint = f'State "model_type", such as "gpt2" or "torch-encoder": docs/networks.md. Supported formats: {known}.'
     raise InputError(f"{stored.name}: {stored.config_name}: {told}", hint)
 
 
 READOUT = ("tokens", "alphabet", "input", "at", "decide")
-"""Settings that decide how a word is read."""
+"""The settings that decide how a word is read and answered."""
 FORMAT_DEFAULT = "default of the format"
 MOST_NAMES = 20
-"""Characters of the names of tokens that a setting shows."""
+"""The greatest number of characters of token names that a setting shows."""
 
 
 def readout_settings(network: Network, sources: Mapping[str, str]) -> tuple[TakenSetting, ...]:
@@ -114,7 +114,9 @@ def restated(
 
 
 def described(stored: Stored | None, network: Network, title: str) -> list[tuple[str, str]]:
-    """What was read, as labels and texts, beyond what the network says of itself; None: it was no folder."""
+    """Return labels and texts that describe what was read, in addition to the network's own description. `stored` is
+    None if the network was not in a folder.
+    """
     rows = [("format", title)] if stored is None else _stored(stored, network, title)
     tied = np.array_equal(network.unembedding, network.embedding.T)
     biased = network.unembedding_bias is not None and bool(network.unembedding_bias.any())
@@ -132,7 +134,7 @@ def described(stored: Stored | None, network: Network, title: str) -> list[tuple
 
 
 def _stored(stored: Stored, network: Network, title: str) -> list[tuple[str, str]]:
-    """What is said of the files."""
+    """Return labels and texts that describe the files."""
     form = next(form for form in FORMATS if form.title == title)
     counts = Counter(array.dtype.name for array in stored.tensors.values())
     dtypes = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
@@ -151,13 +153,13 @@ def _stored(stored: Stored, network: Network, title: str) -> list[tuple[str, str
 
 
 def names_tokens(stored: Stored, network: Network) -> bool:
-    """Whether tokens have names, in a vocabulary or in the configuration, and are not called by their ids."""
+    """Return True if the tokens have names, in a vocabulary or in the configuration, rather than their ids."""
     ids = tuple(map(str, range(len(network.tokens))))
     return stored.vocabulary is not None or "tokens" in stored.config or network.tokens != ids
 
 
 def _vocabulary(stored: Stored, network: Network) -> str:
-    """Where the names of tokens are from."""
+    """Return the source of the tokens' names."""
     if stored.vocabulary is not None:
         return f"{len(stored.vocabulary)} names, stored"
     named = names_tokens(stored, network)
@@ -165,7 +167,7 @@ def _vocabulary(stored: Stored, network: Network) -> str:
 
 
 def _settings(stored: Stored, keys: Iterable[str]) -> str:
-    """Those of the settings that are there, and not 0."""
+    """Return the text of those settings that are present and not 0."""
     known = ((key, stored.config.get(key)) for key in keys)
     return ", ".join(
         f"{key} {shown(value)}" for key, value in known if (value is not None and value != 0) or value is False

@@ -1,8 +1,8 @@
-"""Hugging Face GPT-2, as `save_pretrained` writes it.
+"""Read Hugging Face GPT-2, as `save_pretrained` writes it.
 
 Source: transformers, `models/gpt2/modeling_gpt2.py` (Radford et al. 2019, "Language models are unsupervised multitask
 learners"): pre-norm blocks, `Conv1D` layers (y = x W + b, W of shape [in, out]), q, k and v side by side in `c_attn`,
-causal masks, scores divided by sqrt(d / heads), a final norm, and an unembedding that is the embedding or of its own.
+causal masks, scores divided by sqrt(d / heads), a final norm, and an unembedding that is the embedding or separate.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ SAID = (
     "n_head", "activation_function", "layer_norm_epsilon", "scale_attn_weights", "scale_attn_by_inverse_layer_idx",
     "architectures", "tie_word_embeddings", "problem_type", "pad_token_id",
 )  # fmt: skip
-"""Settings that decide what is computed, beyond sizes."""
+"""Settings other than sizes that determine what the network computes."""
 BODY = "transformer."
-"""The prefix of the body's tensor names, if a head stands beside the body."""
+"""The prefix of the body's tensor names, if a head is stored beside the body."""
 BASE, LANGUAGE_MODEL = "GPT2Model", "GPT2LMHeadModel"
 TELLING = {
     LANGUAGE_MODEL: "lm_head.weight",
     "GPT2ForSequenceClassification": "score.weight",
     "GPT2ForTokenClassification": "classifier.weight",
 }
-"""The heads that are read, by architecture, and a tensor that shows each."""
+"""The heads that are supported, by architecture, and a tensor that identifies each."""
 OTHERS = {
     BASE: "a base model without a head: it ends in hidden states, and has no outputs",
-    "GPT2PreTrainedModel": "which does not say which head the network has",
-    "GPT2DoubleHeadsModel": "a model with two heads, which is not read",
-    "GPT2ForQuestionAnswering": "a model that marks answers in a text, which is not read",
+    "GPT2PreTrainedModel": "which does not name the head of the network",
+    "GPT2DoubleHeadsModel": "a model with two heads, which is not supported",
+    "GPT2ForQuestionAnswering": "a model that marks answers in a text, which is not supported",
 }
-"""Classes of transformers that are not read, and why."""
+"""Classes of transformers that are not supported, and why."""
 HEADLESS = (
     "Save the model with its head, such as GPT2LMHeadModel. If its outputs are those of a language model whose "
     'unembedding is its embedding, state it: "architectures": ["GPT2LMHeadModel"] in config.json.'
@@ -68,9 +68,11 @@ ACTIVATIONS = {
     "silu": Activation.SILU,
     "swish": Activation.SILU,
 }
-"""Those of transformers that are these very functions (`gelu_fast` has a rounded constant, `quick_gelu` is another)."""
+"""The activations of transformers that equal these functions (`gelu_fast` has a rounded constant, and `quick_gelu` is
+a different function).
+"""
 DROPOUTS = "attn_pdrop", "embd_pdrop", "resid_pdrop", "classifier_dropout", "hidden_dropout"
-"""Dropouts: they are for training, and have no part in evaluation."""
+"""Dropouts: they act in training only, and do not affect evaluation."""
 TRAINING = (
     *DROPOUTS, "summary_type", "summary_use_proj", "summary_activation", "summary_proj_to_labels",
     "summary_first_dropout", "initializer_range", "gradient_checkpointing", "finetuning_task",
@@ -85,7 +87,7 @@ RUNNING = (
     "is_decoder", "tf_legacy_loss", "loss_type", "unk_token_id", "mask_token_id", "prefix", "label2id",
     "predict_special_tokens",
 )  # fmt: skip
-"""Settings of how it is run and what it is called: in real numbers they change nothing."""
+"""Settings of running and naming the network; in real numbers they change nothing."""
 READ_LATER = "pad_token_id", "id2label", "num_labels", "_num_labels", "problem_type", "tie_word_embeddings"
 """Settings of the head."""
 GENERATING = (
@@ -95,12 +97,14 @@ GENERATING = (
     "forced_eos_token_id", "remove_invalid_values", "exponential_decay_length_penalty", "suppress_tokens",
     "begin_suppress_tokens",
 )  # fmt: skip
-"""Settings of how text is drawn from its outputs."""
+"""Settings of drawing text from the outputs."""
 
 
 @dataclass(frozen=True)
 class _Sizes:
-    """V, the rows of the position table, d, the hidden units of an MLP, and how many layers and heads there are."""
+    """The sizes: V, the rows of the position table, d, the hidden units of an MLP, and the numbers of layers and
+    heads.
+    """
 
     vocabulary: int
     rows: int
@@ -116,11 +120,12 @@ class _Sizes:
 
 
 def read_gpt2(stored: Stored) -> Network:
-    """The network in a folder of `GPT2LMHeadModel`, `GPT2ForSequenceClassification` or `GPT2ForTokenClassification`.
-    A `GPT2Model` has no outputs, and is refused.
+    """Read the network in a folder of `GPT2LMHeadModel`, `GPT2ForSequenceClassification` or
+    `GPT2ForTokenClassification`. A `GPT2Model` has no outputs, and is refused.
 
-    A language model is judged by the largest of its outputs at each position, a classifier of sequences at the last
-    one; with one label, or with several that do not exclude each other, by whether an output is above 0.
+    A language model answers with the largest of its outputs at each position, a classifier of sequences with that at
+    the last position. With one label, or with several that do not exclude each other, the answer says which outputs
+    are above 0.
 
     Raises:
         InputError: if a tensor or a setting is missing, wrong or not understood.
@@ -156,7 +161,7 @@ def read_gpt2(stored: Stored) -> Network:
 
 
 def _sizes(settings: Settings) -> _Sizes:
-    """The sizes, each by its own name or that of all models."""
+    """Return the sizes, each from its own setting or from the name that all models share."""
 
     def size(name: str, other: str, least: int = 1) -> int:
         known = name if settings.has(name) or not settings.has(other) else other
@@ -186,7 +191,7 @@ def _norms(settings: Settings, weights: Tensors, start: str, sizes: _Sizes) -> C
 def _attention(
     weights: Tensors, name: str, layer: int, sizes: _Sizes, scale: RootScale
 ) -> tuple[tuple[NetworkHead, ...], Dense]:
-    """The heads of a layer, and the bias that is added once for all of them."""
+    """Return the heads of a layer, and the bias that is added once for all of them."""
     width, key = sizes.width, sizes.key
     joint = weights.take(f"{name}c_attn.weight", width, 3 * width, why="n_embd, 3 n_embd")
     joint_bias = weights.take(f"{name}c_attn.bias", 3 * width)
@@ -231,24 +236,24 @@ def _architecture(settings: Settings, weights: Tensors, start: str) -> str:
         return name
     if name in OTHERS:
         told = f"{settings.where}: {key} is {name}, {OTHERS[name]}"
-        raise InputError(told, HEADLESS if name == BASE else f"Read are {', '.join(_HEADS)}.")
+        raise InputError(told, HEADLESS if name == BASE else f"Supported: {', '.join(_HEADS)}.")
     if like := next((head for head in _HEADS if name.endswith(head.removeprefix("GPT2"))), None):
-        settings.take(key, like, f"{settings.source}: {name}")  # a class of its own, which is called by its head
+        settings.take(key, like, f"{settings.source}: {name}")  # a user's own class, named after its head
         return like
     found = next((head for head, tensor in TELLING.items() if weights.has(tensor)), None)
     if found is None and start:
-        found = LANGUAGE_MODEL  # a head that is the embedding leaves no tensor, and the body has a name of its own
+        found = LANGUAGE_MODEL  # a head tied to the embedding has no tensor, but then the body's tensors have a prefix
     if found is None:
         told = "no tensor of a head, and no architectures: this seems to be GPT2Model, " + OTHERS[BASE]
         raise InputError(f"{settings.where}: {told}", HEADLESS)
     settings.take(key, found, "the weights: the names of tensors")
     if name:
-        settings.remarks.append(f"{key} is {name}, which is no class of transformers: read as {found}")
+        settings.remarks.append(f"{key} is {name}, which is not a class of transformers: read as {found}")
     return found
 
 
 Head: TypeAlias = tuple[Dense, Dense | None, tuple[Token, ...], Readout]
-"""The unembedding [outputs, d], its bias, what outputs are called, and how they are judged."""
+"""The unembedding [outputs, d], its bias, the names of the outputs, and the readout."""
 
 
 def _language_model(settings: Settings, weights: Tensors, embedding: Dense, tokens: tuple[Token, ...]) -> Head:
@@ -257,8 +262,8 @@ def _language_model(settings: Settings, weights: Tensors, embedding: Dense, toke
         hint = "Save the whole language model, or state that its unembedding is its embedding."
         raise weights.error("lm_head.weight is missing, and tie_word_embeddings is false", hint)
     if own is not None and tied and not np.array_equal(own, embedding):
-        hint = "Set tie_word_embeddings to false if the network has an unembedding of its own."
-        raise weights.error("lm_head.weight is not wte.weight, and tie_word_embeddings says that it is", hint)
+        hint = "Set tie_word_embeddings to false if the network has a separate unembedding."
+        raise weights.error("lm_head.weight differs from wte.weight, but tie_word_embeddings is true", hint)
     return embedding if own is None else own, None, tokens, Readout(at="each", decide="argmax")
 
 
@@ -268,7 +273,7 @@ def _sequences(settings: Settings, weights: Tensors, embedding: Dense, tokens: t
     several = len(labels) > 1 and problem != "multi_label_classification"
     settings.take("problem_type", "none" if problem is None else problem)
     settings.take("pad_token_id", "none" if pad is None else pad)
-    # The library judges the last token that is no padding, wherever that stands.
+    # The library takes the last token that is not padding, wherever it is.
     padded = isinstance(pad, int) and 0 <= pad < len(tokens)
     alphabet = tuple(token for number, token in enumerate(tokens) if number != pad) if padded else None
     padding = tokens[pad] if isinstance(pad, int) and padded else None
@@ -290,7 +295,7 @@ _HEADS: dict[str, Callable[[Settings, Tensors, Dense, tuple[Token, ...]], Head]]
 
 
 def _labels(settings: Settings, count: int) -> tuple[Token, ...]:
-    """What the outputs of a classifier are called."""
+    """Return the names of a classifier's outputs."""
     named = settings.value("id2label")
     for key in ("num_labels", "_num_labels"):
         settings.neutral(key, count)
@@ -304,7 +309,9 @@ def _labels(settings: Settings, count: int) -> tuple[Token, ...]:
 
 
 def _refuse_others(settings: Settings) -> None:
-    """Refuse what changes the function that is computed, and whatever else is not known to leave it as it is."""
+    """Raise InputError for a setting that changes the computed function, and for any setting not known to leave it
+    unchanged.
+    """
     settings.harmless(*TRAINING, *RUNNING, *GENERATING, *READ_LATER)
     settings.neutral("pruned_heads", {})
     for key in ("add_cross_attention", "is_encoder_decoder", "tie_encoder_decoder"):

@@ -1,8 +1,8 @@
-"""Networks written down by hand: JSON with `"format": "hardsim-network"`, whose numbers are exact.
+"""Read and write networks as hand-written JSON with `"format": "hardsim-network"`, whose numbers are exact.
 
-A number is a JSON integer, a decimal, taken as it is written (0.1 is 1/10), or a rational as text ("1/3"). A matrix is
-an array of rows, or `{"shape": [rows, columns], "entries": [[row, column, number], ...]}`; it has the shape that
-`hardsim.network.dense` states.
+A number is a JSON integer, a decimal, read exactly as written (0.1 is 1/10), or a rational as text ("1/3"). A matrix
+is an array of rows, or `{"shape": [rows, columns], "entries": [[row, column, number], ...]}`; its shape is the one
+that `hardsim.network.dense` states.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from hardsim.reading.readout import Wrong, decide_text, hold_alphabet, hold_toke
 FORMAT = "hardsim-network"
 SCHEMA_VERSION = 1
 LARGEST = 2**24
-"""Entries of one matrix."""
+"""The greatest number of entries of one matrix."""
 LARGEST_SUM = 2 * LARGEST
-"""Entries of all matrices together that are written by their entries: a short file could ask for any memory."""
+"""The greatest number of entries of all sparse matrices together: a short file could otherwise request any memory."""
 KEYS = (
     "format", "schema_version", "title", "tokens", "embedding", "embedding_scale", "positions", "layers", "final_norm",
     "unembedding", "unembedding_bias", "outputs", "alphabet", "input", "at", "decide",
@@ -50,10 +50,10 @@ PLACES = {"before": False, "after": True}
 
 
 def read_network_json(document: Reader) -> Network:
-    """The network that a document describes.
+    """Return the network that a document describes.
 
-    With one output it is an acceptor, judged at the last position, else the largest output at each position counts, if
-    `at` and `decide` say nothing else.
+    Unless `at` and `decide` state it otherwise, a network with one output answers at the last position, and any other
+    with the largest output at each position.
 
     Raises:
         InputError: naming the place inside the document, what was expected and what was found.
@@ -94,7 +94,7 @@ def read_network_json(document: Reader) -> Network:
 
 
 def _hold_sizes(document: Reader) -> None:
-    """Hold that the matrices which are written by their entries fit into memory together."""
+    """Raise InputError if the sparse matrices together are too large for the memory."""
     total, waiting = 0, [document.value]
     while waiting:
         match waiting.pop():
@@ -112,7 +112,7 @@ def _hold_sizes(document: Reader) -> None:
 
 
 def _dense(values: Sequence[Rational], *shape: int) -> Dense:
-    """An exact array: float64 if that holds every number."""
+    """Return an exact array: of float64 if that holds every number exactly, and otherwise of Fractions."""
     if all(map(_is_float, values)):
         return np.array([float(value) for value in values], dtype=np.float64).reshape(shape)
     found = np.empty(len(values), dtype=object)
@@ -128,11 +128,11 @@ def _is_float(value: Rational) -> bool:
 
 
 def _numbers(data: Reader, count: int | None) -> list[Rational]:
-    """The numbers in an array."""
+    """Read the numbers of an array."""
     given = data.value
     found = [exact_number(value) for value in given] if isinstance(given, list) else []
     if not isinstance(given, list) or (count is not None and len(given) != count) or None in found:
-        return [item.number() for item in data.items(count)]  # which says what is wrong where
+        return [item.number() for item in data.items(count)]  # reports the first wrong item and its place
     return [number for number in found if number is not None]
 
 
@@ -141,7 +141,7 @@ def _vector(data: Reader, key: str, count: int) -> Dense | None:
 
 
 def _matrix(data: Reader, rows: int | None, columns: int | None) -> Dense:
-    """A matrix in either form, with at least one row and one column; None stands for any number of them."""
+    """Read a matrix in either form, with at least one row and one column; None allows any number of rows or columns."""
     if isinstance(data.value, dict):
         return _sparse(data, rows, columns)
     lines = list(data.items(rows))
@@ -218,19 +218,21 @@ def _head(data: Reader, name: str, width: int) -> NetworkHead:
 
 
 def _hold_names(document: Reader) -> None:
-    """Reports name heads: each needs a name of its own that can be printed on a line."""
+    """Raise InputError unless each head has a name of its own that can be printed on one line; reports refer to heads
+    by name.
+    """
     seen: set[str] = set()
     for number, layer in enumerate(document.field("layers").items()):
         for place, head in enumerate(layer.field("heads").items() if layer.has("heads") else ()):
             at = head.field("name") if head.has("name") else head
             name = at.text() if head.has("name") else f"L{number}H{place}"
             if name in seen or not name.strip() or unprintable(name):
-                raise at.refusal(f"the name {name!r} is empty, not printable, or that of another head")
+                raise at.refusal(f"the name {name!r} is empty, not printable, or the name of another head")
             seen.add(name)
 
 
 def _scale(data: Reader, what: str) -> RootScale:
-    """A positive number, or one divided by the square root of an integer."""
+    """Read a positive number, or one divided by the square root of an integer."""
     if isinstance(data.value, str) and (found := parse_scale(data.value)):
         return found
     number = exact_number(data.value)
@@ -264,7 +266,7 @@ def _norm(data: Reader, key: str, width: int) -> Norm | None:
 
 
 def _positions(document: Reader, width: int, readout: Readout) -> Any:
-    """A table, or functions of i and n by coordinate."""
+    """Read the position encoding: a table, or functions of i and n by coordinate."""
     if not document.has("positions"):
         return ()
     data = document.field("positions")
@@ -283,12 +285,12 @@ def _positions(document: Reader, width: int, readout: Readout) -> Any:
 
 
 def _wrong(data: Reader) -> Wrong:
-    """An error of `readout` at its place in the document."""
+    """Return a function that makes errors of `readout` with this place in the document."""
     return lambda told, hint: data.refusal(told, hint)
 
 
 def _listed(data: Reader) -> list[Token]:
-    """Names of tokens or outputs: texts, numbers or truths."""
+    """Read names of tokens or outputs: texts, numbers or truth values."""
     found: list[Token] = []
     for item in data.items():
         number = item.value if isinstance(item.value, str | bool) else item.number()
@@ -313,11 +315,11 @@ def _readout(document: Reader, tokens: tuple[Token, ...], outputs: tuple[Token, 
     return found
 
 
-# ---- the way out ----
+# ---- writing ----
 
 
 def network_json(network: Network) -> dict[str, Any]:
-    """The document of a network, from which the same network is read."""
+    """Return the document of a network, from which the same network is read."""
     readout = network.readout
     told: dict[str, Any] = {
         "format": FORMAT,
@@ -349,7 +351,7 @@ def _number_json(value: Any) -> int | str:
 
 
 def _written(array: Dense | None) -> Any:
-    """An array; a matrix of few numbers by its entries."""
+    """Return an array as JSON; a matrix with few non-zero numbers in the sparse form."""
     if array is None:
         return None
     if array.ndim == 2 and 4 * entries(array) < array.size:

@@ -1,4 +1,7 @@
-"""How a network is read, as a specification writes it: `input: <bos> *`, `at: each`, `decide: argmax of 0 1`."""
+"""The readout of a network, as a specification writes it: `input: <bos> *`, `at: each`, `decide: argmax of 0 1`.
+
+The readout gives the network's answer, which is then compared with the expected one: the network is *judged*.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,10 @@ from hardsim.lang.vocabulary import brief
 from hardsim.network.dense import JudgedAt, Network, Readout, Token
 
 Wrong = Callable[[str, str], InputError]
-"""The error for a message and a hint, with the place of what is wrong."""
+"""A function that makes the error from a message and a hint, and adds the place of the fault."""
 WORD = "*"
 MOST_SHOWN = 400
-"""Characters of a list of names that an error shows."""
+"""The greatest number of characters of a list of names in an error."""
 DECIDE = "above X, argmax, argmax of TOKENS, value within E"
 _RATIONAL = re.compile(r"-?[0-9]{1,300}([.][0-9]{1,300}|/0*[1-9][0-9]{0,300})?", re.ASCII)
 
@@ -33,10 +36,10 @@ def readout_of(
     base: Readout,
     error: Wrong = InputError,
 ) -> Readout:
-    """A readout with what is given in place of what `base` says.
+    """Return a readout with the given settings in place of those of `base`.
 
     Args:
-        input: what is read of a word, tokens around one `*`.
+        input: the tokens around a word, which is written `*`.
         at: last, first or each.
         decide: one of DECIDE.
 
@@ -47,7 +50,9 @@ def readout_of(
     if input is not None:
         parts = input.split()
         if parts.count(WORD) != 1:
-            raise error(f"input {brief(input)} has {parts.count(WORD)} times the word {WORD}", "Write <bos> *, say.")
+            raise error(
+                f"input {brief(input)} contains {WORD} {parts.count(WORD)} times, not once", "Write <bos> *, say."
+            )
         place = parts.index(WORD)
         around = parts[:place], parts[place + 1 :]
         before, after = (tuple(one_of(name, tokens, "token", error) for name in part) for part in around)
@@ -55,7 +60,7 @@ def readout_of(
     if at is not None:
         if at not in get_args(JudgedAt):
             near = did_you_mean(at, get_args(JudgedAt))
-            raise error(f"at {brief(at)} is none of last, first, each", near or "Write one of them.")
+            raise error(f"at {brief(at)} is not one of: last, first, each", near or "Write one of them.")
         where: Any = at
         found = replace(found, at=where)
     return found if decide is None else _deciding(decide, outputs, found, error)
@@ -72,14 +77,14 @@ def _deciding(decide: str, outputs: Sequence[Token], found: Readout, error: Wron
             return replace(found, decide="above", level=Fraction(level), among=None)
         case ["value", "within", level] if _RATIONAL.fullmatch(level) and Fraction(level) >= 0:
             return replace(found, decide="value", level=Fraction(level), among=None)
-    raise error(f"decide {brief(decide)} is none of: {DECIDE}", "X and E are numbers such as 0, 0.5 or 1/200.")
+    raise error(f"decide {brief(decide)} is not one of: {DECIDE}", "X and E are numbers such as 0, 0.5 or 1/200.")
 
 
 def one_of(name: str, among: Sequence[Token], what: str, error: Wrong) -> Token:
-    """The token of a name.
+    """Return the token with this name.
 
     Raises:
-        InputError: made by `error`, if there is none.
+        InputError: made by `error`, if there is no such token.
     """
     for one in among:
         if str(one) == name:
@@ -87,7 +92,7 @@ def one_of(name: str, among: Sequence[Token], what: str, error: Wrong) -> Token:
     known = [str(one) for one in among]
     near = did_you_mean(name, known)
     raise error(
-        f"{brief(name)} is no {what} of the network{near and f'; {near}'}",
+        f"{brief(name)} is not among the {what}s of the network{near and f'; {near}'}",
         f"It has: {shortened(' '.join(known[:20]), MOST_SHOWN)}",
     )
 
@@ -100,11 +105,11 @@ def reread(
     at: str | None = None,
     decide: str | None = None,
 ) -> Network:
-    """The same network with other names of its tokens (and of its outputs, where these are the tokens), and read in
-    another way; see `hardsim.api.Model.read_as`.
+    """Return the network with other names of its tokens (and of its outputs, if these are the tokens), or another
+    readout; see `hardsim.api.Model.read_as`.
 
     Raises:
-        InputError: naming what does not fit.
+        InputError: naming the setting that does not fit.
     """
     found = network
     if tokens is not None:
@@ -113,7 +118,9 @@ def reread(
         readout = network.readout
         before, after = (tuple(changed[str(one)] for one in part) for part in (readout.before, readout.after))
         symbols = None if readout.alphabet is None else tuple(changed[str(one)] for one in readout.alphabet)
-        same = network.outputs is network.tokens  # a classifier's labels may be called as its tokens are
+        # If both are one object, outputs are renamed with the tokens. A classifier's labels may only look like its
+        # tokens.
+        same = network.outputs is network.tokens
         among = tuple(changed[str(one)] for one in readout.among) if same and readout.among else readout.among
         padding = None if readout.padding is None else changed[str(readout.padding)]
         readout = replace(readout, before=before, after=after, alphabet=symbols, among=among, padding=padding)
@@ -123,40 +130,42 @@ def reread(
         readout = replace(readout, alphabet=hold_alphabet(alphabet, found.tokens, InputError))
     standing = set(map(str, (*(readout.alphabet or ()), *readout.after)))
     if readout.at == "last" and readout.padding is not None and str(readout.padding) in standing:
-        told = f"{str(readout.padding)!r} is padding: this network is judged at the last token that is none"
-        raise InputError(told, "Leave it out of the alphabet, and of what is read after words.")
+        told = (
+            f"{str(readout.padding)!r} is padding: this network gives its answer at the last token that is not padding"
+        )
+        raise InputError(told, "Leave it out of the alphabet, and of the tokens after words.")
     return replace(found, readout=readout)
 
 
 def input_text(readout: Readout) -> str:
-    """Return the text of the setting `input`, which says what is read around a word."""
+    """Return the text of the setting `input`: the tokens around a word."""
     return " ".join(map(str, (*readout.before, WORD, *readout.after)))
 
 
 def decide_text(readout: Readout) -> str:
-    """Return the text of the setting `decide`, which says how outputs decide."""
+    """Return the text of the setting `decide`: the rule by which outputs give an answer."""
     if readout.decide == "argmax":
         return "argmax" if readout.among is None else f"argmax of {' '.join(map(str, readout.among))}"
     return f"above {readout.level}" if readout.decide == "above" else f"value within {readout.level}"
 
 
 def plain_names(values: Sequence[str | int | Fraction], error: Wrong) -> list[Token]:
-    """Names as Python has them: a decimal is a float.
+    """Return names as Python values: a decimal becomes a float.
 
     Raises:
-        InputError: made by `error`, for a number that is too large to be one.
+        InputError: made by `error`, for a number that is too large for a float.
     """
     try:
         return [float(value) if isinstance(value, Fraction) else value for value in values]
     except OverflowError:
-        raise error("a number that is a name is too large", "Write the name as text.") from None
+        raise error("a number that names a token is too large", "Write the name as text.") from None
 
 
 def stored_name(value: Any, refused: Callable[[Any], InputError]) -> str | int | Fraction:
-    """The way back: a name as a configuration has it, where a float is a decimal.
+    """Return a name as a configuration writes it, with a float as a decimal: the inverse of `plain_names`.
 
     Raises:
-        InputError: made by `refused` of a value that is neither text nor a number.
+        InputError: made by `refused`, for a value that is neither text nor a number.
     """
     found = value.item() if isinstance(value, np.generic) else value
     if isinstance(found, float) and np.isfinite(found):
@@ -167,18 +176,19 @@ def stored_name(value: Any, refused: Callable[[Any], InputError]) -> str | int |
 
 
 def hold_alphabet(alphabet: Sequence[Token], tokens: Sequence[Token], error: Wrong) -> tuple[Token, ...]:
-    """Those tokens that words are made of.
+    """Return the tokens that words are made of, after checking them.
 
     Raises:
         InputError: made by `error`, saying what is wrong.
     """
     if not alphabet or len(set(map(str, alphabet))) < len(alphabet):
-        raise error("an alphabet has at least one symbol, and each once", "Name some of the tokens.")
+        raise error("an alphabet needs at least one symbol, and each only once", "Name some of the tokens.")
     return tuple(one_of(str(one), tokens, "token", error) for one in alphabet)
 
 
 def hold_tokens(tokens: Sequence[Token], count: int, error: Wrong, what: str = "token") -> tuple[Token, ...]:
-    """A vocabulary of so many tokens (or outputs: `what`), each of which has a name of its own that can be written.
+    """Return a vocabulary of `count` tokens (or outputs: `what`) after checking that each has a name of its own that
+    can be written in a word.
 
     Raises:
         InputError: made by `error`, saying what is wrong.

@@ -1,10 +1,10 @@
-"""What is stored of a network that others made, before it is understood: tensors, a configuration, a vocabulary.
+"""The stored data of an external network before it is interpreted: tensors, a configuration, a vocabulary.
 
-A folder holds a configuration (`config.json`, Tracr's `meta.json`) beside weights: safetensors, whole or in parts with
-an index (https://github.com/huggingface/safetensors), or a PyTorch state dict, for which alone torch is needed. What
-is read of both is tracked: `Tensors.done` and `Settings.done` refuse what no reader asked for, so that nothing of a
-network is passed over in silence. Numbers are exact: weights in the dtype in which they are stored, decimals of the
-configuration as Fractions.
+A folder contains a configuration (`config.json`, or Tracr's `meta.json`) beside weights: safetensors, whole or in
+parts with an index (https://github.com/huggingface/safetensors), or a PyTorch state dict, the only case that needs
+torch. The use of both is tracked: `Tensors.done` and `Settings.done` raise an error for anything that no reader used,
+so that no part of a network is ignored silently. Numbers are exact: weights keep their stored dtype, and decimals of
+the configuration are Fractions.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ from hardsim.reading.wrapping import state_dict_of, unwrapped
 T = TypeVar("T")
 
 LARGEST_WEIGHTS = 2 * 2**30
-"""Bytes of weights that are read of one network: as float64 they take up to eight times as much memory."""
+"""The greatest number of bytes of weights for one network; as float64 they take up to eight times as much memory."""
 CONFIGS = "config.json", "meta.json"
-"""Names of a configuration; the first that is there is read."""
+"""Names of configuration files; the first one that exists is read."""
 WHOLE, INDEX, PICKLE = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
 SAFE, PICKLED = (".safetensors",), (".pt", ".pth", ".bin", ".ckpt")
-"""Endings of the names of weights."""
+"""Endings of the names of weight files."""
 VOCABULARY, TOKENIZER = "vocab.json", "tokenizer.json"
 SHOWN_DIGITS = 400
-"""Digits, and powers of ten, that a decimal of a configuration may have."""
+"""The greatest number of digits, and the greatest power of ten, of a decimal in a configuration."""
 LARGEST_INTEGER = 2**53
 """The largest integer of a configuration: no size of a network is larger."""
 SAVE_AGAIN = "Save it again: the file was cut short, or it is something else."
 DEFAULT_EPSILON = Fraction(1, 100_000)
-"""The default epsilon of LayerNorm in all of these libraries, which is added to a variance."""
+"""The default epsilon of LayerNorm, which is added to a variance, in all of these libraries."""
 NARROW = "bfloat16", "float8_e4m3fn", "float8_e5m2"
 """Dtypes of real numbers that numpy lacks."""
 OTHERS = "Weights and configuration are of different networks."
@@ -64,37 +64,38 @@ FORMATS = "Convert the weights to float64, float32, float16 or bfloat16, and sav
 
 @dataclass(frozen=True)
 class Stored:
-    """A network as it is stored."""
+    """The stored data of a network."""
 
     name: str
-    """The folder, or the file of weights, as it was given."""
+    """The folder, or the file of weights, as the user named it."""
     tensors: dict[str, NDArray[Any]]
-    """In their stored dtypes; those that numpy lacks (bfloat16, float8) are those of ml_dtypes."""
+    """The tensors by name in their stored dtypes; those that numpy lacks (bfloat16, float8) are those of ml_dtypes."""
     config: dict[str, Any]
     """The JSON of the configuration: integers are int, other numbers Fractions."""
     config_name: str = CONFIGS[0]
     vocabulary: tuple[str, ...] | None = None
     """The names of tokens by id, if a vocabulary is stored."""
     sha256: str = ""
-    """Of all files that were read, in hexadecimal digits."""
+    """The checksum of all files that were read, in hexadecimal digits."""
     files: tuple[str, ...] = ()
-    """Their names, inside the folder."""
+    """The names of these files inside the folder."""
     notes: tuple[str, ...] = ()
     """Notes on changes to the names of tensors before a reader sees them."""
 
     @cached_property
     def settings(self) -> Settings:
-        """Return the configuration as a Settings object. It is always the same object, so that it knows which
-        settings its reader used."""
+        """The configuration as a Settings object. It is always the same object, so that it records which settings its
+        reader used.
+        """
         return Settings(self.config, f"{self.name}: {self.config_name}", self.config_name)
 
     @property
     def weights(self) -> Tensors:
-        """The tensors, to be taken one by one."""
+        """The tensors as a new Tensors object, which records which of them a reader takes."""
         return Tensors(self)
 
     def tokens(self, count: int) -> tuple[str, ...]:
-        """What `count` tokens are called: as the vocabulary says, else their ids.
+        """Return the names of `count` tokens: from the vocabulary if there is one, otherwise their ids.
 
         Raises:
             InputError: if the vocabulary has another size, or a name that cannot be written in a word.
@@ -114,41 +115,42 @@ class Stored:
 
 
 def is_network_folder(path: str) -> bool:
-    """Whether this is a folder with a configuration beside weights."""
+    """Return True if the path is a folder with a configuration beside weights."""
     names = set(names_in(path)) if is_directory(path) else set()
     return bool(names.intersection(CONFIGS)) and bool(INDEX in names or any(map(_holds_network, names)))
 
 
 def is_weights_name(name: str) -> bool:
-    """Whether a file of this name holds weights."""
+    """Return True if a file of this name holds weights."""
     return name.lower().endswith((*SAFE, *PICKLED))
 
 
 def _holds_network(name: str) -> bool:
-    """Return whether a file name in a folder is that of network weights; the state of a training run does not count."""
+    """Return True if a file name in a folder is that of network weights; the state of a training run does not count."""
     return is_weights_name(name) and not is_state(name)
 
 
 def unread_folder(path: str) -> InputError | None:
-    """Return the error for a folder without a readable network, which says what the folder holds; None if that is
-    not known."""
+    """Return the error for a folder without a readable network, which says what the folder contains; None if that is
+    not known.
+    """
     weights = any(map(_holds_network, names_in(path)))
     return folder_error(path, networks_inside(path, is_network_folder), weights)
 
 
 def parts_of(path: str) -> list[str]:
-    """The files that may be read for a network: of a folder, or of the one in which a file of weights is."""
+    """Return the files that may be read for a network: those of a folder, or of the folder around a file of weights."""
     folder = path if is_directory(path) else os.path.dirname(path)
     known = {*CONFIGS, INDEX, VOCABULARY, TOKENIZER}
     return [os.path.join(folder, name) for name in names_in(folder or ".") if name in known or is_weights_name(name)]
 
 
 def read_folder(path: str) -> Stored:
-    """What a folder, or the folder around a file of weights that is named, stores of one network.
+    """Read the stored data of one network from a folder, or from the folder around a file of weights.
 
     Raises:
-        InputError: if files are missing, several could be meant, or one is too large, unreadable or damaged; if torch
-            is needed and not installed.
+        InputError: if files are missing, ambiguous, too large, unreadable or damaged; or if torch is needed and not
+            installed.
     """
     folder = path if is_directory(path) else os.path.dirname(path)
     digest = _Digest(folder)
@@ -161,7 +163,7 @@ def read_folder(path: str) -> Stored:
             read_bytes(path)
         if is_state(os.path.basename(path)):
             hint = f"Name the folder, if it holds the weights too: {PAGE}."
-            raise InputError(f"{path}: this is the state of a training run, and no network", hint)
+            raise InputError(f"{path}: this is the state of a training run, not a network", hint)
     names = set(names_in(folder or "."))
     weights = os.path.basename(path) if folder != path else _weights_of(path, names)
     whole = any(_holds_network(name) and not name.startswith(ADAPTER_WEIGHTS) for name in names)
@@ -181,7 +183,7 @@ def read_folder(path: str) -> Stored:
 
 
 def _weights_of(path: str, names: set[str]) -> str:
-    """The name of the weights in a folder."""
+    """Return the name of the weight file, or the index, in a folder."""
     for name in (WHOLE, INDEX):
         if name in names:
             return name
@@ -190,17 +192,19 @@ def _weights_of(path: str, names: set[str]) -> str:
         if len(found) > 1 and SHARDS in names and (shards := unread_folder(path)) is not None:
             raise shards
         if len(found) > 1:
-            raise InputError(f"{path}: which weights are meant: {', '.join(found)}?", "Name the file instead.")
+            raise InputError(
+                f"{path}: there are several files of weights: {', '.join(found)}", "Name one of the files."
+            )
         if found:
             return found[0]
     if (unread := unread_folder(path)) is not None:
         raise unread
     hint = f"Put {WHOLE} (or a state dict, .pt) beside the configuration. See {PAGE}."
-    raise InputError(f"{path}: no weights are there", hint)
+    raise InputError(f"{path}: the folder has no weights", hint)
 
 
 class _Digest:
-    """Reads the files of a folder, and remembers what was read."""
+    """Reads the files of a folder, and records their names and checksum."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -209,7 +213,7 @@ class _Digest:
         self._left = LARGEST_WEIGHTS
 
     def read(self, name: str, limit: int) -> bytes:
-        """The bytes of a file."""
+        """Return the bytes of a file."""
         data = read_bytes(self.path(name), limit)
         self.names.append(name)
         self._sum.update(f"{len(name.encode())} {name} {len(data)} ".encode())
@@ -217,29 +221,30 @@ class _Digest:
         return data
 
     def read_weights(self, name: str) -> bytes:
-        """The bytes of a file of weights: all of them together are limited."""
+        """Return the bytes of a file of weights. The total size of all of them is limited."""
         data = self.read(name, self._left)
         self._left -= len(data)
         return data
 
     def read_json(self, name: str) -> dict[str, Any]:
-        """The JSON object in a file."""
+        """Return the JSON object in a file."""
         return json_object(self.read(name, LARGEST_FILE), self.path(name))
 
     def path(self, name: str) -> str:
-        """What errors call a file."""
+        """Return the name of a file in errors."""
         return os.path.join(self.folder, name)
 
     def hexdigest(self) -> str:
-        """The checksum of everything that was read, names included."""
+        """Return the checksum of everything that was read, names included."""
         return self._sum.hexdigest()
 
 
 def json_object(data: bytes, name: str) -> dict[str, Any]:
-    """The object that a JSON text is: integers are int, other numbers Fractions.
+    """Parse a JSON object: integers are int, other numbers Fractions.
 
     Raises:
-        InputError: if it is none, or a key occurs twice, or a number is none or has too many digits.
+        InputError: if the text is not a JSON object, a key occurs twice, or a number is invalid or has too many
+            digits.
     """
     try:
         text = data.decode("utf-8")
@@ -247,9 +252,9 @@ def json_object(data: bytes, name: str) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise InputError(f"{name}: not UTF-8 text", "Save it as JSON in UTF-8.") from None
     except RecursionError:
-        raise InputError(f"{name}: brackets are nested too deeply", "Is it the file you meant?") from None
+        raise InputError(f"{name}: brackets are nested too deeply", "Is this the right file?") from None
     except ValueError as error:
-        raise InputError(f"{name}: not the JSON that is read ({error})", "Correct it, or save it again.") from None
+        raise InputError(f"{name}: not valid JSON ({error})", "Correct it, or save it again.") from None
     if not isinstance(found, dict):
         raise InputError(f"{name}: a JSON object is expected", 'It begins with "{" and holds settings by name.')
     return found
@@ -263,7 +268,7 @@ def _decimal(text: str) -> Fraction:
 
 
 def _no_number(text: str) -> None:
-    raise ValueError(f"{text} is no number")
+    raise ValueError(f"{text} is not a number")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -290,14 +295,14 @@ def _read_weights(digest: _Digest, name: str) -> tuple[dict[str, NDArray[Any]], 
 
 
 def _read_parts(digest: _Digest) -> dict[str, NDArray[Any]]:
-    """Weights in several files, with an index that says which tensor is in which."""
+    """Read weights in several files, with an index that gives the file of each tensor."""
     where, listed = digest.path(INDEX), digest.read_json(INDEX).get("weight_map")
     if not isinstance(listed, dict) or not listed or not all(isinstance(part, str) for part in listed.values()):
         raise InputError(f"{where}: weight_map with the file of each tensor is missing", SAVE_AGAIN)
     found: dict[str, NDArray[Any]] = {}
     for part in sorted(set(listed.values())):
         if os.path.basename(part) != part or not part.lower().endswith(SAFE):
-            raise InputError(f"{where}: {part!r} is no safetensors file of this folder", SAVE_AGAIN)
+            raise InputError(f"{where}: {part!r} is not a safetensors file of this folder", SAVE_AGAIN)
         tensors = _safetensors(digest.read_weights(part), digest.path(part))
         expected = {name for name, file in listed.items() if file == part}
         if wrong := sorted(expected ^ tensors.keys()):
@@ -333,7 +338,7 @@ def _safetensors(data: bytes, where: str) -> dict[str, NDArray[Any]]:
             array = flat.reshape(tensor["shape"])
         except ValueError as error:  # more axes, or longer ones, than an array has
             raise InputError(
-                f"{where}: the tensor {name!r} has a shape that is not read ({error})", SAVE_AGAIN
+                f"{where}: the tensor {name!r} has a shape that is not supported ({error})", SAVE_AGAIN
             ) from None
         tensors[name] = array != 0 if tensor["dtype"] == "BOOL" else array
     return tensors
@@ -348,9 +353,9 @@ def _state_dict(data: bytes, where: str) -> tuple[dict[str, NDArray[Any]], tuple
     save = "Save what model.state_dict() gives, with torch.save or safetensors.torch.save_file."
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of other protocols, say: the error below is what is told
+            warnings.simplefilter("ignore")  # such as warnings of other protocols: only the error below is shown
             found = torch.load(BytesIO(data), weights_only=True, map_location="cpu")
-    except Exception as error:  # torch raises many kinds; whatever it is, the file is not one that is read
+    except Exception as error:  # torch raises many types; all mean that the file is not readable
         reason = str(error).strip().split("\n")[0][:200] or type(error).__name__
         raise InputError(f"{where}: not a file of tensors alone ({reason})", save) from None
     if not isinstance(found, Mapping):
@@ -358,7 +363,7 @@ def _state_dict(data: bytes, where: str) -> tuple[dict[str, NDArray[Any]], tuple
     found, notes = state_dict_of(found, torch.Tensor, where)
     for name, value in found.items():
         if not isinstance(name, str) or not isinstance(value, torch.Tensor):
-            raise InputError(f"{where}: {name!r} is no tensor, so that this is no state dict", save)
+            raise InputError(f"{where}: {name!r} is not a tensor, so this is not a state dict", save)
     return {name: _from_torch(value, name, where) for name, value in found.items()}, notes
 
 
@@ -387,7 +392,7 @@ def _from_torch(tensor: Any, name: str, where: str) -> NDArray[Any]:
 
 
 def _vocabulary(digest: _Digest, names: set[str]) -> tuple[str, ...] | None:
-    """The names of tokens that are stored beside the weights."""
+    """Return the names of tokens that are stored beside the weights; None if there are none."""
     found = _tokens(digest.read_json(VOCABULARY), digest.path(VOCABULARY)) if VOCABULARY in names else None
     if TOKENIZER not in names:
         return found
@@ -403,7 +408,7 @@ def _vocabulary(digest: _Digest, names: set[str]) -> tuple[str, ...] | None:
 
 
 def _word_level(tokenizer: dict[str, Any]) -> dict[str, Any] | None:
-    """The ids by token of a tokenizer that looks words up; None for one that does more."""
+    """Return the ids by token of a tokenizer that only looks words up; None for one that does more."""
     model = tokenizer.get("model")
     if not isinstance(model, dict) or model.get("type") != "WordLevel" or not isinstance(model.get("vocab"), dict):
         return None
@@ -419,9 +424,9 @@ def _word_level(tokenizer: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _tokens(ids: Mapping[str, Any], where: str) -> tuple[str, ...]:
-    """Tokens in order of their ids, which must be 0, 1, ... up to the last."""
+    """Return tokens in order of their ids, which must be 0, 1, ... up to the last."""
     if not all(isinstance(number, int) and not isinstance(number, bool) for number in ids.values()):
-        raise InputError(f"{where}: an id of a token is no integer", "Give every token its id: 0, 1, 2 and so on.")
+        raise InputError(f"{where}: an id of a token is not an integer", "Give every token its id: 0, 1, 2 and so on.")
     tokens = sorted(ids, key=lambda token: int(ids[token]))
     wrong = [token for expected, token in enumerate(tokens) if ids[token] != expected]
     if wrong or not tokens:
@@ -430,13 +435,13 @@ def _tokens(ids: Mapping[str, Any], where: str) -> tuple[str, ...]:
     return tuple(tokens)
 
 
-# ---- what was used ----
+# ---- tensors and settings, with their use tracked ----
 
 
 class Tensors:
-    """Tensors by name, each of which must be used.
+    """Tensors by name, each of which a reader must use.
 
-    Shapes are given as they must be, None for any size. What is taken is an exact float64 array.
+    A shape is given by its sizes, with None for any size. A tensor that is taken is an exact float64 array.
     """
 
     def __init__(self, stored: Stored) -> None:
@@ -445,34 +450,36 @@ class Tensors:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of all tensors, in the order of the file."""
+        """The names of all tensors, in the order of the file."""
         return tuple(self._stored.tensors)
 
     def has(self, name: str) -> bool:
-        """Whether there is a tensor of this name."""
+        """Return True if there is a tensor of this name."""
         return name in self._stored.tensors
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """The shape of a tensor, which is not used by that.
+        """Return the shape of a tensor, without counting the tensor as used.
 
         Raises:
-            InputError: if there is none of this name.
+            InputError: if there is no tensor of this name.
         """
         return self._found(name, used=False).shape
 
     def take(self, name: str, *shape: int | None, why: str = "") -> Dense:
-        """A tensor of real numbers, as float64; `why` says where an expected shape comes from.
+        """Return a tensor of real numbers as float64. `why` explains the expected shape in errors.
 
         Raises:
-            InputError: if there is none of this name, its shape is another, its dtype is not one of real numbers, or
-                an entry is not finite.
+            InputError: if there is no tensor of this name, its shape is wrong, its dtype is not one of real numbers,
+                or an entry is not finite.
         """
         found = self._found(name)
         if len(found.shape) != len(shape) or any(w not in (None, h) for w, h in zip(shape, found.shape, strict=True)):
             told = f"the tensor {name} has the shape {_shape(found.shape)}, not {_shape(shape)}"
             raise self.error(told + (f" ({why})" if why else ""), OTHERS)
         if (found.dtype.kind != "f" or found.dtype.itemsize > 8) and found.dtype.name not in NARROW:
-            raise self.error(f"the tensor {name} is stored as {found.dtype.name}, which no weights are", FORMATS)
+            raise self.error(
+                f"the tensor {name} is stored as {found.dtype.name}, which is not a dtype of weights", FORMATS
+            )
         if any(wanted is None and not size for wanted, size in zip(shape, found.shape, strict=True)):
             raise self.error(f"the tensor {name} has the shape {_shape(found.shape)}: it holds nothing", SAVE_AGAIN)
         exact = np.ascontiguousarray(found, dtype=np.float64).reshape(found.shape)
@@ -483,16 +490,15 @@ class Tensors:
         return exact
 
     def maybe(self, name: str, *shape: int | None, why: str = "") -> Dense | None:
-        """The same of a tensor that may be missing."""
+        """Return a tensor as `take` does; None if there is no tensor of this name."""
         return self.take(name, *shape, why=why) if self.has(name) else None
 
     def check_mask(self, name: str, size: int, causal: bool = True) -> None:
-        """Make sure that a buffer, if it is there, is the mask of `size` positions that it is taken for: 1 where the
-        key is no later than the query (not `causal`: everywhere), else 0. Axes of length 1 may stand before it. One
-        without entries is made anew where it is used, and says nothing.
+        """Raise InputError unless a buffer, if it exists, is the mask of `size` positions: 1 where the key is no
+        later than the query (not `causal`: everywhere), and 0 elsewhere.
 
-        Raises:
-            InputError: if it is anything else.
+        Leading axes of length 1 are allowed. A buffer without entries is made anew when the network runs, and is
+        accepted.
         """
         if not self.has(name):
             return
@@ -503,34 +509,31 @@ class Tensors:
         last = 0 if causal else size
         if not square or not np.array_equal(self._buffer(name).reshape(size, size), np.tri(size, k=last)):
             told = f"the buffer {name} is not the {'causal' if causal else 'full'} mask of {size} positions"
-            raise self.error(told, "Other masks are not read: save the network without the buffer if it has no part.")
+            raise self.error(
+                told, "Other masks are not supported: save the network without the buffer if it is not used."
+            )
 
     def check_filler(self, name: str) -> None:
-        """Make sure that a buffer, if it is there, is one number that hides what it is added to or put for: -10^4 or
-        less.
-
-        Raises:
-            InputError: if it is anything else.
+        """Raise InputError unless a buffer, if it exists, is one number of at most -10^4, which hides the scores that
+        it is added to or replaces.
         """
         if self.has(name) and not (self._found(name).size == 1 and self._buffer(name).item() <= -1e4):
             raise self.error(f"the buffer {name} is not one number of at most -10000", "Save the network without it.")
 
     def done(self) -> None:
-        """Make sure that every tensor was used.
-
-        Raises:
-            InputError: that names every other one.
-        """
+        """Raise InputError that names every tensor that was not used, if there are any."""
         if left := [name for name in self.names if name not in self._used]:
             told = f"{'tensors that are' if len(left) > 1 else 'a tensor that is'} not understood: {', '.join(left)}"
-            raise self.error(told, "This network computes something that is not read; nothing is left out in silence.")
+            raise self.error(
+                told, "The network computes something that is not supported, and no tensor is ignored silently."
+            )
 
     def error(self, message: str, hint: str) -> InputError:
-        """An error about this network."""
+        """Return an error about this network."""
         return InputError(f"{self._stored.name}: {message}", hint)
 
     def _buffer(self, name: str) -> Dense:
-        """A tensor that is no weight, as float64."""
+        """Return a tensor that is no weight, as float64."""
         found = self._found(name)
         if found.dtype.kind == "c":
             raise self.error(f"the buffer {name} is stored as {found.dtype.name}", "Save the network without it.")
@@ -555,7 +558,7 @@ class TakenSetting:
 
     name: str
     value: str
-    """As it is printed."""
+    """The value as it is printed."""
     source: str
     """The source of the value: a file, the default of a library, the weights, or an option."""
 
@@ -567,7 +570,7 @@ class Settings:
 
     values: Mapping[str, Any]
     where: str
-    """What errors call the configuration."""
+    """The name of the configuration in errors."""
     source: str = CONFIGS[0]
     """The file that states them."""
     library: str = "hardsim"
@@ -594,11 +597,11 @@ class Settings:
         self.taken[key] = TakenSetting(key, written, source or told)
 
     def has(self, key: str) -> bool:
-        """Whether a setting is there, and not null."""
+        """Return True if a setting is present and not null."""
         return self.values.get(key) is not None
 
     def integer(self, key: str, default: int | None = None, least: int = 1) -> int:
-        """An integer that is at least `least`, and no larger than sizes can be."""
+        """Return an integer of at least `least` that is not larger than sizes can be."""
         found = self._get(key, default, f"an integer that is at least {least}", _is_integer)
         if found < least:
             raise self.error(key, f"an integer that is at least {least}")
@@ -607,29 +610,29 @@ class Settings:
         return int(found)
 
     def number(self, key: str, default: Fraction | None = None) -> Fraction:
-        """A number, exactly as it is written."""
+        """Return a number, exactly as it is written."""
         return Fraction(self._get(key, default, "a number", lambda value: _is_integer(value) or _is(value, Fraction)))
 
     def epsilon(self, key: str, default: Fraction = DEFAULT_EPSILON) -> Fraction:
-        """What a norm adds to its variance: all of the libraries take 0.00001 if nothing is said."""
+        """Return the number that a norm adds to its variance; the default of all these libraries is 0.00001."""
         found = self.number(key, default)
         if found < 0:
             raise self.error(key, "a number that is at least 0")
         return found
 
     def truth(self, key: str, default: bool | None = None) -> bool:
-        """True or false."""
+        """Return a setting that is true or false."""
         return bool(self._get(key, default, "true or false", lambda value: isinstance(value, bool)))
 
     def text(self, key: str, default: str | None = None) -> str:
-        """Text."""
+        """Return a setting that is text."""
         return str(self._get(key, default, "text", lambda value: isinstance(value, str)))
 
     def choice(self, key: str, options: Mapping[str, T], default: str | None = None) -> T:
-        """What one of the names that a setting may have stands for.
+        """Return the value that `options` gives for the name in a setting.
 
         Raises:
-            InputError: for any other, and for a value that is no text.
+            InputError: if the setting is not text, or not among the options.
         """
         expected = f"one of {', '.join(map(shown, options))}"
         found = self._get(key, default, expected, lambda value: isinstance(value, str))
@@ -657,39 +660,37 @@ class Settings:
         return scale
 
     def value(self, key: str) -> Any:
-        """Anything, None if it is absent."""
+        """Return the value of a setting, whatever its type; None if it is absent."""
         self.used.add(key)
         return self.values.get(key)
 
     def harmless(self, *keys: str) -> None:
-        """Settings that have no part in what a network computes, whatever they are."""
+        """Accept settings that do not affect what a network computes, whatever their values."""
         self.used.update(keys)
 
     def neutral(self, key: str, *values: Any) -> None:
-        """A setting that is read only as one of these values, or absent.
+        """Accept a setting only if it is absent or has one of these values.
 
         Raises:
-            InputError: if it is anything else.
+            InputError: if it has another value.
         """
         found = self.value(key)
         if found is not None and not any(type(found) is type(value) and found == value for value in values):
             raise self._unread(key, found, values)
 
     def done(self) -> None:
-        """Make sure that every setting was understood, but those that are null or false.
-
-        Raises:
-            InputError: that names every other one.
+        """Raise InputError that names every setting that was not used, except those that are null or false, if there
+        are any.
         """
         said = [key for key, value in self.values.items() if value is not None and value is not False]
         if left := [key for key in said if key not in self.used]:
             told = "settings that are" if len(left) > 1 else "a setting that is"
-            hint = "If it has no part in what the network computes, remove it; nothing is left out in silence."
+            hint = "If it does not affect what the network computes, remove it: no setting is ignored silently."
             named = ", ".join(f"{key} ({shown(self.values[key])})" for key in left)
             raise InputError(f"{self.where}: {told} not understood: {named}", hint)
 
     def error(self, key: str, expected: str) -> InputError:
-        """The error for a setting that is not what it must be."""
+        """Return the error for a setting that is missing or wrong."""
         hint = self.examples.get(key, "Correct the configuration, or save the network again.")
         if key not in self.values:
             return InputError(f"{self.where}: {key} is missing: {expected} is needed", hint)
@@ -697,7 +698,7 @@ class Settings:
 
     def _unread(self, key: str, found: Any, read: Iterable[Any]) -> InputError:
         only = ", ".join(map(shown, read)) or "null"
-        return InputError(f"{self.where}: {key} is {shown(found)}, which is not read", f"Read there is only {only}.")
+        return InputError(f"{self.where}: {key} is {shown(found)}, which is not supported", f"Supported: {only}.")
 
     def _get(self, key: str, default: Any, expected: str, right: Callable[[Any], bool]) -> Any:
         self.used.add(key)
@@ -718,7 +719,7 @@ def _is_integer(value: Any) -> bool:
 
 
 def shown(value: Any) -> str:
-    """A value of JSON as an error shows it: in its own notation, cut short."""
+    """Return a value of JSON as errors show it: in JSON notation, cut short."""
     if isinstance(value, Fraction):
         return repr(float(value)) if abs(value) < 10**300 else "a very large number"
     text = json.dumps(value, default=str, ensure_ascii=False)

@@ -1,11 +1,12 @@
-"""Read PyTorch's `nn.TransformerEncoder` of `nn.TransformerEncoderLayer`, from a state dict or from a module in Python.
+"""Read PyTorch's `nn.TransformerEncoder` of `nn.TransformerEncoderLayer`, from a state dict or from a module in
+Python.
 
 Source: torch 2, `nn/modules/transformer.py` and `activation.py`: weights of `nn.Linear` (y = x W^T + b, W of shape
 [out, in]), queries, keys and values one below the other in `in_proj_weight`, scores divided by sqrt(d / heads), norms
-before each step (`norm_first`) or after it. A state dict lacks the heads, the activation, the order of norms, the mask
-and the scale of the embedding: `config.json` with `model_type: torch-encoder` states them, and what stands around the
-encoder. A setting without a statement is refused, unless the weights show it or PyTorch's constructors have one default
-(the epsilon of LayerNorm). torch is not imported: modules are read by their attributes.
+before each step (`norm_first`) or after it. A state dict lacks the heads, the activation, the order of norms, the
+mask and the scale of the embedding: `config.json` with `model_type: torch-encoder` states them, and the parts around
+the encoder. A setting that is not stated raises an error, unless the weights show it or PyTorch's constructors have a
+single default (the epsilon of LayerNorm). torch is not imported: modules are read by their attributes.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ SAID = (
     "embedding_scale", "nhead", "causal", "activation", "norm_first", "norm", "layer_norm_eps", "final_norm",
     "final_norm_eps", "positions",
 )  # fmt: skip
-"""Settings that decide what is computed, beyond sizes."""
+"""Settings other than sizes that determine what the network computes."""
 ADVICE = {
     "embedding_scale": 'Write "embedding_scale": 1 where the model takes the embedding as it is, "sqrt(d)" where it '
     "multiplies it by math.sqrt(d), as PyTorch's tutorial on nn.Transformer does, or the number.",
@@ -74,22 +75,24 @@ ADVICE = {
 STATED = "embedding_scale", "nhead", "norm_first", "activation", "causal"
 """The settings that every configuration must state."""
 TRAINING = "dropout", "batch_first", "enable_nested_tensor", "mask_check", "dtype", "torch_dtype", "torch_version"
-"""Settings that have no part in what an encoder computes when it is not trained."""
+"""Settings that do not affect evaluation."""
 FIRST = "self_attn.in_proj_weight"
 BIASES = "self_attn.in_proj_bias", "self_attn.out_proj.bias", "linear1.bias", "linear2.bias"
 NORM_WEIGHTS, NORM_BIASES = ("norm1.weight", "norm2.weight"), ("norm1.bias", "norm2.bias")
-_LAYER = re.compile(r"layers\.(0|[1-9][0-9]{0,5})\.")  # a larger number is no layer's, so that nobody counts up to it
+_LAYER = re.compile(
+    r"layers\.(0|[1-9][0-9]{0,5})\."
+)  # at most six digits, so that a name cannot make us count to a huge number
 _TABLE = re.compile(r"(?i)(^|[._])(pos(?!t)\w*|pe|wpe)(\.[^.]+)?\Z|position")
-"""Names of the tensors with a table of positions."""
+"""Pattern of the names of tensors with a table of positions."""
 _LAST = re.compile(_LAYER.pattern + r"\Z")
 
 
 @dataclass(frozen=True)
 class _Encoder:
-    """What all layers have in common: where their tensors are, d, the heads, and what is stated once."""
+    """The common settings of all layers: the names of their tensors, d, the heads, and the settings stated once."""
 
     starts: tuple[str, ...]
-    """What the names of each layer's tensors begin with."""
+    """The prefix of each layer's tensor names."""
     width: int
     heads: int
     mask: Mask
@@ -98,18 +101,19 @@ class _Encoder:
     epsilon: Fraction
     norm: Literal["layer", "rms"]
     optional: frozenset[str]
-    """Endings of names of tensors that need not be there, and are."""
+    """Endings of the names of optional tensors that are present."""
 
 
 def is_torch(stored: Stored) -> bool:
-    """Whether the configuration is that of an encoder of PyTorch."""
+    """Return True if the configuration is that of a PyTorch encoder."""
     return stored.config.get("model_type") == MODEL_TYPE
 
 
 def read_torch(stored: Stored) -> Network:
-    """The network of a state dict with an `nn.TransformerEncoder`, or one layer of it, an embedding and an unembedding.
+    """Read the network of a state dict with an `nn.TransformerEncoder`, or one layer of it, an embedding and an
+    unembedding.
 
-    With one output it is an acceptor, judged at the last position; else the largest output at each position counts.
+    A network with one output answers at the last position, any other with the largest output at each position.
 
     Raises:
         InputError: if a tensor or a setting is missing, wrong or not understood.
@@ -138,7 +142,9 @@ def read_torch(stored: Stored) -> Network:
 
 
 def _require_stated(settings: Settings) -> None:
-    """Raise InputError with all settings that are missing, if there are several: one error is one round of repair."""
+    """Raise InputError with all settings that are missing, if there are several, so that they can be added in one
+    step.
+    """
     missing = [key for key in STATED if not settings.has(key)]
     if len(missing) > 1:
         told = f"{settings.where}: {', '.join(missing)} are missing: weights do not show them"
@@ -146,10 +152,11 @@ def _require_stated(settings: Settings) -> None:
 
 
 def _name(settings: Settings, weights: Tensors, key: str) -> str:
-    """The name of the tensor of the embedding or the unembedding: as it is stated, or NAME.weight.
+    """Return the name of the tensor of the embedding or the unembedding: as stated, or NAME.weight.
 
     Raises:
-        InputError: if there is no such tensor, with how another one is named, or which tensors are beside a wrapper.
+        InputError: if there is no such tensor. The message suggests a similar name, or names tensors beside a
+            wrapper.
     """
     name = settings.text(key, f"{key}.weight")
     if weights.has(name) or settings.has(key):
@@ -163,23 +170,23 @@ def _name(settings: Settings, weights: Tensors, key: str) -> str:
     near = did_you_mean(name, weights.names)
     called = re.sub(r"did you mean (\S+)\?", r"\1", near) or "NAME"
     told = f"the tensor {name} is missing, and {settings.source} does not name another one"
-    raise weights.error(told, f'If it is called otherwise, state it, as in "{key}": "{called}". See docs/networks.md.')
+    raise weights.error(told, f'If it has another name, state it, as in "{key}": "{called}". See docs/networks.md.')
 
 
 def _start(settings: Settings, weights: Tensors) -> str:
-    """What the names of the encoder's tensors begin with: as it is said, or as the only encoder has it."""
+    """Return the prefix of the encoder's tensor names: as stated, or that of the only encoder."""
     if settings.has("encoder"):
         given = settings.text("encoder")
         return given if given.endswith(".") or not given else f"{given}."
     found = sorted({_LAST.sub("", name.removesuffix(FIRST)) for name in weights.names if name.endswith(FIRST)})
     if not found:
         raise weights.error(
-            f"no tensor is called {FIRST}, so that there is no encoder",
+            f"no tensor is named {FIRST}, so there is no encoder",
             "Encoders are nn.TransformerEncoder or nn.TransformerEncoderLayer, with equal widths of keys and values.",
         )
     if len(found) > 1:
         raise weights.error(
-            f"encoders begin with {', '.join(map(repr, found))}", "Say which is meant: encoder in the configuration."
+            f"encoders begin with {', '.join(map(repr, found))}", "Name one of them as encoder in the configuration."
         )
     return found[0]
 
@@ -188,7 +195,7 @@ def _encoder(settings: Settings, weights: Tensors, start: str) -> _Encoder:
     starts = _layers(weights, start)
     *rows, width = weights.shape(starts[0] + FIRST) or (0,)
     if not rows or not width:
-        raise weights.error(f"the tensor {starts[0]}{FIRST} is no matrix [3 d, d]", "Save the whole encoder.")
+        raise weights.error(f"the tensor {starts[0]}{FIRST} is not a matrix [3 d, d]", "Save the whole encoder.")
     heads = settings.integer("nhead")
     if width % heads:
         raise settings.error("nhead", f"a divisor of the width {width} of the encoder")
@@ -198,7 +205,7 @@ def _encoder(settings: Settings, weights: Tensors, start: str) -> _Encoder:
     settings.neutral("dim_feedforward", *hidden[:1])
     optional: set[str] = set()
     for group in (BIASES, NORM_WEIGHTS, NORM_BIASES):
-        # Modules have all of them or none, so that one that is missing was lost.
+        # Modules have all of a group or none: if one is missing, it was lost.
         if any(weights.has(place + name) for place in starts for name in group):
             optional.update(group)
     norm = _kind(settings, "norm", NORM_BIASES[0] in optional)
@@ -232,13 +239,15 @@ def _epsilon(settings: Settings, key: str, norm: Literal["layer", "rms"]) -> Fra
 
 
 def _layers(weights: Tensors, start: str) -> tuple[str, ...]:
-    """What the names of each layer's tensors begin with."""
+    """Return the prefix of each layer's tensor names."""
     if weights.has(start + FIRST):
         return (start,)
     known = (_LAYER.match(name[len(start) :]) for name in weights.names if name.startswith(start))
     count = max((int(found[1]) + 1 for found in known if found is not None), default=0)
     if not count:
-        raise weights.error(f"no tensor is called {start}layers.0.{FIRST}", "Say where the encoder is: encoder.")
+        raise weights.error(
+            f"no tensor is named {start}layers.0.{FIRST}", "State its prefix as encoder in the configuration."
+        )
     return tuple(f"{start}layers.{number}." for number in range(count))
 
 
@@ -271,8 +280,9 @@ def _layer(weights: Tensors, encoder: _Encoder, number: int) -> NetworkLayer:
 
 
 def _final(settings: Settings, weights: Tensors, start: str, encoder: _Encoder) -> Norm | None:
-    """Return the norm at the end: as stated, else as its tensors show. There is none if other norms have tensors and
-    it has none."""
+    """Return the norm at the end: as stated, or as its tensors show. There is none if other norms have tensors and it
+    has none.
+    """
     name, key = f"{start}norm", "final_norm"
     stored, said = weights.has(f"{name}.weight"), settings.value(key)
     if said is None and not stored and NORM_WEIGHTS[0] in encoder.optional:
@@ -287,14 +297,14 @@ def _final(settings: Settings, weights: Tensors, start: str, encoder: _Encoder) 
         raise settings.error(key, '"layer", "rms" or "none"')
     kind = _kind(settings, key, weights.has(f"{name}.bias"))
     if encoder.epsilon != DEFAULT_EPSILON and not settings.has("final_norm_eps"):
-        # nn.Transformer hands its eps on to the norm at the end, nn.TransformerEncoder does not.
+        # nn.Transformer passes its eps on to the norm at the end, nn.TransformerEncoder does not.
         raise settings.error("final_norm_eps", "a number that is at least 0")
     epsilon, width = _epsilon(settings, "final_norm_eps", kind), encoder.width
     return Norm(kind, epsilon, weights.maybe(f"{name}.weight", width), weights.maybe(f"{name}.bias", width))
 
 
 def _positions(settings: Settings, weights: Tensors, width: int) -> Dense | tuple[()]:
-    """The table of positions, which may have axes of length 1; () if there is none."""
+    """Return the table of positions, which may have axes of length 1; () if there is none."""
     names, key = ("positions.weight", "positions"), "positions"
     found = next((name for name in names if weights.has(name)), None)
     if settings.has(key):
@@ -311,7 +321,7 @@ def _positions(settings: Settings, weights: Tensors, width: int) -> Dense | tupl
         settings.take(key, name, f"the weights: there is no tensor {names[0]}")
         settings.remarks.append(
             f"no table of positions is stored, and {settings.source} states none: read without positions. Write "
-            f'"{key}": "{NO_POSITIONS}" if that is right; sines and cosines that are computed must be stored as a table'
+            f'"{key}": "{NO_POSITIONS}" if that is right; computed sines and cosines must be stored as a table'
         )
     if name == NO_POSITIONS and not weights.has(name):
         return ()
@@ -323,7 +333,7 @@ def _positions(settings: Settings, weights: Tensors, width: int) -> Dense | tupl
 
 
 def _bias(settings: Settings, weights: Tensors, unembedding: str, count: int) -> Dense | None:
-    """The bias of the unembedding, beside its weight if nothing is said."""
+    """Return the bias of the unembedding: as stated, or the tensor beside its weight."""
     if settings.has("unembedding_bias"):
         return weights.take(settings.text("unembedding_bias"), count)
     beside = f"{unembedding.removesuffix('.weight')}.bias"
@@ -331,7 +341,7 @@ def _bias(settings: Settings, weights: Tensors, unembedding: str, count: int) ->
 
 
 def _listed(settings: Settings, key: str) -> list[Token]:
-    """The names of tokens, or of outputs, that the configuration lists."""
+    """Return the names of tokens, or of outputs, that the configuration lists."""
     found = settings.value(key)
     if not isinstance(found, list) or not all(isinstance(one, str | int | Fraction) for one in found):
         raise settings.error(key, "an array of texts, numbers or truths")
@@ -339,7 +349,7 @@ def _listed(settings: Settings, key: str) -> list[Token]:
 
 
 def _wrong(settings: Settings) -> Wrong:
-    """An error of `readout` with the name of the configuration."""
+    """Return a function that makes errors of `readout` with the name of the configuration."""
     return lambda told, hint: InputError(f"{settings.where}: {told}", hint)
 
 
@@ -348,12 +358,12 @@ def _tokens(settings: Settings, stored: Stored, count: int) -> tuple[Token, ...]
         return stored.tokens(count)
     found = hold_tokens(_listed(settings, "tokens"), count, _wrong(settings))
     if stored.vocabulary is not None and stored.vocabulary != tuple(map(str, found)):
-        raise settings.error("tokens", "what the vocabulary beside it names, or one of the two alone,")
+        raise settings.error("tokens", "the names in the stored vocabulary, or only one of the two,")
     return found
 
 
 def _readout(settings: Settings, tokens: tuple[Token, ...], count: int) -> tuple[tuple[Token, ...], Readout]:
-    """What the outputs are called, and how they are judged."""
+    """Return the names of the outputs, and the readout."""
     outputs = tokens if count == len(tokens) else tuple(map(str, range(count)))
     if settings.has("outputs"):
         listed = hold_tokens(_listed(settings, "outputs"), count, _wrong(settings), "output")
@@ -387,19 +397,20 @@ def from_torch(
     """Return the data that a network folder would store of an encoder.
 
     Args:
-        module: `nn.TransformerEncoder` of `nn.TransformerEncoderLayer`, or one such layer, as PyTorch has them.
+        module: `nn.TransformerEncoder` of `nn.TransformerEncoderLayer`, or one such layer, as PyTorch defines them.
         embedding: [V, d]: `nn.Embedding`, a parameter, tensor or array, or `nn.Linear(V, d, bias=False)`.
         unembedding: [O, d]: the same, or `nn.Linear(d, O)`, with its bias.
         positions: [rows, d]: `nn.Embedding`, a parameter, tensor or array; None: nothing is added.
-        causal: whether the module is run with the mask `nn.Transformer.generate_square_subsequent_mask`.
+        causal: True if the module is run with the mask `nn.Transformer.generate_square_subsequent_mask`.
         tokens: names of the tokens by id, in a sequence or one text with spaces; None: their ids.
         outputs: names of the outputs; None: the tokens if there are as many, else 0, 1, ...
-        input: tokens that stand around every word, such as `<bos> *`.
-        at: where outputs are judged, last, first or each; None: last for one output, else each.
-        decide: what they decide, such as `above 0` or `argmax`; None: these, for one output and for several.
+        input: the tokens around every word, such as `<bos> *`.
+        at: the positions that answer: last, first or each; None: last for one output, else each.
+        decide: the rule of the answer, such as `above 0` or `argmax`; None: `above 0` for one output, `argmax` for
+            several.
         alphabet: tokens that words are made of; None: all but those of `input`.
-        embedding_scale: a positive number that rows of the embedding are multiplied by before positions are added, or
-            "sqrt(d)", the real number; 1: the embedding as it is given.
+        embedding_scale: a positive number by which the rows of the embedding are multiplied before positions are
+            added, or "sqrt(d)", the real number; 1: the embedding is used as given.
 
     Raises:
         InputError: naming what is missing or not understood.
@@ -409,7 +420,7 @@ def from_torch(
             hint = f"Give {what}=, a module or an array of shape [{shape}, d]: an encoder has none of its own."
             raise InputError(f"the {what} is missing", hint)
     if not isinstance(causal, bool):
-        raise InputError(f"causal is {causal!r}", "Give True or False; other masks are not read.")
+        raise InputError(f"causal is {causal!r}", "Give True or False; other masks are not supported.")
     config = {"model_type": MODEL_TYPE, **_stated(module), "causal": causal}
     config["embedding_scale"] = _written_scale(embedding_scale)
     if positions is None:
@@ -442,26 +453,26 @@ def _written_scale(value: Any) -> Any:
 
 
 def _is(module: Any, *kinds: str) -> bool:
-    """Whether this is one of these modules of PyTorch itself: what is derived from one may compute something else."""
+    """Return True if the module is one of these classes of PyTorch itself. A derived class may compute something
+    else.
+    """
     kind = type(module)
     return kind.__module__.startswith("torch.nn.modules.") and kind.__name__ in kinds
 
 
 def _expect(module: Any, what: str, *kinds: str) -> None:
-    """Refuse anything but these modules of PyTorch, as they are without hooks."""
+    """Raise InputError unless the module is one of these classes of PyTorch, without hooks."""
     if not _is(module, *kinds):
-        hint = f"Read there is only {' or '.join(f'nn.{kind}' for kind in kinds)}, as PyTorch defines it."
+        hint = f"Supported: {' or '.join(f'nn.{kind}' for kind in kinds)}, as PyTorch defines it."
         raise InputError(f"{what} is a {type(module).__name__}", hint)
     if module._forward_hooks or module._forward_pre_hooks or "forward" in vars(module):
         raise InputError(f"{what} has hooks, or a forward of its own", "Remove them: they may change what it computes.")
 
 
 def _stated(module: Any) -> dict[str, Any]:
-    """The settings of an encoder that its state dict lacks."""
+    """Return the settings of an encoder that its state dict lacks."""
     if not _is(module, "TransformerEncoder", "TransformerEncoderLayer"):
-        hint = (
-            "Give an nn.TransformerEncoder, or one layer of it, as PyTorch defines it: of a larger module that inside."
-        )
+        hint = "Give an nn.TransformerEncoder, or one layer of it, as PyTorch defines it (not the module around it)."
         raise InputError(f"the module is a {type(module).__name__}", hint)
     _expect(module, "the module", "TransformerEncoder", "TransformerEncoderLayer")
     whole = _is(module, "TransformerEncoder")
@@ -491,11 +502,14 @@ def _written(value: Any) -> str:
 
 def _only(names: Iterable[str], known: set[str], what: str) -> None:
     if unknown := sorted(set(names) - known):
-        raise InputError(f"{what} has the module {unknown[0]}, which PyTorch's has not", "It is not understood.")
+        raise InputError(
+            f"{what} has the module {unknown[0]}, which PyTorch's own class does not have",
+            "Remove it: it is not supported.",
+        )
 
 
 def _layer_settings(name: str, layer: Any) -> dict[str, Any]:
-    """The settings of one layer, whose parts must be those that PyTorch gives it."""
+    """Return the settings of one layer, after checking that its parts are those that PyTorch gives it."""
     _expect(layer, name, "TransformerEncoderLayer")
     parts = dict(layer.named_children())
     attention: Any = parts.get("self_attn")
@@ -510,15 +524,15 @@ def _layer_settings(name: str, layer: Any) -> dict[str, Any]:
         dropout = parts.get(part)
         _expect(dropout, f"{name}.{part}", "Dropout", "Identity")
         if dropout is not None and dropout.training and getattr(dropout, "p", 0):
-            raise InputError(f"{name}.{part} is on: its module is in training mode", "Call module.eval() before.")
+            raise InputError(f"{name}.{part} is on: its module is in training mode", "Call module.eval() first.")
     if attention.training and attention.dropout:
-        raise InputError(f"{name}.self_attn has its dropout on: it is in training mode", "Call module.eval() before.")
+        raise InputError(f"{name}.self_attn has its dropout on: it is in training mode", "Call module.eval() first.")
     width = attention.embed_dim
     wrong = [key for key in ("kdim", "vdim") if getattr(attention, key) != width]
     wrong += ["add_zero_attn"] * bool(attention.add_zero_attn)
     wrong += ["add_bias_kv"] * (attention.bias_k is not None or attention.bias_v is not None)
     if wrong:
-        hint = "Read are layers whose keys and values have the width of the model, with nothing added to them."
+        hint = "Supported are layers whose keys and values have the width of the model, with nothing added to them."
         raise InputError(f"{name}.self_attn has {wrong[0]}", hint)
     norms = [_norm_settings(parts.get(part), f"{name}.{part}", width) for part in ("norm1", "norm2")]
     if norms[0] != norms[1]:
@@ -533,10 +547,12 @@ def _layer_settings(name: str, layer: Any) -> dict[str, Any]:
 
 
 def _norm_settings(norm: Any, what: str, width: int) -> tuple[str, Fraction]:
-    """The kind of a norm and its epsilon, which is taken as the decimal that it is written as."""
+    """Return the kind of a norm and its epsilon, which is read as the decimal that was written."""
     _expect(norm, what, "LayerNorm", "RMSNorm")
     if tuple(norm.normalized_shape) != (width,):
-        raise InputError(f"{what} is over {tuple(norm.normalized_shape)}, not the {width} coordinates", "Not read.")
+        raise InputError(
+            f"{what} is over {tuple(norm.normalized_shape)}, not the {width} coordinates", "This is not supported."
+        )
     if norm.eps is None:
         raise InputError(f"{what} has no eps, so that it depends on the number format", "Give it one: RMSNorm(d, eps).")
     if not np.isfinite(norm.eps):
@@ -545,7 +561,7 @@ def _norm_settings(norm: Any, what: str, width: int) -> tuple[str, Fraction]:
 
 
 def _activation(layer: Any, name: str) -> str:
-    """The name of a layer's activation, which is a module or a function of PyTorch."""
+    """Return the name of a layer's activation, which is a module or a function of PyTorch."""
     given: Any = layer.activation
     options: Mapping[str, Any] = {}
     if isinstance(given, partial) and not given.args:
@@ -558,10 +574,10 @@ def _activation(layer: Any, name: str) -> str:
         found = called
     else:
         told = f"{name}.activation is {called or type(given).__name__}, which is not understood"
-        raise InputError(told, "Read there are relu, gelu and silu: functions of torch.nn.functional, or modules.")
+        raise InputError(told, "Supported are relu, gelu and silu: functions of torch.nn.functional, or modules.")
     tanh = found == "gelu" and options.get("approximate", "none") == "tanh"
     quick = {1: "relu", 2: "gelu"}.get(getattr(layer, "activation_relu_or_gelu", 0), found)
-    if quick != found:  # PyTorch's fast path goes by what it was when the layer was made
+    if quick != found:  # PyTorch's fast path uses the activation that the layer was made with
         told = f"{name}.activation is {found}, and was {quick} when the layer was made"
         raise InputError(told, "Give the activation to nn.TransformerEncoderLayer: PyTorch may compute either.")
     return "gelu_tanh" if tanh else found
@@ -573,7 +589,7 @@ def _state(module: Any, what: str) -> Iterable[tuple[str, NDArray[Any]]]:
 
 
 def _outside(value: Any, name: str) -> Iterable[tuple[str, NDArray[Any]]]:
-    """The weight [rows, d], and the bias if there is one, of what stands around an encoder."""
+    """Yield the weight [rows, d] of an embedding, unembedding or table of positions, and the bias if there is one."""
     if not hasattr(value, "state_dict"):
         yield "weight", _array(value, f"the {name}")
         return
@@ -585,7 +601,9 @@ def _outside(value: Any, name: str) -> Iterable[tuple[str, NDArray[Any]]]:
     weight = _array(value.weight, f"the {name}")
     bias = getattr(value, "bias", None)
     if name == "embedding" and _is(value, "Linear"):
-        weight = np.ascontiguousarray(weight.T)  # it is applied to rows of 0 with a single 1
+        weight = np.ascontiguousarray(
+            weight.T
+        )  # a Linear embedding is applied to one-hot rows, so its columns are the tokens
         if bias is not None:
             raise InputError("the embedding is an nn.Linear with a bias", "Give the array of its rows.")
     yield "weight", weight
@@ -594,7 +612,9 @@ def _outside(value: Any, name: str) -> Iterable[tuple[str, NDArray[Any]]]:
 
 
 def _array(tensor: Any, what: str) -> NDArray[Any]:
-    """A copy of a tensor or an array, in its dtype, or in float32 (which holds narrower ones) if numpy lacks that."""
+    """Return a copy of a tensor or an array in its dtype, or in float32 (which holds narrower ones) if numpy lacks
+    its dtype.
+    """
     if not hasattr(tensor, "detach"):
         return np.array(tensor, order="C")
     plain = tensor.detach()
@@ -606,10 +626,10 @@ def _array(tensor: Any, what: str) -> NDArray[Any]:
             return np.array(plain.float().numpy(), order="C")
     except (TypeError, RuntimeError) as error:  # torch raises these for sparse, quantised and meta tensors
         reason = str(error).strip().split("\n")[0][:200]
-        raise InputError(f"{what}: a tensor that is no plain array of numbers ({reason})", "It is not read.") from None
+        raise InputError(f"{what}: not a plain array of numbers ({reason})", "Give a dense array of numbers.") from None
 
 
 def _plain(value: Any, what: str) -> str | int | Fraction:
-    """The name of a token as JSON has it."""
+    """Return the name of a token as JSON stores it."""
     told = "is neither text nor a number", "Name each by text or a number."
     return stored_name(value, lambda found: InputError(f"{what}: {found!r} {told[0]}", told[1]))

@@ -1,9 +1,9 @@
-"""Tracr: models that it assembled from RASP programs, as a folder or as they are in Python.
+"""Read Tracr models, which are assembled from RASP programs: from a folder, or from Python objects.
 
-Source: tracr-pypi 1.0.0, `compiler/assemble.py`, `transformer/model.py` and `transformer/attention.py` (Lindner et al.
-2023, "Tracr: Compiled transformers as a laboratory for interpretability"): attention, then an MLP, both added to the
-residual stream; logits divided by sqrt(key_size); a beginning of sequence in front, to which row 0 of the table of
-positions belongs; the unembedding, which is no parameter, picks the coordinates of the program's output.
+Source: tracr-pypi 1.0.0, `compiler/assemble.py`, `transformer/model.py` and `transformer/attention.py` (Lindner et
+al. 2023, "Tracr: Compiled transformers as a laboratory for interpretability"): attention, then an MLP, both added to
+the residual stream; logits divided by sqrt(key_size); a beginning of sequence first, to which row 0 of the table of
+positions belongs. The unembedding is no parameter: it selects the coordinates of the program's output.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ from hardsim.reading.tensors import Settings, Stored, Tensors
 CONFIG = "meta.json"
 LIBRARY = "TransformerConfig"
 SAID = ("num_heads", "key_size", "causal", "activation", "layer_norm", "bos", "output_label")
-"""Settings that decide what is computed, beyond sizes."""
+"""Settings other than sizes that determine what the network computes."""
 CATEGORICAL, NUMERICAL = "CategoricalEncoder", "NumericalEncoder"
 WITHIN = Fraction(1, 200)
-"""How far a number may be off where nobody says otherwise: Tracr's own tests allow a relative error of 0.005."""
+"""The default tolerance for a numerical output: Tracr's own tests allow a relative error of 0.005."""
 ACTIVATIONS = {"relu": Activation.RELU, "silu": Activation.SILU, "gelu": Activation.GELU_NEW}
-"""jax's functions; its gelu is the tanh form unless it is told otherwise."""
+"""jax's functions; its gelu is the tanh form by default."""
 PAD = "compiler_pad"
 UNUSED = ("source", "program", "cases", "max_seq_len")
-"""What is said of a model besides: the encoders and the tables say the same, or nothing depends on it."""
-Missing = "It is no model that tracr-pypi 1.0.0 compiled."
+"""Further entries of the configuration: the encoders and the tables repeat them, or nothing depends on them."""
+Missing = "Give a model compiled by tracr-pypi 1.0.0."
 
 
 def is_tracr(stored: Stored) -> bool:
-    """Whether it is stored as Tracr's models are."""
+    """Return True if the network is stored in Tracr's format."""
     return "residual_labels" in stored.config or "token_embed/embeddings" in stored.tensors
 
 
 def read_tracr(stored: Stored) -> Network:
-    """The network in a folder with `meta.json`.
+    """Read the network in a folder with `meta.json`.
 
-    Words are read after the beginning of sequence and judged at each symbol: by the largest of the coordinates
-    `LABEL:VALUE` of a categorical output, by the number in the coordinate LABEL of a numerical one.
+    Words are read after the beginning of sequence, and answered at each symbol: a categorical output by the largest
+    of the coordinates `LABEL:VALUE`, a numerical one by the number in the coordinate LABEL.
 
     Raises:
         InputError: if a tensor or a setting is missing, wrong or not understood.
@@ -78,7 +78,7 @@ def read_tracr(stored: Stored) -> Network:
 
 
 def _map(encoder: Settings) -> tuple[Token, ...]:
-    """The values that an encoder knows, by their numbers."""
+    """Return the values that an encoder knows, in order of their numbers."""
     pairs = encoder.value("map")
     if not isinstance(pairs, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
         raise encoder.error("map", "an array of pairs, a value and its number,")
@@ -95,7 +95,7 @@ def _map(encoder: Settings) -> tuple[Token, ...]:
 
 
 def _tokens(settings: Settings) -> tuple[tuple[Token, ...], Token | None]:
-    """The vocabulary, and the beginning of sequence if there is one."""
+    """Return the vocabulary, and the beginning of sequence if there is one."""
     encoder, bos = settings.part("input_encoder"), settings.value("bos")
     settings.take("bos", "none" if bos is None else bos)
     encoder.neutral("class", CATEGORICAL)
@@ -107,7 +107,9 @@ def _tokens(settings: Settings) -> tuple[tuple[Token, ...], Token | None]:
 
 
 def _alphabet(settings: Settings, tokens: tuple[Token, ...], bos: Token | None) -> tuple[Token, ...]:
-    """What words are made of: the vocabulary of the program, or every token but the two that Tracr adds."""
+    """Return the tokens that words are made of: the vocabulary of the program, or all tokens but the two that Tracr
+    adds.
+    """
     vocabulary = settings.value("vocab")
     if vocabulary is None:
         return tuple(token for token in tokens if token not in (bos, PAD))
@@ -120,7 +122,9 @@ def _alphabet(settings: Settings, tokens: tuple[Token, ...], bos: Token | None) 
 
 
 def _output(settings: Settings, width: int) -> tuple[tuple[Token, ...], Dense, bool]:
-    """The outputs, the coordinates that hold them as an unembedding, and whether they are numbers."""
+    """Return the names of the outputs, an unembedding that selects their coordinates, and True if the output is
+    numerical.
+    """
     labels = settings.value("residual_labels")
     if not isinstance(labels, list) or len(labels) != width or len(set(map(str, labels))) != width:
         raise settings.error("residual_labels", f"a name for each of the {width} coordinates of token_embed/embeddings")
@@ -140,7 +144,7 @@ def _output(settings: Settings, width: int) -> tuple[tuple[Token, ...], Dense, b
 
 
 def _layer(weights: Tensors, config: Settings, number: int, width: int) -> NetworkLayer:
-    """One layer: heads side by side in the columns of query, key and value, and in the rows of linear."""
+    """Read one layer: heads are side by side in the columns of query, key and value, and in the rows of linear."""
     count, size, hidden = (config.integer(key) for key in ("num_heads", "key_size", "mlp_hidden_size"))
     mask = Mask.FUTURE if config.truth("causal", False) else Mask.NONE
     place, wide = f"transformer/layer_{number}", count * size
@@ -174,10 +178,11 @@ def _layer(weights: Tensors, config: Settings, number: int, width: int) -> Netwo
 
 
 def from_tracr(model: Any, program: Any) -> Stored:
-    """What a folder would store of an `AssembledTransformerModel` and the program that it was compiled from.
+    """Return the data that a folder would store for an `AssembledTransformerModel` and the program it was compiled
+    from.
 
     Args:
-        model: what Tracr's compiler gave; it is read by its attributes, and neither Tracr nor jax is imported.
+        model: the result of Tracr's compiler. It is read by its attributes; neither Tracr nor jax is imported.
         program: the RASP program, whose label names the output.
 
     Raises:
@@ -185,7 +190,7 @@ def from_tracr(model: Any, program: Any) -> Stored:
     """
     config, params = _attribute(model, "model_config"), _attribute(model, "params")
     if not isinstance(params, Mapping):
-        raise InputError("the params of the model are no mapping", Missing)
+        raise InputError("the params of the model are not a mapping", Missing)
     tensors = {f"{module}/{name}": np.asarray(array) for module, held in params.items() for name, array in held.items()}
     activation = _attribute(config, "activation_function")
     given, answered = _attribute(model, "input_encoder"), _attribute(model, "output_encoder")
@@ -220,15 +225,15 @@ def _attribute(thing: Any, name: str) -> Any:
 
 
 def _encoder(encoder: Any, what: str) -> dict[str, Any]:
-    """An encoder as the folder has it."""
+    """Return an encoder as the folder stores it."""
     kind = type(encoder).__name__
     if kind not in (CATEGORICAL, NUMERICAL):
-        raise InputError(f"the {what} is a {kind}, which is not read", Missing)
+        raise InputError(f"the {what} is a {kind}, which is not supported", Missing)
     pairs = _attribute(encoder, "encoding_map").items() if kind == CATEGORICAL else ()
     return {"class": kind, "map": [[_plain(value, what), int(number)] for value, number in pairs]}
 
 
 def _plain(value: Any, what: str) -> str | int | Fraction:
-    """A value as JSON has it."""
+    """Return a value as JSON stores it."""
     told = f"of the {what} is neither text nor a number"
     return stored_name(value, lambda found: InputError(f"the value {found!r} {told}", Missing))

@@ -1,8 +1,8 @@
-"""Recognise folders of training runs that hold no readable network, and say what helps.
+"""Recognise folders of training runs that contain no readable network, and suggest what to do.
 
-A Trainer of Hugging Face writes optimizer states beside the weights, and each checkpoint into a folder of its own;
-DeepSpeed and FSDP cut the weights into pieces; PEFT saves an adapter alone. Such folders look like networks, and the
-reason why they are none is not that a file is missing.
+A Hugging Face Trainer writes optimizer states beside the weights, and each checkpoint into its own folder; DeepSpeed
+and FSDP split the weights into pieces; PEFT saves only an adapter. Such folders look like networks, so "a file is
+missing" would be the wrong explanation.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PAGE = "docs/networks.md"
 STATE = re.compile(
     r"(optimizer|scheduler|scaler|rng_state|training_args|random_states)(_?\d+)*\.(pt|pth|bin|pkl)|trainer_state\.json"
 )
-"""Files of the state of a training run, which hold no network."""
+"""Names of files with the state of a training run, which contain no network."""
 SHARDS = "pytorch_model.bin.index.json"
 ADAPTER, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model."
 MERGED = frozenset({"LORA", "ADALORA", "LOHA", "LOKR", "OFT", "BOFT", "IA3", "VERA"})
@@ -32,11 +32,11 @@ MOST_NAMED = 4
 DEEPEST = 2
 """The number of folder levels to search for networks."""
 ENDINGS = (".h5", ".msgpack", ".gguf", ".npz", ".npy", ".pkl", ".pickle", ".joblib", ".onnx", ".pb", ".index", ".keras")
-"""Endings of the names of weights that are not read."""
+"""Endings of the names of weight files that are not supported."""
 
 
 def is_state(name: str) -> bool:
-    """Return whether a file of this name holds the state of a training run, and no network."""
+    """Return True if a file of this name holds the state of a training run, and no network."""
     return STATE.fullmatch(name) is not None
 
 
@@ -44,11 +44,11 @@ def adapter_error(path: str, folder: str, names: Iterable[str], whole: bool) -> 
     """Return the error for a folder with an adapter; None if there is no adapter.
 
     Args:
-        path: what the error calls it.
+        path: the name of the folder in the error.
         folder: the folder.
         names: the names of the files in it.
-        whole: whether the weights of a network are in it, too. When transformers loads such a folder it adds the
-            adapter, so the weights alone are another network.
+        whole: True if it also contains the weights of a network. transformers adds the adapter when it loads such a
+            folder, so the weights alone are a different network.
     """
     found = sorted(name for name in names if name == ADAPTER or name.startswith(ADAPTER_WEIGHTS))
     if not found:
@@ -58,7 +58,7 @@ def adapter_error(path: str, folder: str, names: Iterable[str], whole: bool) -> 
     if whole:
         told = f"{path}: an adapter (PEFT, {kind}) is beside the weights, and loading the folder adds it to them"
     else:
-        told = f"{path}: this is an adapter (PEFT, {kind}), which holds only what is added to its base model"
+        told = f"{path}: this is an adapter (PEFT, {kind}), which holds only the changes to its base model"
         told += f", {base}" if isinstance(base, str) and base else ""
     if kind not in MERGED:
         hint = "Adapters of this kind cannot be merged into weights: name a whole network without one."
@@ -68,12 +68,12 @@ def adapter_error(path: str, folder: str, names: Iterable[str], whole: bool) -> 
 
 
 def folder_error(path: str, networks: Iterable[str], weights: bool) -> InputError | None:
-    """Return the error for a folder without a readable network, if its content is recognised; else None.
+    """Return the error for a folder without a readable network, if its content is recognised; otherwise None.
 
     Args:
         path: the folder.
-        networks: folders inside it that hold a network.
-        weights: whether it holds weights that are read; then it lacks a configuration alone.
+        networks: folders inside it that contain a network.
+        weights: True if it contains supported weights; then only a configuration is missing.
     """
     names = set(names_in(path))
     if (adapter := adapter_error(path, path, names, False)) is not None:
@@ -106,7 +106,7 @@ def folder_error(path: str, networks: Iterable[str], weights: bool) -> InputErro
 def _pieces(names: set[str]) -> tuple[str, str] | None:
     """Return the message about weights in several pieces, and a hint."""
     if SHARDS in names:
-        told = f"the weights are in several PyTorch files ({SHARDS}), which are not read together"
+        told = f"the weights are in several PyTorch files ({SHARDS}), which is not supported"
         return told, "Load the model and save it again with save_pretrained(DIR), which writes safetensors."
     if "zero_to_fp32.py" in names or any(name.startswith("global_step") for name in names):
         return "the weights are pieces of DeepSpeed", "Join them: python zero_to_fp32.py . OUT."
@@ -121,7 +121,7 @@ def networks_inside(path: str, holds: Callable[[str], bool]) -> list[str]:
     for _ in range(DEEPEST):
         below = [os.path.join(one, name) for one in level for name in sorted(_names(one))[:MOST_LOOKED_AT]]
         level = [one for one in below if is_directory(one)][:MOST_LOOKED_AT]
-        with suppress(InputError):  # a folder that cannot be opened is not one that is meant
+        with suppress(InputError):  # skip folders that cannot be opened
             found += [one for one in level if holds(one)]
     return found
 

@@ -1,11 +1,11 @@
-"""TransformerLens: a state dict beside the configuration as `config.json`.
+"""Read TransformerLens networks: a state dict beside the configuration as `config.json`.
 
-Sources: `HookedTransformer` of versions 1 to 3 (`components/`: weights by head, `blocks.L.attn.W_Q` [heads, d, k]), and
-the `TransformerBridge` and `NativeModel` of version 4 (`model_bridge/sources/native/model.py`), which name the same
-`nn.Linear` layers (weights [out, in]) in two ways: `blocks.L.attn.q.weight` and `layers.L.attn.q.weight`. All are
-pre-norm. They differ in what `use_attn_scale: false` means (scores that are not divided; in version 4 they are divided
-by sqrt(d_head) all the same), in `final_rms` without norms (no norm; in version 4 RMSNorm at the end), and in their
-buffers for masks.
+Sources: `HookedTransformer` of versions 1 to 3 (`components/`: weights by head, `blocks.L.attn.W_Q` [heads, d, k]),
+and the `TransformerBridge` and `NativeModel` of version 4 (`model_bridge/sources/native/model.py`), which name the
+same `nn.Linear` layers (weights [out, in]) in two ways: `blocks.L.attn.q.weight` and `layers.L.attn.q.weight`. All
+are pre-norm. They differ in three points: `use_attn_scale: false` means that scores are not divided (in version 4
+they are still divided by sqrt(d_head)); `final_rms` without norms means no norm (in version 4, RMSNorm at the end);
+and their buffers for masks have different names.
 """
 
 from __future__ import annotations
@@ -38,9 +38,11 @@ ACTIVATIONS = {
     "silu": Activation.SILU,
     "swish": Activation.SILU,
 }
-"""`gelu_fast` has a rounded constant; `solu` and what ends in `_ln` look at several hidden units at once."""
+"""The activations that are supported. `gelu_fast` has a rounded constant; `solu` and names ending in `_ln` combine
+several hidden units.
+"""
 NormType: TypeAlias = tuple[Literal["layer", "rms"], bool]
-"""The kind of a norm, and whether it has parameters."""
+"""The kind of a norm, and True if it has parameters."""
 NORMS: dict[str, NormType] = {
     "LN": ("layer", True),
     "LNPre": ("layer", False),
@@ -48,27 +50,27 @@ NORMS: dict[str, NormType] = {
     "RMSPre": ("rms", False),
 }
 NATIVE_ARCHITECTURE = "TransformerLensNative"
-"""What version 4 calls the architecture of networks of its own."""
+"""The name that version 4 gives to the architecture of its own networks."""
 LIBRARY = "HookedTransformerConfig"
 SAID = (
     "n_heads", "act_fn", "normalization_type", "eps", "attention_dir", "positional_embedding_type", "use_attn_scale",
     "attn_scale", "scale_attn_by_inverse_layer_idx", "attn_only", "final_rms",
 )  # fmt: skip
-"""Settings that decide what is computed, beyond sizes."""
+"""Settings other than sizes that determine what the network computes."""
 HARMLESS = (
-    # what it is called, and how it was made
+    # names, and how the network was made
     "model_name", "original_architecture", "from_checkpoint", "checkpoint_index", "checkpoint_label_type",
     "checkpoint_value", "init_mode", "seed", "initializer_range", "init_weights", "n_params",
-    # how words become tokens: tokens are given here
+    # how words become tokens: here words are given as tokens
     "tokenizer_name", "tokenizer_prepends_bos", "tokenizer_appends_eos", "default_prepend_bos", "default_padding_side",
     "decoder_start_token_id", "trust_remote_code",
-    # how it is run: in real numbers these change nothing
+    # how the network is run: in real numbers these change nothing
     "device", "n_devices", "dtype", "attn_implementation", "use_attn_result", "use_split_qkv_input", "use_hook_mlp_in",
     "use_attn_in", "use_hook_tokens", "ungroup_grouped_query_attention", "split_attention_weights", "uses_rms_norm",
     "layer_norm_folding",
-    # the state dict holds an unembedding in any case
+    # the state dict always holds an unembedding
     "tie_word_embeddings",
-    # parts of what is refused: rotary positions, local attention, experts, lengths beyond those of training
+    # parts of features that are refused: rotary positions, local attention, experts, lengths beyond those of training
     "rotary_dim", "rotary_base", "rotary_base_local", "rotary_scaling_factor", "rotary_adjacent_pairs",
     "rotary_interleaved_cos_sin", "qk_norm_after_rope", "use_NTK_by_parts_rope", "NTK_by_parts_low_freq_factor",
     "NTK_by_parts_high_freq_factor", "NTK_by_parts_factor", "NTK_original_ctx_len", "use_yarn_rope", "yarn_factor",
@@ -81,7 +83,7 @@ OFF = (
     "use_qk_norm", "load_in_4bit", "rmsnorm_uses_offset", "use_attention_sinks", "use_logn_attn",
     "scale_embedding", "is_audio_model", "is_visual_model", "is_stateful", "is_multimodal",
 )  # fmt: skip
-"""What is read only where it is off; so is everything that is not named here."""
+"""Settings that are supported only if they are off. The same holds for every setting that is not named here."""
 
 
 @dataclass(frozen=True)
@@ -94,12 +96,12 @@ class _Sizes:
     heads: int
     layers: int
     hidden: int
-    """Units of an MLP; 0: there is none."""
+    """The number of hidden units of an MLP; 0 if there is no MLP."""
 
 
 @dataclass(frozen=True)
 class _Names:
-    """How tensors are called. `native`: as in version 4, layers as `nn.Linear` has them."""
+    """The names of tensors. `native`: as in version 4, with layers stored like `nn.Linear`."""
 
     native: bool
     embedding: str
@@ -123,15 +125,15 @@ NATIVE = _Names(
 
 
 def is_transformerlens(stored: Stored) -> bool:
-    """Whether the names of its tensors, or of its settings, are those of TransformerLens."""
+    """Return True if the names of the tensors, or of the settings, are those of TransformerLens."""
     named = any(names.embedding in stored.tensors for names in (HOOKED, BRIDGE, NATIVE))
     return "model_type" not in stored.config and (named or {"d_model", "n_layers", "n_ctx"} <= stored.config.keys())
 
 
 def read_transformerlens(stored: Stored) -> Network:
-    """The network in a TransformerLens state dict, of whichever version.
+    """Read the network in a TransformerLens state dict of any version.
 
-    With one output it is an acceptor, judged at the last position; else the largest output at each position counts.
+    A network with one output answers at the last position, any other with the largest output at each position.
 
     Raises:
         InputError: if a tensor or a setting is missing, wrong or not understood.
@@ -174,14 +176,16 @@ def read_transformerlens(stored: Stored) -> Network:
 
 
 def _names(weights: Tensors) -> _Names:
-    """How the tensors are called, told by any of them: so one that is missing is named as it would be called."""
+    """Return the naming scheme of the tensors. Any tensor identifies it, so that a missing tensor is reported by its
+    right name.
+    """
     if any(name.startswith(("layers.", NATIVE.embedding, NATIVE.positions)) for name in weights.names):
         return NATIVE
     return BRIDGE if any(name.endswith((BRIDGE.embedding, ".attn.q.weight")) for name in weights.names) else HOOKED
 
 
 def _sizes(settings: Settings) -> _Sizes:
-    """The sizes; -1 means one that follows from others."""
+    """Return the sizes; -1 stands for a size that follows from others."""
 
     def size(key: str, default: int) -> int:
         return default if settings.value(key) in (None, -1) else settings.integer(key)
@@ -203,7 +207,7 @@ def _sizes(settings: Settings) -> _Sizes:
 
 
 def _norm_type(settings: Settings) -> NormType | None:
-    """The norms of layers: null means none, and "LN" is meant where nothing is said."""
+    """Return the norms of layers: None for null, and "LN" if the setting is absent."""
     if "normalization_type" in settings.values and settings.value("normalization_type") is None:
         settings.take("normalization_type", "null", settings.source)
         return None
@@ -222,15 +226,15 @@ def _norm(weights: Tensors, name: str, kind: NormType, names: _Names, epsilon: F
 
 
 def _scale(settings: Settings, names: _Names, sizes: _Sizes, layer: int) -> RootScale:
-    """What scores are multiplied by: the setting is what they are divided by."""
+    """Return the factor of the scores; the setting is their divisor."""
     stored, used = settings.number("attn_scale", Fraction(-1)), settings.truth("use_attn_scale", True)
     inverse = settings.truth("scale_attn_by_inverse_layer_idx", False)
     if inverse and names.native:
-        settings.neutral("scale_attn_by_inverse_layer_idx", False)  # version 4 takes the setting and does not use it
+        settings.neutral("scale_attn_by_inverse_layer_idx", False)  # version 4 accepts the setting but does not use it
     factor = Fraction(1, layer + 1) if inverse else Fraction(1)
     if stored != -1 and not 0 < stored < 10**300:
         raise settings.error("attn_scale", "a positive number, or -1 for sqrt(d_head),")
-    # The library writes the rounded sqrt(d_head) into its configuration where nothing else was asked for.
+    # By default the library writes the rounded sqrt(d_head) into its configuration.
     if stored == -1 or float(stored) == sqrt(sizes.key) or (names.native and not used):
         return RootScale(factor, sizes.key if used or names.native else 1)
     return RootScale(factor / stored if used else factor)
@@ -239,11 +243,11 @@ def _scale(settings: Settings, names: _Names, sizes: _Sizes, layer: int) -> Root
 def _attention(
     weights: Tensors, names: _Names, layer: int, sizes: _Sizes, mask: Mask, scale: RootScale
 ) -> tuple[tuple[NetworkHead, ...], Dense]:
-    """The heads of a layer, and the bias that is added once for all of them."""
+    """Return the heads of a layer, and the bias that is added once for all of them."""
     name, heads, width, key = f"{names.layer.format(layer)}attn.", sizes.heads, sizes.width, sizes.key
 
     def joint(letter: str) -> tuple[Dense, Dense]:
-        """Of all heads: [heads, d, k] and [heads, k]."""
+        """Return the weights and the biases of all heads: [heads, d, k] and [heads, k]."""
         if not names.native:
             return weights.take(f"{name}W_{letter}", heads, width, key), weights.take(f"{name}b_{letter}", heads, key)
         matrix = weights.take(f"{name}{letter.lower()}.weight", heads * key, width)
@@ -256,7 +260,7 @@ def _attention(
         b_o = weights.take(f"{name}o.bias", width)
     else:
         w_o, b_o = weights.take(f"{name}W_O", heads, key, width), weights.take(f"{name}b_O", width)
-        weights.check_mask(f"{name}mask", sizes.rows)  # it is stored, and not applied, where attention is bidirectional
+        weights.check_mask(f"{name}mask", sizes.rows)  # stored, though not applied, if attention is bidirectional
         weights.check_filler(f"{name}IGNORE")
     return tuple(
         NetworkHead(f"L{layer}H{h}", mask, scale, w_q[h], w_k[h], w_v[h], w_o[h], b_q[h], b_k[h], b_v[h])
@@ -277,15 +281,17 @@ def _mlp(weights: Tensors, name: str, names: _Names, activation: Activation, siz
 
 
 def _refuse_others(settings: Settings, names: _Names, sizes: _Sizes) -> None:
-    """Refuse what changes the function that is computed, and whatever else is not known to leave it as it is."""
+    """Raise InputError for a setting that changes the computed function, and for any setting not known to leave it
+    unchanged.
+    """
     settings.harmless(*HARMLESS, "act_fn", "attn_scale", "use_attn_scale", "scale_attn_by_inverse_layer_idx")
     if settings.value("architecture") not in (None, NATIVE_ARCHITECTURE):
-        # The bridge names the layers of other models alike, and keeps them the way round that they had.
+        # The bridge names the layers of other models in the same way, but does not transpose their weights.
         told = f"architecture is {shown(settings.value('architecture'))}, a model of Hugging Face inside a bridge"
         raise InputError(
             f"{settings.where}: {told}", "Save that model itself with save_pretrained, and name its folder."
         )
-    # As many keys as heads are no groups; only version 4 has the same names for both.
+    # With as many keys as heads there are no groups; only version 4 uses the same names for both.
     settings.neutral("n_key_value_heads", *([sizes.heads] if names.native else []))
     for key in OFF:
         settings.neutral(key, False)

@@ -1,9 +1,9 @@
 """Remove wrappers that training puts around a module from the names of tensors.
 
 `DistributedDataParallel` saves `module.NAME`, `torch.compile` `_orig_mod.NAME`, a Lightning module whose attribute is
-`model` saves `model.NAME`, and these nest. A wrapper says nothing of what is computed: its prefix is removed where
-every tensor has it, with a note. Where some tensors have the prefix of a wrapper and others do not, two state dicts
-were mixed, and nothing says which is meant.
+`model` saves `model.NAME`, and these nest. A wrapper does not change what is computed: its prefix is removed if every
+tensor has it, with a note. If some tensors have the prefix of a wrapper and others do not, two state dicts were
+mixed, and it is unknown which one is intended.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WRAPPERS = {
 INSIDE = tuple(name for name in WRAPPERS if name.startswith("_"))
 """Wrapper segments that are never the name of a network part; if only a part was wrapped, they stand inside a name."""
 BODY = "transformer"
-"""The body of a GPT-2 with a head is called so: without a head beside it, it is no container."""
+"""The name of a GPT-2's body beside its head. If there is no head beside it, it is no container."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def unwrapped(stored: Iterable[str], named: Iterable[str], where: str) -> Unwrap
         left = list(names.values())
         twice = next(one for one in left if left.count(one) > 1)
         both = " and ".join(name for name, one in names.items() if one == twice)
-        raise InputError(f"{where}: without their wrappers {both} have one name", "Save one state dict alone.")
+        raise InputError(f"{where}: without their wrappers {both} have the same name", "Save a single state dict.")
     return Unwrapped(names, tuple(notes))
 
 
@@ -75,7 +75,7 @@ def _shared(names: Iterable[str]) -> str:
     if not first or not all(name.startswith(f"{first}.") and len(name) > len(first) + 1 for name in left):
         return ""
     inside = [name[len(first) + 1 :] for name in left]
-    # Of a GPT-2 whose head is its embedding, all tensors are in the body.
+    # In a GPT-2 whose head is its embedding, all tensors are in the body, so the body's name is no wrapper.
     body = first == BODY and not any(name.startswith(f"{BODY}.") for name in inside)
     return "" if body or inside[0].partition(".")[0].isdigit() else first
 

@@ -1,4 +1,4 @@
-"""The way out: a network as it is stored, written as a folder that is read back as the same network."""
+"""Write a stored network as a folder from which the same network is read."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ OPTION = "save"
 def save(stored: Stored, path: str) -> None:
     """Write a folder with the configuration, the tensors in their stored dtypes and, if there is one, the vocabulary.
 
-    The folder appears whole or not at all: it is made beside its place and renamed.
+    The folder appears whole or not at all: it is made beside its final place and then renamed.
 
     Raises:
-        InputError: if something is there already, or it cannot be written.
+        InputError: if the path exists already, or cannot be written.
     """
     target = Path(path)
     if os.path.lexists(target) and not (target.is_dir() and not any(target.iterdir())):
-        raise InputError(f"{OPTION}: {path} is there already", "Name a folder that does not exist, or an empty one.")
+        raise InputError(f"{OPTION}: {path} exists already", "Name a folder that does not exist, or an empty one.")
     from safetensors.numpy import save as packed
 
     files = {stored.config_name: json_text(stored.config).encode(), WHOLE: packed(dict(stored.tensors))}
@@ -42,17 +42,17 @@ def save(stored: Stored, path: str) -> None:
                 (draft / name).write_bytes(data)
             mask = os.umask(0)
             os.umask(mask)
-            draft.chmod(0o777 & ~mask)  # what is made for a moment is private
+            draft.chmod(0o777 & ~mask)  # `mkdtemp` makes private folders; give this one the usual permissions
             os.replace(draft, target)
         finally:
             rmtree(draft, ignore_errors=True)
 
 
 def json_text(value: Any) -> str:
-    """JSON in which a Fraction is the decimal that it is.
+    """Return JSON text in which a Fraction is written as a decimal.
 
     Raises:
-        InputError: for a Fraction that no decimal is.
+        InputError: for a Fraction that is not a decimal.
     """
     if isinstance(value, Mapping):
         members = (f"{json.dumps(str(key), ensure_ascii=False)}: {json_text(one)}" for key, one in value.items())
@@ -63,7 +63,7 @@ def json_text(value: Any) -> str:
 
 
 def _decimal(value: Fraction) -> str:
-    """A number as JSON writes it, with a point: without one it would be read as an integer."""
+    """Return a number as JSON with a decimal point; without a point it would be read as an integer."""
     places, rest = 0, value.denominator
     for prime in (2, 5):
         count = 0
@@ -71,7 +71,9 @@ def _decimal(value: Fraction) -> str:
             rest, count = rest // prime, count + 1
         places = max(places, count)
     if rest != 1:
-        raise InputError(f"{OPTION}: the number {value} of the configuration is no decimal", "Write it as a decimal.")
+        raise InputError(
+            f"{OPTION}: the number {value} of the configuration is not a decimal", "Write it as a decimal."
+        )
     places = max(places, 1)
     digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
     return f"{'-' if value < 0 else ''}{digits[:-places]}.{digits[-places:]}"
