@@ -223,7 +223,7 @@ def _architecture(settings: Settings, weights: Tensors, start: str) -> str:
     """Return which of HEADS the network has: as `architectures` states, else as its tensors show.
 
     Raises:
-        InputError: if it has none (`GPT2Model`), or one that is not read.
+        InputError: if it has none (`GPT2Model`), or one that is not supported.
     """
     key, stated = "architectures", settings.value("architectures")
     names = stated if isinstance(stated, list) else [] if stated is None else [stated]

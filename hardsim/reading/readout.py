@@ -130,9 +130,7 @@ def reread(
         readout = replace(readout, alphabet=hold_alphabet(alphabet, found.tokens, InputError))
     standing = set(map(str, (*(readout.alphabet or ()), *readout.after)))
     if readout.at == "last" and readout.padding is not None and str(readout.padding) in standing:
-        told = (
-            f"{str(readout.padding)!r} is padding: this network gives its answer at the last token that is not padding"
-        )
+        told = f"{str(readout.padding)!r} is padding: this network answers at the last token that is not padding"
         raise InputError(told, "Leave it out of the alphabet, and of the tokens after words.")
     return replace(found, readout=readout)
 

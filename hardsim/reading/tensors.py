@@ -254,7 +254,7 @@ def json_object(data: bytes, name: str) -> dict[str, Any]:
     except RecursionError:
         raise InputError(f"{name}: brackets are nested too deeply", "Is this the right file?") from None
     except ValueError as error:
-        raise InputError(f"{name}: not valid JSON ({error})", "Correct it, or save it again.") from None
+        raise InputError(f"{name}: not JSON that hardsim can read ({error})", "Correct it, or save it again.") from None
     if not isinstance(found, dict):
         raise InputError(f"{name}: a JSON object is expected", 'It begins with "{" and holds settings by name.')
     return found
@@ -478,7 +478,7 @@ class Tensors:
             raise self.error(told + (f" ({why})" if why else ""), OTHERS)
         if (found.dtype.kind != "f" or found.dtype.itemsize > 8) and found.dtype.name not in NARROW:
             raise self.error(
-                f"the tensor {name} is stored as {found.dtype.name}, which is not a dtype of weights", FORMATS
+                f"the tensor {name} is stored as {found.dtype.name}, which is no dtype of weights", FORMATS
             )
         if any(wanted is None and not size for wanted, size in zip(shape, found.shape, strict=True)):
             raise self.error(f"the tensor {name} has the shape {_shape(found.shape)}: it holds nothing", SAVE_AGAIN)
@@ -510,7 +510,7 @@ class Tensors:
         if not square or not np.array_equal(self._buffer(name).reshape(size, size), np.tri(size, k=last)):
             told = f"the buffer {name} is not the {'causal' if causal else 'full'} mask of {size} positions"
             raise self.error(
-                told, "Other masks are not supported: save the network without the buffer if it is not used."
+                told, "Other masks are not supported. If the buffer is not used, save the network without it."
             )
 
     def check_filler(self, name: str) -> None:
@@ -524,9 +524,7 @@ class Tensors:
         """Raise InputError that names every tensor that was not used, if there are any."""
         if left := [name for name in self.names if name not in self._used]:
             told = f"{'tensors that are' if len(left) > 1 else 'a tensor that is'} not understood: {', '.join(left)}"
-            raise self.error(
-                told, "The network computes something that is not supported, and no tensor is ignored silently."
-            )
+            raise self.error(told, "The network computes something unsupported: no tensor is ignored silently.")
 
     def error(self, message: str, hint: str) -> InputError:
         """Return an error about this network."""

@@ -79,9 +79,7 @@ TRAINING = "dropout", "batch_first", "enable_nested_tensor", "mask_check", "dtyp
 FIRST = "self_attn.in_proj_weight"
 BIASES = "self_attn.in_proj_bias", "self_attn.out_proj.bias", "linear1.bias", "linear2.bias"
 NORM_WEIGHTS, NORM_BIASES = ("norm1.weight", "norm2.weight"), ("norm1.bias", "norm2.bias")
-_LAYER = re.compile(
-    r"layers\.(0|[1-9][0-9]{0,5})\."
-)  # at most six digits, so that a name cannot make us count to a huge number
+_LAYER = re.compile(r"layers\.(0|[1-9][0-9]{0,5})\.")  # six digits at most: names decide how far we count
 _TABLE = re.compile(r"(?i)(^|[._])(pos(?!t)\w*|pe|wpe)(\.[^.]+)?\Z|position")
 """Pattern of the names of tensors with a table of positions."""
 _LAST = re.compile(_LAYER.pattern + r"\Z")
@@ -245,9 +243,7 @@ def _layers(weights: Tensors, start: str) -> tuple[str, ...]:
     known = (_LAYER.match(name[len(start) :]) for name in weights.names if name.startswith(start))
     count = max((int(found[1]) + 1 for found in known if found is not None), default=0)
     if not count:
-        raise weights.error(
-            f"no tensor is named {start}layers.0.{FIRST}", "State its prefix as encoder in the configuration."
-        )
+        raise weights.error(f"no tensor is named {start}layers.0.{FIRST}", "State its prefix: encoder.")
     return tuple(f"{start}layers.{number}." for number in range(count))
 
 
@@ -551,7 +547,7 @@ def _norm_settings(norm: Any, what: str, width: int) -> tuple[str, Fraction]:
     _expect(norm, what, "LayerNorm", "RMSNorm")
     if tuple(norm.normalized_shape) != (width,):
         raise InputError(
-            f"{what} is over {tuple(norm.normalized_shape)}, not the {width} coordinates", "This is not supported."
+            f"{what} is over {tuple(norm.normalized_shape)}, not the {width} coordinates", "Not supported."
         )
     if norm.eps is None:
         raise InputError(f"{what} has no eps, so that it depends on the number format", "Give it one: RMSNorm(d, eps).")
@@ -601,9 +597,8 @@ def _outside(value: Any, name: str) -> Iterable[tuple[str, NDArray[Any]]]:
     weight = _array(value.weight, f"the {name}")
     bias = getattr(value, "bias", None)
     if name == "embedding" and _is(value, "Linear"):
-        weight = np.ascontiguousarray(
-            weight.T
-        )  # a Linear embedding is applied to one-hot rows, so its columns are the tokens
+        # A Linear embedding is applied to one-hot rows, so the columns of its weight belong to the tokens.
+        weight = np.ascontiguousarray(weight.T)
         if bias is not None:
             raise InputError("the embedding is an nn.Linear with a bias", "Give the array of its rows.")
     yield "weight", weight

@@ -1,1 +1,1 @@
-"""The way out: networks as other frameworks run them."""
+"""Writers of networks for other frameworks."""

@@ -1,18 +1,18 @@
-"""A network as other frameworks run it: arrays of float64 beside a description, in one form for compiled and external
+"""The layout of an exported network: arrays of float64 and a description, in one form for compiled and external
 networks.
 
-With m rows (all tokens that are read), x in R^(m x d), and the array names of `ExportLayout.arrays`:
+With m rows (all tokens read), x in R^(m x d), and the array names of `ExportLayout.arrays`:
 
     x = embedding[tokens] + positions          (over sets of propositions: their rows added up, and the last row)
-    layer by layer, where a step that has no arrays is left out, and norms stand before or after the sums:
+    layer by layer, where a step without arrays is left out, and norms are before or after the sums:
     x = x + sum over heads of softmax(scale ((x w_q + b_q)(x w_k + b_k)^T)) (x w_v + b_v) w_o + b_o
     x = x + f(x w_in + b_in) w_out + b_out
     outputs = x unembedding + unembedding_bias
 
 `clip` is an f of its own: min(max(z, 0), cap) with a cap for each hidden unit, 1 for a clip and infinity for a relu.
-What depends on the length n and the position i is described by functions (see `function_json`): position encodings, and
-the scale of a head, which for a compiled network is 1/tau. The embedding
-is stored times its scale. Every number is rounded once, to float64.
+Values that depend on the length n and the position i are described by functions (see `function_json`): position
+encodings, and the scale of a head, which for a compiled network is 1/tau. The embedding is stored times its scale.
+Every number is rounded once, to float64.
 """
 
 from __future__ import annotations
@@ -54,19 +54,20 @@ BEYOND = "Scale the network, so that its numbers are between 10^-300 and 10^300.
 
 @dataclass(frozen=True)
 class ExportLayout:
-    """A network to be written: `description` is JSON (see `docs/export.md`), the arrays are named as there."""
+    """A network to be written. `description` is JSON (see `docs/export.md`), and the arrays are named as there."""
 
     description: dict[str, Any]
     arrays: dict[str, Array]
     encoded: Callable[[int], list[tuple[int, list[RealNumber]]]]
-    """For words of length n: what the position encoding adds to coordinates, row by row; a table is among the
-    arrays."""
+    """Returns, for words of length n, the numbers that the position encoding adds to coordinates, row by row. (A
+    table of positions is among the arrays instead.)
+    """
     encoded_by: Mapping[int, frozenset[str]]
-    """Which of i and n each of these depends on, by coordinate."""
+    """The variables among i and n that these numbers depend on, by coordinate."""
     scaled: Callable[[int], list[list[RealNumber]]]
-    """For words of length n: by head what its scores are multiplied by, row by row, or one number for all rows."""
+    """Returns, for words of length n and by head, the factor of its scores: row by row, or one number for all rows."""
     scaled_by: frozenset[str]
-    """Which of i and n this depends on."""
+    """The variables among i and n that these factors depend on."""
 
     @property
     def dimension(self) -> int:
@@ -75,15 +76,15 @@ class ExportLayout:
 
     @property
     def fixed(self) -> int:
-        """How many tokens stand before or after every word."""
+        """The number of tokens before and after every word."""
         return len(self.description["before"]) + len(self.description["after"])
 
 
 def nearest_float(value: RealNumber) -> float:
-    """The float64 nearest to an exact number; of one that is irrational, next to the nearest at most.
+    """Return the float64 nearest to an exact number; for an irrational number, the nearest or one next to it.
 
     Raises:
-        OutOfRange: if it is beyond float64.
+        OutOfRange: if the number is beyond float64.
     """
     exact = sum(bounds(value), Fraction(0)) / 2 if isinstance(value, Real) else Fraction(value)
     try:
@@ -93,7 +94,7 @@ def nearest_float(value: RealNumber) -> float:
 
 
 def float_power(value: Fraction) -> str:
-    """The size of a large number, for messages."""
+    """Return the size of a large number as text for messages."""
     bits = value.numerator.bit_length() - value.denominator.bit_length()
     return f"about 2^{bits}"
 
@@ -102,8 +103,9 @@ def float_power(value: Fraction) -> str:
 
 
 def function_json(function: PositionFunction, users: Defined) -> Any:
-    """A function of i and n: an expression with Python's operators, in which a condition is 1 or 0; a table of
-    positions `{"start", "values", "otherwise"}`; or an array with a value for each length from 1 on."""
+    """Return a function of i and n as JSON: an expression with Python's operators, in which a condition is 1 or 0; a
+    table of positions `{"start", "values", "otherwise"}`; or an array with a value for each length from 1.
+    """
     if isinstance(function, PositionTable):
         values = [str(value) for value in function.values]
         return {"start": function.start, "values": values, "otherwise": str(function.otherwise)}
@@ -115,26 +117,27 @@ def function_json(function: PositionFunction, users: Defined) -> Any:
 
 
 def _positions(encodings: Sequence[tuple[int, PositionFunction]], users: Defined) -> list[Any]:
-    """By coordinate the functions that are added to it."""
+    """Return by coordinate the functions that are added to it."""
     places = dict.fromkeys(place for place, _ in encodings)
     return [[at, [function_json(one, users) for place, one in encodings if place == at]] for at in places]
 
 
 def _inverse_json(temperature: Schedule) -> Any:
-    """1/tau, as `function_json` has it."""
+    """Return 1/tau in the form of `function_json`."""
     if isinstance(temperature, LengthTable):
         return [str(1 / value) for value in temperature.values]
     text = in_python(str(temperature))
     return "1" if text == "1" else f"1/({text})"
 
 
-# ---- what is compiled ----
+# ---- compiled networks ----
 
 
 @dataclass(frozen=True)
 class Answer:
-    """How the outputs of a compiled network are read: which coordinates are outputs and what they are called, at which
-    positions, and by what rule."""
+    """The readout of a compiled network: the names and coordinates of its outputs, the positions, and the rule of the
+    answer.
+    """
 
     outputs: tuple[tuple[str, int], ...]
     at: str
@@ -142,7 +145,7 @@ class Answer:
 
 
 def transformer_layout(model: Transformer, answer: Answer, users: Defined) -> ExportLayout:
-    """The layout of a compiled network.
+    """Return the layout of a compiled network.
 
     Raises:
         OutOfRange: if a weight is beyond float64.
@@ -199,7 +202,7 @@ def _variables(encodings: Sequence[tuple[int, PositionFunction]]) -> dict[int, f
 def _encoded(
     encodings: Sequence[tuple[int, PositionFunction]], first: int, last: int, n: int
 ) -> list[tuple[int, list[RealNumber]]]:
-    """The sums of the functions by coordinate."""
+    """Return the sums of the functions by coordinate, at positions `first` to `last`."""
     found: dict[int, list[RealNumber]] = {}
     for place, function in encodings:
         values: list[RealNumber] = [real_value(function, i, n) for i in range(first, last + 1)]
@@ -215,8 +218,9 @@ def _matrix(matrix: Matrix) -> Array:
 
 
 def _head_arrays(head: AttentionHead, d: int) -> dict[str, Array]:
-    """W_Q and W_K with at least one column, so that a uniform head has scores, which are 0; W_V as the values that are
-    read, and W_O as where these are written."""
+    """Return the arrays of a head. W_Q and W_K have at least one column, so that a uniform head has scores, which are
+    0. W_V computes the values, and W_O moves each to the coordinate that it is added to.
+    """
     k, values = max(1, len(head.scores)), head.values
     w_q, w_k = np.zeros((d, k)), np.zeros((d, k))
     for column, (query, key) in enumerate(head.scores):
@@ -232,7 +236,7 @@ def _head_arrays(head: AttentionHead, d: int) -> dict[str, Array]:
 
 
 def _mlp_arrays(ffn: FeedForward, d: int) -> dict[str, Array]:
-    """The hidden units that write something, pairs of relus that are clips as one."""
+    """Return the arrays of the hidden units, with pairs of relus that form a clip as one unit."""
     m = max(1, len(ffn.units))
     found = {"w_in": np.zeros((d, m)), "b_in": np.zeros(m), "cap": np.ones(m), "w_out": np.zeros((m, d))}
     for number, unit in enumerate(ffn.units):
@@ -249,11 +253,11 @@ def _mlp_arrays(ffn: FeedForward, d: int) -> dict[str, Array]:
     return found
 
 
-# ---- what others made ----
+# ---- external networks ----
 
 
 def network_layout(network: Network) -> ExportLayout:
-    """The layout of a network that others made.
+    """Return the layout of an external network.
 
     Raises:
         OutOfRange: if a number is beyond float64.
@@ -302,7 +306,7 @@ def network_layout(network: Network) -> ExportLayout:
 
 
 def _put(arrays: dict[str, Array], prefix: str, given: Mapping[str, Dense | None]) -> None:
-    """Add those arrays that there are, as float64."""
+    """Add the arrays that exist to `arrays`, as float64."""
     for name, array in given.items():
         if array is None:
             continue

@@ -1,19 +1,19 @@
-"""A transformer that hardsim wrote, for PyTorch: it needs torch alone, and the two files beside it.
+"""A transformer exported by hardsim, for PyTorch. It needs only torch and the two files beside this one.
 
     from model import load
     model = load()                            # in float64; load(dtype=torch.float32) rounds every number once more
-    outputs = model(model.encode("b a a"))    # (words, tokens that are read, outputs)
-    model.judged("b a a")                     # of one word, where it is judged (1: accepted, 0: rejected)
+    outputs = model(model.encode("b a a"))    # (words, tokens read, outputs)
+    model.judged("b a a")                     # the outputs that give the answer for one word (1: accepted, 0: rejected)
 
-Of m tokens that are read, n of them symbols of the word, let i be the positions, and x in R^(m x d):
+With m tokens read, n of them symbols of the word, let i be the positions, and x in R^(m x d):
 
     x = embedding[tokens] + positions
     x = x + sum over heads of softmax(scale (x w_q + b_q)(x w_k + b_k)^T) (x w_v + b_v) w_o + b_o
     x = x + f(x w_in + b_in) w_out + b_out
     outputs = x unembedding + unembedding_bias
 
-with norms before or after the sums. Position encodings and the scale, 1/temperature, are functions of i and n: worked
-out exactly (log, exp and sqrt in float64), and rounded to float64, as weights were, then to the dtype of the model.
+with norms before or after the sums. Position encodings and the scale, 1/temperature, are functions of i and n, computed
+exactly (log, exp and sqrt in float64) and rounded to float64, as weights were, then to the dtype of the model.
 """
 
 import json
@@ -37,7 +37,7 @@ FUNCTIONS = {
 
 
 class Parameters(nn.Module):
-    """Takes from named tensors those that it has; the others are None, and left out of the sums."""
+    """Parameters from the named tensors that exist; the others are None, and left out of the sums."""
 
     def __init__(self, tensors: Mapping[str, Tensor], prefix: str, names: str) -> None:
         super().__init__()
@@ -53,21 +53,21 @@ class SoftNorm(Parameters):
         self.centred, self.epsilon = config["kind"] == "layer", float(Fraction(config["epsilon"]))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Row by row."""
+        """Normalize each row."""
         x = x - x.mean(-1, keepdim=True) if self.centred else x
         x = x / torch.sqrt((x * x).mean(-1, keepdim=True) + self.epsilon)
         return plus(x if self.weight is None else x * self.weight, self.bias)
 
 
 class SoftHead(Parameters):
-    """Attention to the keys that a query sees; the largest logit of a row is subtracted before exp."""
+    """Attention to the keys that a query sees. The largest logit of a row is subtracted before exp."""
 
     def __init__(self, config: Mapping[str, Any], tensors: Mapping[str, Tensor], prefix: str) -> None:
         super().__init__(tensors, prefix, "w_q w_k w_v w_o b_q b_k b_v")
         self.mask, self.scale = config["mask"], config["scale"]
 
     def forward(self, y: Tensor, scale: Tensor, seen: Tensor) -> Tensor:
-        """What the head adds to the residual stream."""
+        """Return the vectors that the head adds to the residual stream."""
         q, k, v = plus(y @ self.w_q, self.b_q), plus(y @ self.w_k, self.b_k), plus(y @ self.w_v, self.b_v)
         logits = ((q @ k.mT) * scale).masked_fill(~seen, -torch.inf)
         weights = torch.exp(logits - logits.amax(-1, keepdim=True))
@@ -87,7 +87,7 @@ class SoftLayer(Parameters):
         self.activation, self.after = config["mlp"], config["norms"] == "after"
 
     def forward(self, x: Tensor, scales: Sequence[Tensor], seen: Sequence[Tensor]) -> Tensor:
-        """The residual stream after the layer."""
+        """Return the residual stream after the layer."""
         if len(self.heads) or self.b_o is not None:
             y = x if self.after else self.norm_1(x)
             for head, scale, visible in zip(self.heads, scales, seen, strict=True):
@@ -118,8 +118,8 @@ class SoftTransformer(Parameters):
         self.final_norm = norm_of(config.get("final_norm"), tensors, "final_norm.")
 
     def encode(self, *words: str | Sequence[str]) -> Tensor:
-        """Words of one length, each a list of symbols or a text with blanks between them, with what stands before and
-        after: (words, tokens) ids, or over sets of propositions (words, tokens, propositions) zeros and ones."""
+        """Return words of one length (lists of symbols, or texts with blanks), with the tokens around them: (words,
+        tokens) ids, or over sets of propositions (words, tokens, propositions) zeros and ones."""
         listed = [re.findall(r"{.*?}|[^\s{}]+" if self.sets else r"\S+", w) if isinstance(w, str) else w for w in words]
         if not self.sets:
             rows = [[*self.before, *map(self.names.index, word), *self.after] for word in listed]
@@ -130,7 +130,7 @@ class SoftTransformer(Parameters):
         return torch.tensor(bits).to(self.embedding)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """The outputs, (words, tokens, outputs), of what `encode` gives."""
+        """Return the outputs, (words, tokens, outputs), for a result of `encode`."""
         m, first = tokens.shape[1], self.config["first"]
         i, n = range(first, first + m), m - len(self.before) - len(self.after)
         x = tokens @ self.embedding[:-1] + self.embedding[-1] if self.sets else self.embedding[tokens]
@@ -143,36 +143,36 @@ class SoftTransformer(Parameters):
         return plus(self.final_norm(x) @ self.unembedding, self.unembedding_bias)
 
     def numbers(self, exact: Sequence[Any]) -> Tensor:
-        """Rounded to float64, and then to the dtype of the model."""
+        """Return numbers rounded to float64, and then to the dtype of the model."""
         return torch.tensor([float(number) for number in exact], dtype=torch.float64).to(self.embedding)
 
     def seen(self, mask: str, m: int) -> Tensor:
-        """Which keys (columns) each query (row) sees; all see the beginning of sequence, if there is one."""
+        """Return which keys (columns) each query (row) sees; all see the beginning of sequence, if there is one."""
         key, query = torch.arange(m)[None, :], torch.arange(m)[:, None]
         seen = {"future": key <= query, "past": key >= query, "strict-future": key < query, "strict-past": key > query}
         return (seen.get(mask, (key >= 0).expand(m, m)) | ((key == 0) & self.config["bos"])).to(self.embedding.device)
 
     def judged(self, word: str | Sequence[str]) -> Tensor:
-        """The outputs where a word is judged, (positions, outputs); "decide" in config.json says what they mean."""
+        """Return the outputs that give a word's answer, (positions, outputs); config.json states the rule, "decide"."""
         start, tokens = len(self.before), self.encode(word)
         places = {"first": [start], "last": [-1], "each": list(range(start, tokens.shape[1] - len(self.after)))}
         return self(tokens)[0, places[self.config["at"]]]
 
 
 def plus(x: Tensor, bias: Tensor | None) -> Tensor:
-    """With a bias, if there is one."""
+    """Return x plus a bias, if there is one."""
     return x if bias is None else x + bias
 
 
 def norm_of(config: Mapping[str, Any] | None, tensors: Mapping[str, Tensor], prefix: str) -> nn.Module:
-    """A norm, or what changes nothing."""
+    """Return a norm, or the identity if there is none."""
     return SoftNorm(config, tensors, prefix) if config else nn.Identity()
 
 
 def value(function: Any, i: int, n: int) -> Any:
-    """A function of position and length: an array with a number for each length, a table of positions, or a text."""
+    """Return the value of a function at i and n: an array over lengths, a table of positions, or a text."""
     if isinstance(function, list):
-        return Fraction(function[n - 1 if n > 0 else len(function)])  # there is none for no symbols
+        return Fraction(function[n - 1 if n > 0 else len(function)])  # an error if there are no symbols
     if isinstance(function, dict):
         place, values = i - function["start"], function["values"]
         return Fraction(values[place] if 0 <= place < len(values) else function["otherwise"])
@@ -181,15 +181,15 @@ def value(function: Any, i: int, n: int) -> Any:
 
 @lru_cache
 def compiled(text: str) -> Any:
-    """An expression with Fractions for integers, in which [condition] is 1 or 0."""
+    """Compile an expression with Fractions for integers, in which [condition] is 1 or 0."""
     if re.search(r"[^\w\s()\[\]*/%+<>=!-]|__", text):
-        raise ValueError(f"config.json: {text!r} is no expression in i and n")
+        raise ValueError(f"config.json: {text!r} is not an expression in i and n")
     exact = re.sub(r"\b\d+\b", r"Fraction('\g<0>')", text)
     return compile(exact.replace("[", "Fraction(").replace("]", ")"), "config.json", "eval")
 
 
 def load(folder: str | Path = Path(__file__).parent, dtype: torch.dtype = torch.float64) -> SoftTransformer:
-    """The network in a folder, ready to be run."""
+    """Return the network in a folder, ready to run."""
     data = (Path(folder) / "model.safetensors").read_bytes()
     size, tensors = int.from_bytes(data[:8], "little"), {}
     for name, told in json.loads(data[8 : 8 + size]).items():

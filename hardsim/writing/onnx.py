@@ -1,11 +1,12 @@
-"""A layout as an ONNX graph, opset 17: words in batches, of any length up to a largest one or of a single length.
+"""Write a layout as an ONNX graph, opset 17, for batches of words: of any length up to a largest one, or of one
+length.
 
-The operations, and how they are grouped, are those of model.py. What depends on the length n or the position i is a
-table inside the graph, which rows and lengths beyond it are not found in: a runtime then fails, and gives no output.
+The operations, and their order, are those of model.py. Values that depend on the length n or the position i are
+tables inside the graph. For rows or lengths beyond a table the runtime fails, and gives no output.
 
-`Erf` of float64 is implemented by few runtimes. There it is written out (ours, from the Maclaurin series of
-e^(x^2) erf x, whose terms are positive): erf(x) = 2/sqrt(pi) e^(-x^2) sum over k >= 0 of 2^k x^(2k+1) / (2k+1)!!, for x
-between -6 and 6; beyond, 1 - |erf| is less than 2.2e-17. Of 130 terms at x^2 = 36 the tail is below 2^-60 of the sum.
+Few runtimes implement `Erf` of float64. Therefore it is written out (ours, from the Maclaurin series of e^(x^2) erf
+x, whose terms are positive): erf(x) = 2/sqrt(pi) e^(-x^2) sum over k >= 0 of 2^k x^(2k+1) / (2k+1)!!, for x between
+-6 and 6; beyond, 1 - |erf| is less than 2.2e-17. With 130 terms at x^2 = 36 the tail is below 2^-60 of the sum.
 """
 
 from __future__ import annotations
@@ -27,19 +28,15 @@ from hardsim.writing.layout import EMBEDDING, POSITIONS, UNEMBEDDING, UNEMBEDDIN
 
 OPSET, IR_VERSION = 17, 8
 LARGEST_TABLE = 2**25
-"""Numbers of one table inside the graph: 256 MiB of float64."""
+"""The greatest number of entries of one table inside the graph: 256 MiB of float64."""
 ERF_END, ERF_TERMS = 6.0, 130
 TOKENS, OUTPUTS = "tokens", "outputs"
-"""What goes in, and what comes out."""
+"""The names of the graph's input and output."""
 DTYPES = {"float64": np.float64, "float32": np.float32}
 
 
 def hold_onnx() -> None:
-    """Hold that the library is there.
-
-    Raises:
-        InputError: saying how to install it.
-    """
+    """Raise InputError, which says how to install it, if the library onnx is not installed."""
     try:
         import onnx  # noqa: F401  # asked for alone
     except ImportError:
@@ -48,7 +45,7 @@ def hold_onnx() -> None:
 
 
 def onnx_bytes(layout: ExportLayout, dtype: str, max_n: int, length: int | None) -> bytes:
-    """The file of a layout, for words of up to `max_n` symbols or of exactly `length`.
+    """Return the file of a layout, for words of up to `max_n` symbols or of exactly `length`.
 
     Raises:
         InputError: if the library is not installed, or a table would be too large.
@@ -76,7 +73,9 @@ def onnx_bytes(layout: ExportLayout, dtype: str, max_n: int, length: int | None)
 
 @dataclass
 class _Graph:
-    """Nodes and constants, made one after the other; what makes a node gives the name of its output."""
+    """A graph under construction: nodes and constants in order. Each method that adds a node returns the name of its
+    output.
+    """
 
     layout: ExportLayout
     dtype: Any
@@ -85,10 +84,10 @@ class _Graph:
     nodes: list[Any] = field(default_factory=list)
     initializers: list[Any] = field(default_factory=list)
     known: dict[str, str] = field(default_factory=dict)
-    """What is made once, by what it is."""
+    """The names of the outputs that are made only once, by a key."""
 
     def op(self, kind: str, *inputs: str, name: str = "", **attributes: Any) -> str:
-        """A node with one output."""
+        """Add a node with one output."""
         from onnx import helper
 
         out = name or f"{kind.lower()}_{len(self.nodes)}"
@@ -96,7 +95,7 @@ class _Graph:
         return out
 
     def constant(self, name: str, array: NDArray[Any]) -> str:
-        """An initializer, numbers in the graph's dtype."""
+        """Add an initializer, with floats in the graph's dtype."""
         from onnx import numpy_helper
 
         if name not in self.known:
@@ -106,10 +105,10 @@ class _Graph:
         return self.known[name]
 
     def rounded(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Numbers in the graph's dtype.
+        """Return numbers in the graph's dtype.
 
         Raises:
-            OutOfRange: if one is beyond it.
+            OutOfRange: if a number is beyond that dtype.
         """
         with np.errstate(over="ignore"):
             kept: NDArray[Any] = array.astype(self.dtype)
@@ -120,20 +119,20 @@ class _Graph:
         return kept
 
     def number(self, value: float) -> str:
-        """A scalar."""
+        """Return a scalar constant."""
         return self.constant(f"number_{value!r}", np.array(value, dtype=np.float64))
 
     def integer(self, value: int) -> str:
-        """A scalar of int64."""
+        """Return a scalar constant of int64."""
         return self.constant(f"integer_{value}", np.array(value, dtype=np.int64))
 
     def array(self, name: str) -> str | None:
-        """One of the layout's arrays, if it is there."""
+        """Return one of the layout's arrays as a constant; None if there is no such array."""
         array = self.layout.arrays.get(name)
         return None if array is None else self.constant(name, array)
 
     def once(self, what: str, make: Callable[[], str]) -> str:
-        """What is made once."""
+        """Return the output with the key `what`, and make it if it does not exist."""
         if what not in self.known:
             self.known[what] = make()
         return self.known[what]
@@ -141,7 +140,7 @@ class _Graph:
     # ---- rows and lengths ----
 
     def rows(self) -> str:
-        """0, 1, ..., m - 1 for m tokens that are read."""
+        """Return the row numbers 0, 1, ..., m - 1 for m tokens read."""
 
         def make() -> str:
             if self.length is not None:
@@ -153,8 +152,9 @@ class _Graph:
         return self.once("row numbers", make)
 
     def place(self) -> str:
-        """Where tables have the length, n - 1, if it is dynamic. Without a word it is the end of tables, which is in
-        none of them: -1 would be their last row."""
+        """Return the index of the length in tables, n - 1, if the length is dynamic. For an empty word it is the end
+        of the tables, which makes the runtime fail: -1 would select their last row.
+        """
         self.rows()
 
         def make() -> str:
@@ -164,12 +164,13 @@ class _Graph:
         return self.once("n - 1", make)
 
     def lengths(self) -> Sequence[int]:
-        """The lengths that tables have."""
+        """Return the lengths for which tables have entries."""
         return range(1, self.max_n + 1) if self.length is None else (self.length,)
 
     def table(self, name: str, by: frozenset[str], numbers: Callable[[int], list[list[RealNumber]]]) -> str:
-        """What functions give by length, columns of numbers row by row: as a node (rows, columns), of one row where
-        nothing depends on i."""
+        """Return a node (rows, columns) with the values that functions have at the word's length; it has one row if
+        nothing depends on i. `numbers` returns the columns for a length, row by row.
+        """
         longest = self.lengths()[-1]
         whole = "n" in by and self.length is None
         columns = len(numbers(longest))
@@ -193,7 +194,7 @@ class _Graph:
     # ---- the network ----
 
     def whole(self) -> None:
-        """All of it."""
+        """Add all nodes of the network."""
         told, layout = self.layout.description, self.layout
         x = self.embedded()
         if POSITIONS in layout.arrays:
@@ -214,7 +215,7 @@ class _Graph:
             self.op("Add", self.op(*product), bias, name=OUTPUTS)
 
     def embedded(self) -> str:
-        """The rows of the embedding."""
+        """Add the embedding of the tokens."""
         embedding = self.layout.arrays[EMBEDDING]
         if "propositions" not in self.layout.description:
             return self.op("Gather", self.constant(EMBEDDING, embedding), TOKENS, axis=0)
@@ -222,7 +223,9 @@ class _Graph:
         return self.op("Add", sums, self.constant("embedding_always", embedding[-1]))
 
     def encoding(self, by: frozenset[str], places: list[int]) -> str:
-        """What positions add to the coordinates of which they are the same functions: (m, d)."""
+        """Return the position encoding of the coordinates `places`, whose functions depend on the variables `by`: (m,
+        d).
+        """
 
         def numbers(n: int) -> list[list[RealNumber]]:
             found = dict(self.layout.encoded(n))
@@ -234,7 +237,7 @@ class _Graph:
         return self.op("MatMul", self.table(name, by, numbers), self.constant(f"{name}_where", selection))
 
     def scale(self, head: int) -> str:
-        """What the scores of a head are multiplied by: one number, or one for each row."""
+        """Return the factor of a head's scores: one number, or one for each row."""
         by, numbers = self.layout.scaled_by, self.layout.scaled
         last = self.lengths()[-1]
         if not by:
@@ -243,16 +246,16 @@ class _Graph:
         return self.once("scale", lambda: self.table("scale", by, lambda n: [numbers(n)[head]]))
 
     def plus(self, x: str, bias: str) -> str:
-        """With a bias, if there is one of that name."""
+        """Add the bias of this name, if there is one."""
         added = self.array(bias)
         return x if added is None else self.op("Add", x, added)
 
     def product(self, x: str, weight: str, bias: str) -> str:
-        """x W + b."""
+        """Return x W + b."""
         return self.plus(self.op("MatMul", x, str(self.array(weight))), bias)
 
     def layer(self, prefix: str, told: dict[str, Any], x: str, head: int) -> str:
-        """Attention, then hidden units."""
+        """Add a layer: attention, then hidden units."""
         after = told["norms"] == "after"
         if told["heads"] or f"{prefix}b_o" in self.layout.arrays:
             norm = told.get("norm_1"), f"{prefix}norm_1."
@@ -273,7 +276,7 @@ class _Graph:
         return x
 
     def head(self, prefix: str, mask: str, y: str, number: int) -> str:
-        """One head."""
+        """Add one head and return its output."""
         q, k, v = (self.product(y, f"{prefix}w_{one}", f"{prefix}b_{one}") for one in "qkv")
         scores = self.op("MatMul", q, self.op("Transpose", k, perm=[0, 2, 1]))
         logits = self.op("Mul", scores, self.scale(number))
@@ -285,7 +288,7 @@ class _Graph:
         return self.op("MatMul", self.op("MatMul", self.op("Div", powers, total), v), str(self.array(f"{prefix}w_o")))
 
     def seen(self, mask: str) -> str | None:
-        """Which keys (columns) each query (row) sees; None: all."""
+        """Return which keys (columns) each query (row) sees; None if all."""
         if mask == "none":
             return None
 
@@ -305,7 +308,7 @@ class _Graph:
         return self.once(f"seen under {mask}", make)
 
     def activated(self, activation: str, z: str, cap: str) -> str:
-        """f, as in model.py."""
+        """Return the activation f, as in model.py."""
         if activation in ("clip", "relu"):
             return self.op("Min", self.op("Relu", z), str(self.array(cap)))
         if activation == "silu":
@@ -320,7 +323,7 @@ class _Graph:
         return self.op("Mul", half, self.op("Add", inner, self.number(1.0)))
 
     def erf(self, x: str) -> str:
-        """The error function, of float64 written out (see the module)."""
+        """Return the error function, written out for float64 (see the module)."""
         if self.dtype is not np.float64:
             return self.op("Erf", x)
         x = self.op("Max", self.op("Min", x, self.number(ERF_END)), self.number(-ERF_END))
@@ -333,7 +336,7 @@ class _Graph:
         return self.op("Mul", small, self.number(2 / math.sqrt(math.pi)))
 
     def norm(self, told: dict[str, Any] | None, prefix: str, x: str) -> str:
-        """A norm, if there is one."""
+        """Apply a norm, if there is one."""
         if told is None:
             return x
         if told["kind"] == "layer":

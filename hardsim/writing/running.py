@@ -1,4 +1,4 @@
-"""What was written, run by the library that it was written for."""
+"""Run written files with the libraries that they are written for."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from hardsim.writing.layout import ExportLayout
 from hardsim.writing.onnx import OUTPUTS, TOKENS
 
 Runner: TypeAlias = Callable[[Sequence[str]], NDArray[Any]]
-"""The outputs of a word, (tokens that are read, outputs)."""
+"""A function from a word to the network's outputs, (tokens read, outputs)."""
 TORCH, ONNXRUNTIME = "torch", "onnxruntime"
 
 
 def installed(library: str) -> bool:
-    """Whether a library is there."""
+    """Return True if a library is installed."""
     return find_spec(library) is not None
 
 
 def model_namespace(folder: Path) -> Mapping[str, Any]:
-    """The names of the model.py of a folder. It is run as text: importing it would leave a file beside it."""
+    """Run the model.py of a folder as text and return its names. Importing it would leave a cache file beside it."""
     path = folder / "model.py"
     names: dict[str, Any] = {"__name__": "model", "__file__": str(path)}
     exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)
@@ -34,7 +34,7 @@ def model_namespace(folder: Path) -> Mapping[str, Any]:
 
 
 def torch_runner(folder: Path, dtype: str) -> Runner:
-    """The network in a folder, run by PyTorch in a dtype of that name."""
+    """Return a runner of the network in a folder, by PyTorch in the dtype of this name."""
     import torch
 
     names = model_namespace(folder)
@@ -49,7 +49,7 @@ def torch_runner(folder: Path, dtype: str) -> Runner:
 
 
 def onnx_runner(data: bytes, layout: ExportLayout, dtype: str) -> Runner:
-    """An ONNX file, run by onnxruntime."""
+    """Return a runner of an ONNX file, by onnxruntime."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -68,7 +68,7 @@ def onnx_runner(data: bytes, layout: ExportLayout, dtype: str) -> Runner:
 
 
 def encoded_word(layout: ExportLayout, word: Sequence[str], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """A word as a layout reads it: token ids, or rows of zeros and ones of propositions."""
+    """Return a word as a layout reads it: token ids, or rows of zeros and ones of propositions."""
     told = layout.description
     if "tokens" in told:
         ids = {name: number for number, name in enumerate(told["tokens"])}

@@ -318,7 +318,8 @@ def test_it_is_opened_with_what_is_said_besides(folder: Path) -> None:
         ),
         (
             "network: net\nat: eech\n" + MOST,
-            "x.spec:2:5: error: at 'eech' is none of last, first, each\n  at: eech\n      ^^^^\n  did you mean each?",
+            "x.spec:2:5: error: at 'eech' is not one of: last, first, each\n  at: eech\n      ^^^^\n"
+            "  did you mean each?",
         ),
         (
             "network: net\ndecide: over 0\n" + MOST,
@@ -379,7 +380,7 @@ def test_a_mistake_is_told_with_its_place(folder: Path, lines: str, told: str) -
 @pytest.mark.parametrize(
     ("network", "told"),
     [
-        ("p", "p: no weights are there\n  network: p\n           ^\n  Put model.safetensors "),
+        ("p", "p: the folder has no weights\n  network: p\n           ^\n  Put model.safetensors "),
         (
             "net/vocab.json",
             "net/vocab.json: by its name (*vocab.json) this is the vocabulary of a network\n  network: net/vocab.json",

@@ -257,7 +257,7 @@ def test_padding_cannot_stand_where_a_classifier_is_judged() -> None:
     given: list[dict[str, Any]] = [{"input": "* 4"}, {"alphabet": "34"}, {"tokens": "abcde", "input": "* e"}]
     for how in given:
         message = raised(InputError, partial(reread, network, **how)).message
-        assert message.endswith("is padding: this network is judged at the last token that is none")
+        assert message.endswith("is padding: this network answers at the last token that is not padding")
     assert reread(network, input="4 *").readout.before == ("4",)
 
 
@@ -386,7 +386,9 @@ def test_the_number_of_labels_must_be_right() -> None:
 def test_weights_that_float64_does_not_hold_are_not_rounded() -> None:
     wide = np.full(6, np.longdouble(1) / 3)
     if wide.dtype.itemsize > 8:
-        refused(with_tensors(transformer__ln_f__bias=wide), f"is stored as {wide.dtype.name}, which no weights are")
+        refused(
+            with_tensors(transformer__ln_f__bias=wide), f"is stored as {wide.dtype.name}, which is no dtype of weights"
+        )
 
 
 def test_weights_must_be_numbers() -> None:

@@ -263,7 +263,7 @@ def test_a_network_without_positions_is_remarked_on() -> None:
     ("settings", "match"),
     [
         ({"nhead": None}, "nhead is null: an integer that is at least 1 is needed"),
-        ({"tokens": [Fraction(10**399)] * 6}, "a number that is a name is too large"),
+        ({"tokens": [Fraction(10**399)] * 6}, "a number that names a token is too large"),
         ({"nhead": 10**4000}, "nhead is .*: an integer that is at most"),
         ({"nhead": 4}, "nhead is 4: a divisor of the width 6 of the encoder is needed"),
         ({"causal": None}, "causal is null: true or false is needed"),
@@ -279,7 +279,7 @@ def test_a_network_without_positions_is_remarked_on() -> None:
         ({"d_model": 8}, "d_model is 8, which is not read"),
         ({"dim_feedforward": 8}, "dim_feedforward is 8, which is not read"),
         ({"rotary": True}, r"a setting that is not understood: rotary \(true\)"),
-        ({"encoder": "decoder"}, "no tensor is called decoder.layers.0.self_attn.in_proj_weight"),
+        ({"encoder": "decoder"}, "no tensor is named decoder.layers.0.self_attn.in_proj_weight"),
         ({"embedding": "tok.weight"}, "the tensor tok.weight is missing"),
         ({"positions": "pos"}, "the tensor pos is missing"),
         ({"unembedding_bias": "encoder.layers.0.linear1.bias"}, r"has the shape \[7\], not \[5\]"),
@@ -292,7 +292,7 @@ def test_a_network_without_positions_is_remarked_on() -> None:
         ({"alphabet": ["a"]}, "'a' is no token of the network"),
         ({"alphabet": "01"}, 'alphabet is "01": an array of texts'),
         ({"input": "<bos> *"}, "'<bos>' is no token of the network"),
-        ({"at": "end"}, "at 'end' is none of last, first, each"),
+        ({"at": "end"}, "at 'end' is not one of: last, first, each"),
     ],
 )
 def test_a_wrong_setting_is_named(settings: dict[str, Any], match: str) -> None:

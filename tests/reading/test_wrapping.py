@@ -74,7 +74,7 @@ def test_mixed_names_are_refused(wrapper: str) -> None:
 
 
 def test_two_tensors_never_get_one_name() -> None:
-    raised(InputError, names, "a._orig_mod.x", "a.x", "b.x", match="a._orig_mod.x and a.x have one name")
+    raised(InputError, names, "a._orig_mod.x", "a.x", "b.x", match="a._orig_mod.x and a.x have the same name")
 
 
 def test_names_of_the_configuration_are_names_as_stored() -> None:
