@@ -696,7 +696,7 @@ class Settings:
 
     def _unread(self, key: str, found: Any, read: Iterable[Any]) -> InputError:
         only = ", ".join(map(shown, read)) or "null"
-        return InputError(f"{self.where}: {key} is {shown(found)}, which is not supported", f"Supported: {only}.")
+        return InputError(f"{self.where}: {key} is {shown(found)}, which is not supported", f"Expected: {only}.")
 
     def _get(self, key: str, default: Any, expected: str, right: Callable[[Any], bool]) -> Any:
         self.used.add(key)

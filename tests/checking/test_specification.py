@@ -299,7 +299,7 @@ def test_it_is_opened_with_what_is_said_besides(folder: Path) -> None:
         ),
         (
             "network: net\nalphabet: a padd\n" + MOST,
-            "x.spec:2:13: error: 'padd' is no token of the network; did you mean pad?\n  alphabet: a padd\n"
+            "x.spec:2:13: error: 'padd' is not among the tokens of the network; did you mean pad?\n  alphabet: a padd\n"
             "              ^^^^\n  It has: a b pad",
         ),
         (
@@ -309,12 +309,14 @@ def test_it_is_opened_with_what_is_said_besides(folder: Path) -> None:
         ),
         (
             "network: net\ninput: pad * <bos>\n" + MOST,
-            "x.spec:2:14: error: '<bos>' is no token of the network\n  input: pad * <bos>\n               ^^^^^\n"
+            "x.spec:2:14: error: '<bos>' is not among the tokens of the network\n"
+            "  input: pad * <bos>\n               ^^^^^\n"
             "  It has: a b pad",
         ),
         (
             "network: net\ninput: pad\n" + MOST,
-            "x.spec:2:8: error: input 'pad' has 0 times the word *\n  input: pad\n         ^^^\n  Write <bos> *, say.",
+            "x.spec:2:8: error: input 'pad' contains * 0 times, not once\n  input: pad\n         ^^^\n"
+            "  Write <bos> *, say.",
         ),
         (
             "network: net\nat: eech\n" + MOST,
@@ -323,17 +325,18 @@ def test_it_is_opened_with_what_is_said_besides(folder: Path) -> None:
         ),
         (
             "network: net\ndecide: over 0\n" + MOST,
-            "x.spec:2:9: error: decide 'over 0' is none of: above X, argmax, argmax of TOKENS, value within E\n"
+            "x.spec:2:9: error: decide 'over 0' is not one of: above X, argmax, argmax of TOKENS, value within E\n"
             "  decide: over 0\n          ^^^^^^\n  X and E are numbers such as 0, 0.5 or 1/200.",
         ),
         (
             "network: two\ndecide: argmax of 0 2\n" + MOST,
-            "x.spec:2:21: error: '2' is no output of the network\n  decide: argmax of 0 2\n                      ^\n"
+            "x.spec:2:21: error: '2' is not among the outputs of the network\n"
+            "  decide: argmax of 0 2\n                      ^\n"
             "  It has: 0 1",
         ),
         (
             "network: net\nalphabet: a b\noutput 1: a\n",
-            "x.spec:3:8: error: '1' is no output of the network\n  output 1: a\n         ^\n  It has: 0",
+            "x.spec:3:8: error: '1' is not among the outputs of the network\n  output 1: a\n         ^\n  It has: 0",
         ),
         (
             "network: two\nalphabet: a b\ndecide: argmax of 1\noutput 0: a\n",

@@ -222,7 +222,7 @@ def test_a_head_is_stated_or_shown_by_tensors() -> None:
     mine = configured(architectures=["MyGPT2"])
     assert difference(read_gpt2(mine), ids, expected) < LINEAR
     assert mine.settings.remarks == [
-        "architectures is MyGPT2, which is no class of transformers: read as GPT2LMHeadModel"
+        "architectures is MyGPT2, which is not a class of transformers: read as GPT2LMHeadModel"
     ]
 
 
@@ -237,7 +237,7 @@ def test_sizes_by_their_general_names_mean_the_same() -> None:
     network = read_gpt2(changed(stored(), config=rename))
     ids, expected = library_outputs("gpt2")[-1]
     assert difference(network, ids, expected) < LINEAR
-    refused(configured(hidden_size=8), "hidden_size is 8, which is not read")
+    refused(configured(hidden_size=8), "hidden_size is 8, which is not supported")
 
 
 def test_a_classifier_is_judged_at_the_last_position() -> None:
@@ -308,11 +308,11 @@ def test_settings_of_training_and_running_change_nothing() -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"activation_function": "quick_gelu"}, 'activation_function is "quick_gelu", which is not read'),
-        ({"activation_function": "gelu_fast"}, 'activation_function is "gelu_fast", which is not read'),
-        ({"add_cross_attention": True}, "add_cross_attention is true, which is not read"),
-        ({"is_encoder_decoder": True}, "is_encoder_decoder is true, which is not read"),
-        ({"tie_encoder_decoder": True}, "tie_encoder_decoder is true, which is not read"),
+        ({"activation_function": "quick_gelu"}, 'activation_function is "quick_gelu", which is not supported'),
+        ({"activation_function": "gelu_fast"}, 'activation_function is "gelu_fast", which is not supported'),
+        ({"add_cross_attention": True}, "add_cross_attention is true, which is not supported"),
+        ({"is_encoder_decoder": True}, "is_encoder_decoder is true, which is not supported"),
+        ({"tie_encoder_decoder": True}, "tie_encoder_decoder is true, which is not supported"),
         ({"pruned_heads": {"0": [1]}}, "pruned_heads is"),
         ({"quantization_config": {"bits": 8}}, "a setting that is not understood: quantization_config"),
         ({"rope_parameters": {"rope_theta": 1}}, "a setting that is not understood: rope_parameters"),
@@ -321,7 +321,7 @@ def test_settings_of_training_and_running_change_nothing() -> None:
         ({"vocab_size": None}, "vocab_size is null: an integer"),
         ({"n_head": 4}, "n_head is 4: a divisor of n_embd, 6, is needed"),
         ({"n_head": 0}, "n_head is 0: an integer that is at least 1"),
-        ({"n_ctx": 8}, "n_ctx is 8, which is not read"),
+        ({"n_ctx": 8}, "n_ctx is 8, which is not supported"),
         ({"n_layer": 3}, r"the tensor transformer\.h\.2\.attn\.c_attn\.weight is missing"),
         ({"n_layer": 1}, r"tensors that are not understood: .*transformer\.h\.1\.mlp\.c_fc\.weight"),
         ({"n_inner": 8}, r"c_fc\.weight has the shape \[6, 7\], not \[6, 8\] \(n_inner, or 4 n_embd\)"),
@@ -334,7 +334,7 @@ def test_settings_of_training_and_running_change_nothing() -> None:
         ({"tie_word_embeddings": False}, r"lm_head\.weight is missing, and tie_word_embeddings is false"),
         ({"architectures": ["GPT2ForSequenceClassification"]}, r"the tensor score\.weight is missing"),
         ({"architectures": ["GPT2ForTokenClassification"]}, r"the tensor classifier\.weight is missing"),
-        ({"model_type": "gpt_neo"}, 'model_type is "gpt_neo", which is not read'),
+        ({"model_type": "gpt_neo"}, 'model_type is "gpt_neo", which is not supported'),
     ],
 )
 def test_settings_are_refused(settings: dict[str, object], said: str) -> None:
@@ -366,7 +366,7 @@ def test_a_missing_tensor_is_named() -> None:
 def test_an_unembedding_is_tied_or_its_own() -> None:
     embedding = stored().tensors["transformer.wte.weight"]
     read_gpt2(with_tensors(lm_head__weight=embedding))
-    refused(with_tensors(lm_head__weight=embedding + 1), r"lm_head\.weight is not wte\.weight")
+    refused(with_tensors(lm_head__weight=embedding + 1), r"lm_head\.weight differs from wte\.weight")
     own = read_gpt2(configured(with_tensors(lm_head__weight=embedding + 1), tie_word_embeddings=False))
     assert np.array_equal(own.unembedding, (embedding + 1).astype(float).T)
 
@@ -380,7 +380,7 @@ def test_labels_must_name_the_outputs(labels: object) -> None:
 
 def test_the_number_of_labels_must_be_right() -> None:
     assert len(read_gpt2(configured(stored("gpt2-labels"), num_labels=3)).outputs) == 3
-    refused(configured(stored("gpt2-labels"), num_labels=2), "num_labels is 2, which is not read")
+    refused(configured(stored("gpt2-labels"), num_labels=2), "num_labels is 2, which is not supported")
 
 
 def test_weights_that_float64_does_not_hold_are_not_rounded() -> None:

@@ -323,14 +323,14 @@ def put(path: str, value: Any) -> Callable[[Document], None]:
         ("unembedding_bias", [1], "at unembedding_bias: expected an array of 2"),
         ("outputs", ["yes"], "at outputs: 1 outputs were named, and the network has 2"),
         ("outputs", ["no", "no"], "at outputs: the output 'no' is named twice"),
-        ("alphabet", [], "at alphabet: an alphabet has at least one symbol"),
+        ("alphabet", [], "at alphabet: an alphabet needs at least one symbol"),
         ("alphabet", ["a", "a"], "at alphabet: an alphabet needs at least one symbol, and each only once"),
-        ("alphabet", ["c"], "at alphabet: 'c' is no token of the network"),
-        ("input", "a", r"at input: input 'a' has 0 times the word \*"),
+        ("alphabet", ["c"], "at alphabet: 'c' is not among the tokens of the network"),
+        ("input", "a", r"at input: input 'a' contains \* 0 times"),
         ("at", "end", "at at: at 'end' is not one of: last, first, each"),
-        ("decide", "argmax of maybe", "at decide: 'maybe' is no output of the network"),
+        ("decide", "argmax of maybe", "at decide: 'maybe' is not among the outputs of the network"),
         ("decide", 1, "at decide: expected a string"),
-        ("decide", "x" * 10**6, r"decide 'x+'\.\.\. \(1000000 characters\) is none of"),
+        ("decide", "x" * 10**6, r"decide 'x+'\.\.\. \(1000000 characters\) is not one of"),
     ],
 )
 def test_a_wrong_document_is_refused_at_its_place(path: str, value: Any, match: str) -> None:
@@ -365,7 +365,9 @@ def test_names_of_heads_are_different() -> None:
     document = deepcopy(MORE_A)
     (head,) = document["layers"][0]["heads"]
     document["layers"][0]["heads"] = [head | {"name": "L0H1"}, head]
-    raised(InputError, read, document, match=r"at layers\[0\].heads\[1\]: the name 'L0H1' is .* that of another head")
+    raised(
+        InputError, read, document, match=r"at layers\[0\].heads\[1\]: the name 'L0H1' is .* the name of another head"
+    )
 
 
 @pytest.mark.parametrize("text", ["1e401", "1e-401", f"0.{'1' * 400}", "NaN", "Infinity"])

@@ -269,15 +269,15 @@ def test_a_network_without_positions_is_remarked_on() -> None:
         ({"causal": None}, "causal is null: true or false is needed"),
         ({"norm_first": None}, "norm_first is null: true or false is needed"),
         ({"activation": None}, 'activation is null: one of "relu", "gelu", .* is needed'),
-        ({"activation": "elu"}, 'activation is "elu", which is not read'),
-        ({"norm": "batch"}, 'norm is "batch", which is not read'),
-        ({"final_norm": "batch"}, 'final_norm is "batch", which is not read'),
-        ({"final_norm_eps": Fraction(1, 10)}, "final_norm_eps is 0.1, which is not read"),
+        ({"activation": "elu"}, 'activation is "elu", which is not supported'),
+        ({"norm": "batch"}, 'norm is "batch", which is not supported'),
+        ({"final_norm": "batch"}, 'final_norm is "batch", which is not supported'),
+        ({"final_norm_eps": Fraction(1, 10)}, "final_norm_eps is 0.1, which is not supported"),
         ({"layer_norm_eps": -1}, "layer_norm_eps is -1: a number that is at least 0 is needed"),
         ({"final_norm": "layer", "final_norm_eps": -1}, "final_norm_eps is -1: a number that is at least 0"),
-        ({"num_layers": 3}, "num_layers is 3, which is not read"),
-        ({"d_model": 8}, "d_model is 8, which is not read"),
-        ({"dim_feedforward": 8}, "dim_feedforward is 8, which is not read"),
+        ({"num_layers": 3}, "num_layers is 3, which is not supported"),
+        ({"d_model": 8}, "d_model is 8, which is not supported"),
+        ({"dim_feedforward": 8}, "dim_feedforward is 8, which is not supported"),
         ({"rotary": True}, r"a setting that is not understood: rotary \(true\)"),
         ({"encoder": "decoder"}, "no tensor is named decoder.layers.0.self_attn.in_proj_weight"),
         ({"embedding": "tok.weight"}, "the tensor tok.weight is missing"),
@@ -287,11 +287,11 @@ def test_a_network_without_positions_is_remarked_on() -> None:
         ({"tokens": "abcde"}, 'tokens is "abcde": an array of texts, numbers or truths is needed'),
         ({"outputs": ["a", "b", "c", "d", "d"]}, "the output 'd' is named twice"),
         ({"outputs": ["a"]}, "1 outputs were named, and the network has 5"),
-        ({"decide": "argmax of 7"}, "'7' is no output of the network"),
-        ({"alphabet": []}, "an alphabet has at least one symbol"),
-        ({"alphabet": ["a"]}, "'a' is no token of the network"),
+        ({"decide": "argmax of 7"}, "'7' is not among the outputs of the network"),
+        ({"alphabet": []}, "an alphabet needs at least one symbol"),
+        ({"alphabet": ["a"]}, "'a' is not among the tokens of the network"),
         ({"alphabet": "01"}, 'alphabet is "01": an array of texts'),
-        ({"input": "<bos> *"}, "'<bos>' is no token of the network"),
+        ({"input": "<bos> *"}, "'<bos>' is not among the tokens of the network"),
         ({"at": "end"}, "at 'end' is not one of: last, first, each"),
     ],
 )
@@ -325,13 +325,16 @@ PLACE = "encoder.layers.1."
             r"\[6, 5\], not \[any, 6\] \(the width of the enco",
         ),
         (lambda t: t.update({"unembedding.weight": np.zeros((6, 5))}), r"\[6, 5\], not \[any, 6\]"),
-        (lambda t: [t.pop(name) for name in list(t) if "in_proj_weight" in name], "so that there is no encoder"),
+        (lambda t: [t.pop(name) for name in list(t) if "in_proj_weight" in name], "so there is no encoder"),
         (
             lambda t: t.update({"encoder.layers.99999999999.x": t[PLACE + "norm1.bias"]}),
             "not understood: .*99999999999",
         ),
-        (lambda t: t.update({"encoder.layers.0.self_attn.in_proj_weight": np.array(1.0)}), r"is no matrix \[3 d, d\]"),
-        (lambda t: t.update({"encoder.layers.0.self_attn.in_proj_weight": np.zeros((0, 0))}), "is no matrix"),
+        (
+            lambda t: t.update({"encoder.layers.0.self_attn.in_proj_weight": np.array(1.0)}),
+            r"is not a matrix \[3 d, d\]",
+        ),
+        (lambda t: t.update({"encoder.layers.0.self_attn.in_proj_weight": np.zeros((0, 0))}), "is not a matrix"),
         (lambda t: t.update({"positions.weight": np.zeros((0, 6))}), r"\[0, 6\]: it holds nothing"),
     ],
 )
@@ -343,7 +346,7 @@ def test_a_vocabulary_beside_it_says_the_same() -> None:
     named = replace(stored("torch-layer"), vocabulary=("<s>", "a", "b", "1", "0.5"))
     assert read_torch(named).tokens == ("<s>", "a", "b", 1, 0.5)
     other = replace(named, vocabulary=("<s>", "b", "a", "1", "0.5"))
-    raised(InputError, read_torch, other, match="what the vocabulary beside it names")
+    raised(InputError, read_torch, other, match="the names in the stored vocabulary")
     assert read_torch(replace(stored(), vocabulary=tuple("abcde"))).tokens == tuple("abcde")
 
 
