@@ -1,4 +1,4 @@
-"""What `hardsim show` says of a regular expression: its minimal automaton, and how many words it has."""
+"""The `hardsim show` report of a regular expression: its minimal automaton, and the number of its words by length."""
 
 from __future__ import annotations
 
@@ -16,58 +16,62 @@ from hardsim.report.numbers import plural
 from hardsim.report.screen import Field, Screen, columns
 
 OTHERS = "any other"
-"""The symbols that an expression does not tell apart."""
+"""The name, in tables, of the class of symbols that the expression does not mention."""
 COUNTED = 12
-"""Lengths whose words are counted in the table."""
+"""Number of lengths whose word counts are printed; the last length is printed besides."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AutomatonState(Record):
-    """A state of a minimal automaton."""
+    """A state of a minimal automaton, with its successors."""
 
     state: Positive
-    """Its number; 1 is where a word begins."""
+    """Number of the state, from 1; a word begins in state 1."""
     accepting: bool
-    """Whether a word that ends there is in the language."""
+    """True if the automaton accepts a word that ends in this state."""
     after: tuple[Positive, ...]
-    """The state after each letter, in their order."""
+    """Number of the next state for each letter, in the order of `letters` of the report."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LanguageCount(Record):
-    """The words of one length of a language."""
+    """The number of words of one length in a language."""
 
     n: Length
     words: Count
-    """How many there are."""
+    """Number of words of this length in the language."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AutomatonReport(Record):
-    """A regular expression: the complete, minimal automaton of its language, with the states in the order in which they
-    are reached, and how many words of each length 1 to max_n the language has."""
+    """The report on a regular expression: the complete minimal automaton of its language, with states in the order in
+    which they are reached, and the number of words of each length from 1 to max_n.
+    """
 
     input: InputName
     kind: Annotated[str, one_of("re")]
-    """A regular expression."""
+    """Kind of the input: `re`, a regular expression."""
     title: Title
-    """What the file says of itself."""
+    """Title that the file gives itself."""
     letters: tuple[str, ...]
-    """The symbols that the expression names, and "any other" for those that it does not, in the order of the
-    alphabet."""
+    """Letters of the automaton, in the order of the alphabet: the symbols that the expression mentions, and "any other"
+    for the symbols that it does not mention.
+    """
     states: tuple[AutomatonState, ...]
-    """In the order in which they are reached."""
+    """States of the automaton, in the order in which they are reached."""
     counts: tuple[LanguageCount, ...]
-    """By length; exact."""
+    """Exact number of words of each length, from length 1 on."""
 
     @property
     def summary(self) -> str:
-        """The size of the automaton."""
+        """Return one line with the number of states."""
         return f"{self.input}: minimal automaton of {plural(len(self.states), 'state')}"
 
 
 def describe_automaton(given: Input, max_n: int) -> AutomatonReport | None:
-    """The report on a regular expression, with the words of length 1 to `max_n` counted; None for anything else."""
+    """Return the report on a regular expression, with words of length 1 to `max_n` counted, or None for any other
+    input.
+    """
     if not isinstance(given.oracle, Members):
         return None
     automaton = given.oracle.automaton
@@ -87,13 +91,14 @@ def describe_automaton(given: Input, max_n: int) -> AutomatonReport | None:
 def _letters(automaton: Automaton) -> tuple[str, ...]:
     classes = automaton.letters
     return tuple(
+        # A class of one symbol is named by that symbol, even if the expression does not mention it.
         OTHERS if letter == classes.rest and classes.sizes[letter] > 1 else classes.alphabet[number]
         for letter, number in enumerate(classes.firsts)
     )
 
 
 def print_automaton(screen: Screen, given: Input, report: AutomatonReport) -> None:
-    """The automaton as a table of states, then how many words of each length there are."""
+    """Print a table of the states of the automaton, then a table of the number of words of each length."""
     screen.head(
         report.input,
         [
@@ -104,6 +109,7 @@ def print_automaton(screen: Screen, given: Input, report: AutomatonReport) -> No
     )
     rows = [(str(one.state), "yes" if one.accepting else "no", *map(str, one.after)) for one in report.states]
     screen.block(columns("state", "<accepts", *(Field(f"after {letter}") for letter in report.letters)), rows)
+    # The last length is shown as well, so that the growth is seen.
     shown = report.counts[:COUNTED] + report.counts[COUNTED:][-1:]
     screen.block(columns("n", "words"), [(str(one.n), count(one.words)) for one in shown])
     screen.raw()

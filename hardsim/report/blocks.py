@@ -1,7 +1,7 @@
-"""What a report prints, kept as blocks instead, for the pages of `hardsim report`.
+"""Collect printed output as blocks, from which `hardsim report` makes its HTML and LaTeX pages.
 
-The functions that print on a screen write into `Blocks` as well: a table has the same columns and an argument the same
-steps on the screen, in HTML and in LaTeX, and there is one place that says which.
+The functions that print on a screen can also print into `Blocks`. So a table has the same columns, and an argument the
+same steps, on the screen, in HTML and in LaTeX, and one function decides which.
 """
 
 from __future__ import annotations
@@ -17,27 +17,29 @@ from hardsim.visible import visible
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line: texts with their styles (`screen.MATHS`: it is a formula), and how far it is indented."""
+    """A line of text: its parts, each with a style (`screen.MATHS` marks a formula), and the level of its
+    indentation.
+    """
 
     parts: tuple[tuple[str, str], ...]
     depth: int
 
     @property
     def plain(self) -> str:
-        """All of its text."""
+        """Return the text of all parts of the line, without styles."""
         return "".join(text for text, _ in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """A word or a command, to be copied."""
+    """A word or a command that the reader may copy, on a line of its own."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What is said of something, as a text or as words, under a label."""
+    """A labelled fact: either a text, or words that the reader may copy."""
 
     label: str
     text: str = ""
@@ -46,7 +48,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table: its columns, and a text for each cell."""
+    """A table: its columns, and one text for each cell."""
 
     columns: tuple[Field, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -56,45 +58,48 @@ Block: TypeAlias = Line | Copied | Fact | Table
 
 
 class Blocks(Screen):
-    """A screen that keeps what is printed on it. Every text is `visible`, and none has been made part of a markup."""
+    """A screen that collects blocks instead of printing them. All texts are made `visible`; none contains markup of
+    HTML or LaTeX.
+    """
 
     def __init__(self) -> None:
         super().__init__(io.StringIO())
         self.found: list[Block] = []
 
     def raw(self, text: str = "") -> None:
-        """To be copied; an empty line is a matter of the screen."""
+        """Add a text to be copied; ignore an empty line, which only separates blocks on a screen."""
         if text:
             self.found.append(Copied(visible(text)))
 
     def line(self, *parts: str | tuple[str, str], hang: int | None = None, folds: bool = True) -> None:
-        """A line without its indentation."""
+        """Add a line, with its leading spaces turned into an indentation level."""
         pairs = [(part, "") if isinstance(part, str) else part for part in parts]
         first, style = pairs[0]
+        # On a screen indentation is spaces; a page needs the level to make lists.
         depth = (len(first) - len(first.lstrip(" "))) // len(INDENT)
         self.found.append(
             Line(tuple((visible(text), one) for text, one in [(first.lstrip(" "), style), *pairs[1:]]), depth)
         )
 
     def facts(self, facts: Iterable[tuple[str, str | None]], width: int = 9) -> None:
-        """Facts one by one; a formula is to be copied."""
+        """Add one block for each fact that is not None; a formula becomes a text to be copied."""
         told = [(label, visible(fact)) for label, fact in facts if fact is not None]
         self.found += [Fact(label, words=(fact,)) if label == "formula" else Fact(label, fact) for label, fact in told]
 
     def words(self, label: str, words: Sequence[str], width: int = 9) -> None:
-        """Words under a label."""
+        """Add a fact that consists of words."""
         self.found.append(Fact(label, words=tuple(map(visible, words))))
 
     def table(
         self, columns: Sequence[Field], rows: Iterable[Sequence[str | None]], styles: Sequence[str | None] = ()
     ) -> None:
-        """A table of the columns that apply."""
+        """Add a table without the columns that do not apply."""
         kept, shown = applying(columns, rows)
         self.found.append(Table(tuple(kept), tuple(map(tuple, shown))))
 
 
 def blocks_of(report: Callable[..., None], *arguments: Any) -> tuple[Block, ...]:
-    """What a function that prints would print."""
+    """Call a printing function with some arguments, and return the blocks that it prints."""
     kept = Blocks()
     report(kept, *arguments)
     return tuple(kept.found)

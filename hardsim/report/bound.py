@@ -1,4 +1,4 @@
-"""What `bound` prints: one block per input, or one row each; and, for `--critical`, how small beta may be."""
+"""Print the results of `bound`: a block for each input, or a row for each; with `--critical`, brackets of beta."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ GAP_COLUMNS = columns(
     "<input", "<holds", "words\ntried", "to n", "least\nscore gap", "declared\ngap",
 )  # fmt: skip
 ANY = "any"
-"""The temperature of what has no row with two different scores."""
+"""Table cell for a temperature without an upper limit: no row of attention has two different scores."""
 RATE_COLUMNS = columns(
     "<input", "<gap(n)\nat least", "a", "<proved at\ngap(n)/(a log(n + 1))",
     "<proved at\n1/(C n^(k+1))",
@@ -55,7 +55,7 @@ RATE = (
     "every length: gap(n)/(a log(n + 1)), which has that rate, with the least a of a grid; and, if gap(n) falls as "
     "n^-k, 1/(C n^(k+1)), at which errors fall exponentially."
 )
-"""What is written above the rates."""
+"""Text printed above the table of rates."""
 SUMMARY_COLUMNS = columns(
     "<input", "<verdict", "n", "least\nscore gap", "largest\nerror", "right\nup to", "wrong\nat",
 )  # fmt: skip
@@ -64,8 +64,12 @@ SUMMARY_COLUMNS = columns(
 def print_bound(
     screen: Screen, result: BoundResult, alphabet: Sequence[str], tables: bool, all_lengths: bool = False
 ) -> None:
-    """The block of one result; `tables` adds the numbers of some lengths (`all_lengths`: of each) and of the heads."""
+    """Print the block of one result. `tables` adds rows for some lengths (`all_lengths`: for each) and rows for the
+    heads.
+    """
+    # The regime's temperature is the unit of the table, so it stands beside its name.
     regime = result.regime and f"{result.regime}: temperatures below are multiples of {result.schedule}"
+    # The facts of a network below come without regime and beta: the report varies the temperature.
     print_bound_verdict(screen, result, alphabet)
     screen.facts([("network", model_line(replace(result.model, regime=None, beta=None))), ("regime", regime)])
     if tables and result.lengths:
@@ -84,8 +88,8 @@ def print_bound(
 
 
 def rate_facts(rate: GeneralRate | None) -> list[tuple[str, str | None]]:
-    """For a model or a program: the theorem's temperature for general heads in closed form, and the temperatures that
-    are proved.
+    """Return labelled facts about every length, for a model or a program: a lower bound of the score gap, and the
+    temperatures at which every length is proved. Return no facts if `rate` is None.
     """
     if rate is None:
         return []
@@ -98,7 +102,7 @@ def rate_facts(rate: GeneralRate | None) -> list[tuple[str, str | None]]:
 
 
 def print_bound_verdict(screen: Screen, result: BoundResult, alphabet: Sequence[str]) -> None:
-    """The verdict with its reach and, of a failure, all that is known of it."""
+    """Print the verdict with its reach; for a failure, also the failing word or claim and the next step."""
     print_reach(screen, result)
     if result.violation is not None:
         print_violation(screen, result, result.violation, alphabet)
@@ -115,7 +119,7 @@ def print_bound_verdict(screen: Screen, result: BoundResult, alphabet: Sequence[
 
 
 def length_row(length: BoundLength, alphabet: Sequence[str]) -> list[str]:
-    """One row of the table of lengths."""
+    """Return the table row of one length."""
     sharp = length.score_gap is not None
     return [
         str(length.n),
@@ -129,13 +133,13 @@ def length_row(length: BoundLength, alphabet: Sequence[str]) -> list[str]:
 
 
 def head_row(n: int, head: BoundHead) -> list[str]:
-    """One head at the largest length."""
+    """Return the table row of one head at length `n`, the largest length."""
     numbers = map(short, (head.score_gap, head.declared_gap, head.logit_range, head.error))
     return [head.name, str(head.layer), head.kind or "", str(n), *numbers, bound_text(head)]
 
 
 def print_gaps(screen: Screen, results: Sequence[BoundResult]) -> None:
-    """Print the short report: one row per result, if there is any."""
+    """Print the table of `bound --gap`, with a row for each result, if there are results."""
     if results:
         screen.table(GAP_COLUMNS, [gap_row(result) for result in results])
         screen.raw()
@@ -143,7 +147,9 @@ def print_gaps(screen: Screen, results: Sequence[BoundResult]) -> None:
 
 
 def _print_rates(screen: Screen, results: Sequence[BoundResult]) -> None:
-    """Print the theorem's temperature for general heads, and what is proved, for subjects without a regime."""
+    """Print the rates at which temperatures are proved for every length, for results without a regime (models and
+    programs).
+    """
     rated = [(result, result.general) for result in results if result.general is not None]
     if not rated:
         return
@@ -161,7 +167,7 @@ def _print_rates(screen: Screen, results: Sequence[BoundResult]) -> None:
 
 
 def rate_row(result: BoundResult, rate: GeneralRate) -> list[str]:
-    """The table row of one result: the temperatures that are proved for every length."""
+    """Return the table row of one result: its gap, and the temperatures that are proved for every length."""
     name = named(result.input, result.regime)
     if rate.gap is None:
         return [name, "no gap", NOTHING, ANY, ANY]
@@ -170,18 +176,19 @@ def rate_row(result: BoundResult, rate: GeneralRate) -> list[str]:
 
 
 def gaps_counted(results: Sequence[BoundResult]) -> str:
-    """Say how many networks have a declared gap that fails on the words tried."""
+    """Return a summary: every declared gap holds on the words tried, or the number of networks for which one fails."""
     false = sum(result.violation is not None for result in results)
     held = "every declared gap holds" if not false else f"{false} with a declared gap that does not hold"
     return f"{held} on the words tried"
 
 
 def gap_row(result: BoundResult) -> list[str]:
-    """The tightest head over all lengths."""
+    """Return the table row of one result in `bound --gap`: the head with the least score gap over all lengths."""
     heads = [head for length in result.lengths for head in length.heads]
     tightest = min(
         (head for head in heads if head.score_gap is not None), key=lambda head: head.score_gap or 0, default=None
     )
+    # All rows of all heads may have one score only; then there is no gap to show.
     gaps = (None, None) if tightest is None else (tightest.score_gap, tightest.declared_gap)
     return [
         *(named(result.input, result.regime), "yes" if result.violation is None else "NO"),
@@ -192,12 +199,12 @@ def gap_row(result: BoundResult) -> list[str]:
 
 
 def print_summary(screen: Screen, results: Sequence[BoundResult]) -> None:
-    """One row per result, at its largest length."""
+    """Print a table with a row for each result, at the largest length of the result."""
     screen.table(SUMMARY_COLUMNS, [summary_row(result) for result in results if result.lengths])
 
 
 def summary_row(result: BoundResult) -> list[str]:
-    """The largest length of one result."""
+    """Return the table row of one result, at its largest length."""
     last = result.lengths[-1]
     return [
         named(result.input, result.regime),
@@ -216,11 +223,11 @@ CRITICAL_COLUMNS = columns(
 )  # fmt: skip
 CRITICALS_COLUMNS = columns("<input", "wrong\nat beta", "right at\nevery length", "<bracket", "beta\nused")
 LONGEST = 40
-"""Symbols of a word that a table shows; a longer one is shown as runs."""
+"""Largest number of symbols of a word that a table shows in full; a longer word is shown as runs."""
 
 
 def print_critical(screen: Screen, result: CriticalResult, alphabet: Sequence[str], tables: bool) -> None:
-    """The block of one result."""
+    """Print the block of one `bound --critical` result: brackets by length, then conclusions for every length."""
     screen.head(result.input, [*titles(result), ("model", model_line(result.model))])
     if tables:
         screen.raw()
@@ -231,7 +238,7 @@ def print_critical(screen: Screen, result: CriticalResult, alphabet: Sequence[st
 
 
 def print_conclusions(screen: Screen, result: CriticalResult, alphabet: Sequence[str]) -> None:
-    """What is known for every length."""
+    """Print the conclusions for every length, and the word that is wrong at the largest beta."""
     for text in conclusions(result):
         screen.line(f"  {text}")
     if result.every_length.word is not None:
@@ -239,7 +246,7 @@ def print_conclusions(screen: Screen, result: CriticalResult, alphabet: Sequence
 
 
 def bracket_row(bracket: Bracket, alphabet: Sequence[str]) -> list[str]:
-    """One length."""
+    """Return the table row of one length: the two ends of the bracket of beta, and the wrong word."""
     return [
         str(bracket.n),
         *map(beta_text, (bracket.wrong_at, bracket.right_at)),
@@ -251,7 +258,7 @@ def bracket_row(bracket: Bracket, alphabet: Sequence[str]) -> list[str]:
 
 
 def conclusions(result: CriticalResult) -> list[str]:
-    """What holds at every length, from which argument, and beside which constants."""
+    """Return lines that state what is known for every length, how it was found, and the constants in use beside it."""
     every = result.every_length
     lines = []
     if result.partial:
@@ -288,6 +295,7 @@ def conclusions(result: CriticalResult) -> list[str]:
             )
             lines.append("  but is rounded again where it is read, so the output is right on the words tried")
     paper = f"; Lemma 6 needs 2 ln 7 = {result.lemma_6:.4f}" if result.lemma_6 else ""
+    # Programs have a temperature that beta divides; formulas have the regime's.
     over = "" if result.schedule is None else f", which divides the temperature {result.schedule}"
     lines.append(f"beta in use: {beta_text(result.beta_used)}{over}{paper}")
     if result.partial:
@@ -296,7 +304,9 @@ def conclusions(result: CriticalResult) -> list[str]:
 
 
 def decided(head: HeadProof, beta: Fraction) -> str:
-    """The head that decides a proof for every length, and the bound of its error."""
+    """Return a text that names the head with the least margin in a proof for every length at `beta`, and bounds its
+    error.
+    """
     if head.argument is None:
         return head.name if head.worst is None else f"{head.name}, at {head.worst.summary}"
     argument = head.argument
@@ -305,7 +315,7 @@ def decided(head: HeadProof, beta: Fraction) -> str:
 
 
 def brief(word: Word, alphabet: Sequence[str]) -> str:
-    """A word, as runs if it is long."""
+    """Return a word as text; a long word is written as runs, such as `a*40 b`."""
     if len(word) <= LONGEST:
         return written_word(word, alphabet)
     runs = [(symbol, len(list(part))) for symbol, part in groupby(word)]
@@ -313,7 +323,7 @@ def brief(word: Word, alphabet: Sequence[str]) -> str:
 
 
 def print_criticals(screen: Screen, results: Sequence[CriticalResult]) -> None:
-    """One row per result."""
+    """Print a table with a row for each `bound --critical` result."""
     rows = []
     for result in results:
         every = result.every_length

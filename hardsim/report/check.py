@@ -1,4 +1,8 @@
-"""What `check` prints (a block per input and regime, and a summary where there are several), and `eval`."""
+"""Print the results of `check`, a block for each input and regime or a row for each of several, and those of `eval`.
+
+Here the oracle is the meaning of the formula (or of the file given by `--against`), hard is exact hard attention, and
+soft is the softmax network. A word is judged if an expected answer is known for it.
+"""
 
 from __future__ import annotations
 
@@ -47,12 +51,12 @@ from hardsim.visible import visible
 
 STYLES = dict.fromkeys(Verdict, "bold green") | {Verdict.REFUTED: "bold red", Verdict.UNDECIDED: "bold yellow"}
 AGREE = {True: "yes", False: "NO", None: NOTHING}
-"""Whether answers are the same; none where one is missing."""
+"""Table cell for "all answers agree": yes, NO, or nothing if an answer is missing."""
 NEXT_CLAIMS = (
     "the bound is computed from what the file declares for its heads (gap, decay, kind, beta): correct these values, "
     "or compile the formula again."
 )
-"""Advice on an exceeded bound of an edited file, or of a file that hardsim did not write."""
+"""Advice on an exceeded error bound of a file that was edited or that hardsim did not write."""
 NEXT_CERTIFY = (
     "Next: mpmath gives no error bounds, so this may be a rounding error; --engine ball certifies it or refutes it."
 )
@@ -64,26 +68,26 @@ LENGTH_COLUMNS = columns(
 HEAD_COLUMNS = columns("<head", "layer", "<kind", "largest\nerror", "error\nbound", "least\nscore gap", "~computes")
 ROW_HEADERS = ("words", "score gap", "error")
 NETWORK_HEADERS = ("words", "margin")
-"""Of networks that others made alone."""
+"""Headers of the numbers in a list of external networks only."""
 VERDICT_WIDTH, ROW_WIDTHS = max(map(len, Verdict)), (7, 9, 7)
 MOST_TIED = 4
-"""The largest number of tied positions to list."""
+"""Largest number of tied positions to list."""
 MOST_NAMED = 3
-"""The largest number of heads with void bounds to name one by one."""
+"""Largest number of heads with void bounds to list by name."""
 LONGEST_PURPOSE = 120
-"""Characters of what a head computes that a report shows."""
+"""Largest number of characters of a head's purpose that a report shows."""
 VOID = "void"
-"""The text in a table in place of a void bound."""
+"""Table cell in place of a void bound."""
 FILE_SAYS = "file says"
-"""The label of a title."""
+"""Label of the title that a file gives itself."""
 MARK = "> "
-"""Before the head at which softmax leaves hard attention."""
+"""Mark before the name of the head at which softmax leaves hard attention."""
 
 
 def print_check(
     screen: Screen, result: CheckResult, alphabet: Sequence[str], tables: bool, all_lengths: bool = False
 ) -> None:
-    """The block of one result; `tables` adds rows for lengths (`all_lengths`: one each) and heads."""
+    """Print the block of one result. `tables` adds rows for lengths (`all_lengths`: a row for each) and for heads."""
     print_verdict(screen, result, alphabet)
     screen.facts([*titles(result), ("network", model_line(result.model))])
     print_shown(screen, result.shown, alphabet)
@@ -95,7 +99,8 @@ def print_check(
     if tables and result.judged:
         print_judged(screen, result.judged, alphabet, all_lengths)
     if tables and lengths:
-        longer = [length for length in lengths if length.n > result.max_n]  # of pinned words alone
+        # Lengths above max_n come from pinned words only, and are kept out of the groups of tried lengths.
+        longer = [length for length in lengths if length.n > result.max_n]
         spans = grouped(lengths[: len(lengths) - len(longer)], all_lengths)
         spans += [[length] for length in longer] if all_lengths else [longer] * bool(longer)
         rows = [row_of(some) for some in spans]
@@ -110,7 +115,9 @@ def print_check(
 
 
 def positions_text(result: CheckResult) -> str | None:
-    """State how many positions the reference judges and leaves open; None if it leaves none open."""
+    """Return the number of positions that the reference judges and leaves open, as text; None if it leaves none
+    open.
+    """
     left = result.positions_unjudged
     if not left:
         return None
@@ -118,7 +125,7 @@ def positions_text(result: CheckResult) -> str | None:
 
 
 def print_shown(screen: Screen, shown: Shown | None, alphabet: Sequence[str]) -> None:
-    """A few words, so that one sees what a verdict is about."""
+    """Print a few accepted and rejected words, or words with their outputs, as samples of what the verdict covers."""
     if shown is None:
         return
     for label, words in (("accepted", shown.accepted), ("rejected", shown.rejected)):
@@ -132,7 +139,9 @@ def print_shown(screen: Screen, shown: Shown | None, alphabet: Sequence[str]) ->
 
 
 def print_reach(screen: Screen, result: CheckResult | BoundResult) -> None:
-    """A verdict, the file, and how far it reaches; a mismatch that was only observed is no agreement."""
+    """Print the verdict, the input, and how far the verdict reaches. A mismatch that was only OBSERVED is not shown in
+    green.
+    """
     found = result.verdict
     style = STYLES[Verdict.UNDECIDED if found is Verdict.OBSERVED and not result.agreed else found]
     print_headline(screen, found.value, style, named(result.input, result.model.regime), result.reach)
@@ -141,35 +150,37 @@ def print_reach(screen: Screen, result: CheckResult | BoundResult) -> None:
 
 
 def print_headline(screen: Screen, verdict: str, style: str, name: str, reach: str) -> None:
-    """The first lines of a report: the verdict and what it is about, then how far it reaches."""
+    """Print the first lines of a report: the verdict and the name of the input, then how far the verdict reaches."""
     screen.line((verdict, style), "  ", (name, "bold"), folds=False)
     screen.line(f"  {reach}", hang=2)
 
 
 def named(name: str, regime: str | None) -> str:
-    """An input, with its regime if that is not the usual one."""
+    """Return the name of an input, with the regime added unless it is the default regime."""
     return name if regime in (None, DEFAULT_REGIME) else f"{name}, regime {regime}"
 
 
 class Titled(Protocol):
-    """What has a title."""
+    """A result that has a formula or a title."""
 
     @property
     def formula(self) -> str | None:
-        """A formula's text."""
+        """Text of the formula."""
 
     @property
     def title(self) -> str | None:
-        """What a file says of itself."""
+        """Title that the file gives itself."""
 
 
 def titles(result: Titled) -> list[tuple[str, str | None]]:
-    """Return a formula's text, or the title of a file. A title is an unconfirmed claim of the file."""
+    """Return the labelled text of a formula, and the labelled title of a file. A title is an unconfirmed claim of the
+    file.
+    """
     return [("formula", result.formula or None), (FILE_SAYS, result.title or None)]
 
 
 def model_line(facts: ModelFacts) -> str:
-    """The network in numbers, on one line, after what a regime decides of it."""
+    """Return the facts of a network on one line: regime, temperature and beta, then sizes."""
     parts = []
     if facts.regime is not None and not facts.specified:
         parts += [f"temperature {facts.temperature}", f"the file says regime {facts.regime} and beta {facts.beta}"]
@@ -191,17 +202,19 @@ def model_line(facts: ModelFacts) -> str:
 
 
 def grouped(lengths: Sequence[LengthResult], every: bool = False) -> list[list[LengthResult]]:
-    """The lengths that each row stands for."""
+    """Return the lengths grouped by table row; `every`: a row for each length."""
     spans = printed_lengths(lengths[-1].n, every)
     return [some for span in spans if (some := [length for length in lengths if length.n in span])]
 
 
 def row_of(lengths: Sequence[LengthResult]) -> tuple[str, LengthResult]:
-    """Several lengths as one, with their span: counts are sums, numbers the least or largest, and the bound that of the
-    length with the largest error."""
+    """Merge several lengths into one table row, and return the span of lengths with the row. Counts are added up,
+    numbers are the least or the largest, and the bound is that of the length with the largest error.
+    """
     last = lengths[-1]
     if len(lengths) == 1:
         return str(last.n), last
+    # Error and bound are from one length, so that the row compares numbers that belong together.
     worst = max(lengths, key=lambda length: (length.error, length.void))
     ranges = [length.temperature for length in lengths if length.temperature is not None]
     return f"{lengths[0].n}-{last.n}", replace(
@@ -225,12 +238,14 @@ def row_of(lengths: Sequence[LengthResult]) -> tuple[str, LengthResult]:
 
 
 def least(values: Iterable[Fraction | None]) -> Fraction | None:
-    """The least of those numbers that there are."""
+    """Return the least of the numbers that are not None, or None if there are none."""
     return min((value for value in values if value is not None), default=None)
 
 
 def length_row(span: str, length: LengthResult) -> list[str | None]:
-    """One row of the table of lengths; without a temperature the network rounds, so that a margin is expected."""
+    """Return the table row of a span of lengths. A row without a temperature belongs to a network that rounds, so it
+    always has a margin column.
+    """
     return [
         span,
         tried_text(length.words, length.exhaustive),
@@ -248,25 +263,27 @@ class ErrorRow(Protocol):
 
     @property
     def bound(self) -> Fraction:
-        """The bound that theory allows."""
+        """Bound of the error from theory."""
 
     @property
     def void(self) -> bool:
-        """Return whether the bound is void, and so claims nothing."""
+        """True if the bound is void: it rests on an earlier head that failed, and claims nothing."""
 
 
 def bound_text(row: ErrorRow) -> str:
-    """Return a bound as text for a table; the number of a void bound is not shown, since it claims nothing."""
+    """Return a bound as text for a table; a void bound has no number, because it claims nothing."""
     return VOID if row.void else short(row.bound)
 
 
 def known(value: Fraction | None) -> str | None:
-    """A number for a table, None where there is none."""
+    """Return a number as text for a table, or None if there is no number."""
     return None if value is None else short(value)
 
 
 def temperature_text(length: LengthResult) -> str | None:
-    """The temperature over the positions; None where a regime has it."""
+    """Return the range of the temperature over the positions as text, or None if the regime determines the
+    temperature.
+    """
     if length.temperature is None:
         return None
     low, high = length.temperature.least, length.temperature.largest
@@ -275,7 +292,7 @@ def temperature_text(length: LengthResult) -> str | None:
 
 
 def print_heads(screen: Screen, result: CheckResult) -> None:
-    """A row for each head; the one at which softmax leaves hard attention is marked."""
+    """Print a row for each head, with a mark at the head where softmax leaves hard attention."""
     lengths = result.lengths
     guilty = None if result.parting is None else result.parting.head
     names = [head.name for head in lengths[-1].heads]
@@ -286,7 +303,9 @@ def print_heads(screen: Screen, result: CheckResult) -> None:
 
 
 def head_row(lengths: Sequence[LengthResult], index: int, guilty: bool = False) -> list[str | None]:
-    """A head over all lengths: its largest error with the bound there, and its least score gap."""
+    """Return the table row of one head over all lengths: its largest error with the bound at that length, and its least
+    score gap. `index` is the place of the head in each length's list; `guilty` marks the head.
+    """
     found = [length.heads[index] for length in lengths]
     worst, last = max(found, key=lambda head: (head.error, head.void)), found[-1]
     return [
@@ -300,7 +319,9 @@ def head_row(lengths: Sequence[LengthResult], index: int, guilty: bool = False) 
 def print_void(
     screen: Screen, result: CheckResult | BoundResult, alphabet: Sequence[str], heads: Iterable[HeadResult | BoundHead]
 ) -> None:
-    """Print why bounds are void, with the head that failed first."""
+    """Print which heads have void error bounds, and why: an earlier head failed, or the network differs from its
+    specification.
+    """
     names = dict.fromkeys(head.name for head in heads if head.void)
     first = result.failed_first
     if not names:
@@ -322,8 +343,10 @@ def print_void(
 def print_facts(
     screen: Screen, result: CheckResult | BoundResult, rests_on: str | None, alphabet: Sequence[str]
 ) -> None:
-    """Ties (of the model as it was given: the tables are about the one with weights that break them), fitted growth,
-    and what the bounds of Theorem 26 rest on besides it (None: it gives none)."""
+    """Print tied positions, fitted growth, and the assumption `rests_on` of the bounds of Theorem 26 (None: print no
+    line about bounds). Ties are those of the given model, while the tables are about the model with weights that break
+    the ties.
+    """
     for tie in result.ties:
         given = "without the added weights " if tie.head in result.model.ties_broken else ""
         until = f"is tieless up to length {tie.n - 1}: at" if tie.n > 1 else "has ties: at"
@@ -346,13 +369,13 @@ def print_facts(
 
 
 def tied_text(tied: Sequence[TiedPosition]) -> str:
-    """The first tied positions as text, each with the values that the head reads there."""
+    """Return the first tied positions as text, each with the values that the head reads there."""
     few = [f"{values_text(one.values)} (position {one.position})" for one in tied[:MOST_TIED]]
     return ", ".join(few) + ", ..." * (len(tied) > MOST_TIED)
 
 
 def assumptions(lengths: Sequence[LengthResult]) -> str:
-    """What the bounds of the lengths rest on, if on anything."""
+    """Return the assumptions on which the bounds of the lengths rest, as text; empty if there are none."""
     found = [length for length in lengths if length.assumption]
     if not found:
         return ""
@@ -364,8 +387,9 @@ def assumptions(lengths: Sequence[LengthResult]) -> str:
 
 
 def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) -> None:
-    """The verdict with its reach and, of a failure, all that is known of it: the word on a line of its own, the
-    answers, where they part, the next step, and the command that shows more."""
+    """Print the verdict with its reach. For a failure, also print the failing word on a line of its own, the answers,
+    the place where they differ, the next step, and a command that shows more.
+    """
     print_reach(screen, result)
     if result.verdict is Verdict.CERTIFIED and result.proof is not None and result.proof.startswith(UNASKED):
         screen.line(f"  not PROVED: {result.proof.removeprefix(UNASKED)}", hang=2)
@@ -401,13 +425,15 @@ def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
 
 
 def print_hard_undecided(screen: Screen, found: HardUndecided | None) -> None:
-    """Print a word on which hard attention itself decides nothing; nothing for None (the verdict names it already)."""
+    """Print a summary of a word on which hard attention itself decides nothing; print nothing for None."""
     if found is not None:
         screen.line(f"  {found.summary}", hang=2)
 
 
 def print_parting(screen: Screen, found: Parting | None, mismatch: Mismatch, specified: bool) -> None:
-    """Where the answers on a mismatching word part; `specified`: the network is what its specification makes."""
+    """Print the head and position where softmax leaves hard attention on a mismatching word. `specified`: the network
+    is the one that its specification compiles to.
+    """
     if found is not None:
         purpose = f" ({shortened(found.purpose, LONGEST_PURPOSE)})" if found.purpose else ""
         if not specified:
@@ -419,7 +445,11 @@ def print_parting(screen: Screen, found: Parting | None, mismatch: Mismatch, spe
 
 
 def answers(mismatch: Mismatch, alphabet: Sequence[str] = (), rounds: bool = True) -> str:
-    """What each says of a mismatching word; `rounds`: a network whose output shall be exactly 0 or 1."""
+    """Return the answers on a mismatching word: of oracle, hard attention and softmax, or the expected and the given
+    one.
+
+    `rounds`: the output of the network should be exactly 0 or 1.
+    """
     if mismatch.direct:
         return f"expected: {judged_text(mismatch.oracle)}; network: {judged_text(mismatch.soft)}"
     soft = answer_text(mismatch.soft, alphabet)
@@ -436,7 +466,7 @@ def answers(mismatch: Mismatch, alphabet: Sequence[str] = (), rounds: bool = Tru
 def print_violation(
     screen: Screen, result: CheckResult | BoundResult, violation: Violation, alphabet: Sequence[str]
 ) -> None:
-    """A claim that a number refutes."""
+    """Print a claim that a measured number refutes, with the word and the next step."""
     screen.line(f"  claimed {short(violation.claimed)}, measured {short(violation.measured)}")
     if violation.word is not None:
         screen.word("The word", violation.word, alphabet)
@@ -453,7 +483,7 @@ def print_violation(
 
 
 def next_arithmetic(engine: str, foreign: bool = False) -> str:
-    """What a user can do about a word on which no answer was reached."""
+    """Return advice on a word for which no answer was reached. `foreign`: the network is an external one."""
     if engine == FLOAT64:
         return (
             f"Next: float64 cannot tell on which side of a threshold a value lies; --engine {AUTO} continues in ball "
@@ -471,7 +501,7 @@ def next_arithmetic(engine: str, foreign: bool = False) -> str:
 
 
 def next_step(result: CheckResult, mismatch: Mismatch) -> str | None:
-    """What a user can do about a mismatch; None where the command that shows more of the word says it."""
+    """Return advice on a mismatch, or None if the command that shows more about the word is advice enough."""
     if mismatch.refutes and not mismatch.certain(result.engine):
         return NEXT_CERTIFY
     if mismatch.direct:
@@ -485,26 +515,29 @@ def next_step(result: CheckResult, mismatch: Mismatch) -> str | None:
 
 
 def network_command(result: CheckResult, mismatch: Mismatch, alphabet: Sequence[str]) -> str | None:
-    """The command line that shows the outputs of a network that others made on a mismatching word; None of the empty
-    word, which `eval` does not take."""
+    """Return the command line that shows the outputs of an external network on a mismatching word, or None for the
+    empty word, which `eval` does not take.
+    """
     if not mismatch.word:
         return None
     against = [] if result.against in (None, result.input) else ["--against", str(result.against)]
-    traced = len(mismatch.word) < LONGEST_TRACED  # with what is read before and after it, mostly
+    # Tokens added before and after the word usually still fit into the limit of a trace.
+    traced = len(mismatch.word) < LONGEST_TRACED
     engine = [] if result.engine == AUTO or (traced and result.engine == FLOAT64) else ["--engine", result.engine]
     text = written_word(mismatch.word, alphabet)
     return command_line("trace" if traced else "eval", [result.input], text, [*against, *engine])
 
 
 def is_stored(name: str) -> bool:
-    """Return whether an input of this name is a compiled network, not a formula or program."""
+    """Return True if the input of this name is a compiled network, not a formula or program."""
     return name.endswith(".json")
 
 
 def next_in_network(model: ModelFacts, mismatch: Mismatch, what: str, own: bool, stored: bool) -> str | None:
     """Return advice on a mismatch of a network that was compiled from a formula or program (`what`), or that differs
-    from its specification's. Return None if softmax alone is at fault and no regime explains why. `own`: hardsim
-    made the network itself and finds it unedited; `stored`: it was read from a file, so that no option changes it."""
+    from its specification's. Return None if softmax alone is at fault and no regime explains why. `own`: hardsim made
+    the network itself and finds it unedited; `stored`: it was read from a file, so no option changes it.
+    """
     if not model.specified:
         return (
             "Next: the network is not the one that its specification compiles to; compile the formula again to compare."
@@ -532,13 +565,13 @@ def next_in_network(model: ModelFacts, mismatch: Mismatch, what: str, own: bool,
 
 
 def larger_beta(model: ModelFacts) -> str:
-    """The option `--beta` with a larger number."""
+    """Return the advice to give the option `--beta` a larger number."""
     return "a larger --beta" if "beta" in model.given else f"--beta above {model.beta}"
 
 
 def sharper(model: ModelFacts, stored: bool = False) -> str:
-    """Advice on how to make attention sharper. Only options that were given are named. `stored`: the network was read
-    from a file.
+    """Return advice on how to make attention sharper. It names only options that were given. `stored`: the network was
+    read from a file.
     """
     changes = {"beta": "raise --beta", "tau": "lower --tau", "epsilon": "lower --epsilon"}
     told = " or ".join(changes[name] for name in model.given)
@@ -551,7 +584,7 @@ def sharper(model: ModelFacts, stored: bool = False) -> str:
 
 
 def _sharper(result: CheckResult) -> str:
-    """What to do where softmax at a temperature is not hard attention."""
+    """Return advice for a softmax network that differs from hard attention at its temperature."""
     tied = next((tie for tie in result.ties if tie.simulated == "not simulated"), None)
     if tied is not None:
         return f"Next: {tied.reason}. Remove the temperature from the file: weights that break the ties are then added."
@@ -563,8 +596,12 @@ def _sharper(result: CheckResult) -> str:
 
 
 class Listing:
-    """A row for each of several results as they come, or all that is known of it where it failed. `names` are those of
-    the inputs, `regimes` says that each may come several times, `networks` that all are networks that others made."""
+    """Prints a row for each of several results as they come, and for a failed result the whole verdict instead of a
+    row.
+
+    `names` are the names of the inputs, from which the width of a column follows. `regimes`: each input may come
+    several times. `networks`: all inputs are external networks.
+    """
 
     def __init__(self, screen: Screen, names: Sequence[str], regimes: bool = False, networks: bool = False) -> None:
         self.screen, self.begun, self.headed, self.apart = screen, False, False, False
@@ -572,12 +609,13 @@ class Listing:
         widths = [VERDICT_WIDTH, max((cell_len(visible(name)) for name in names), default=0) + suffix, *ROW_WIDTHS]
         self.headers = NETWORK_HEADERS if networks else ROW_HEADERS
         kept = 2 + len(self.headers)
+        # Drop columns of numbers from the right until a row fits; verdict and input always stay.
         while kept > 2 and sum(widths[:kept]) + GAP * (kept - 1) > screen.width:
             kept -= 1
         self.widths = widths[:kept]
 
     def add(self, result: CheckResult, alphabet: Sequence[str], known: bool = False) -> None:
-        """Print one result; `known` says that how it failed has been told."""
+        """Print one result. `known`: its failure was printed before, so a row is enough."""
         if not known and (not result.agreed or result.verdict is Verdict.UNDECIDED or result.partial):
             if self.begun:
                 self.screen.raw()
@@ -604,7 +642,7 @@ class Listing:
 
 
 def print_list(screen: Screen, results: Sequence[CheckResult]) -> None:
-    """A row for each of several results."""
+    """Print a row for each of several results."""
     names, networks = [result.input for result in results], all(result.kind == "network" for result in results)
     found = Listing(screen, names, any(result.model.regime for result in results), networks)
     for result in results:
@@ -612,7 +650,7 @@ def print_list(screen: Screen, results: Sequence[CheckResult]) -> None:
 
 
 def print_unproved(screen: Screen, results: Sequence[CheckResult]) -> None:
-    """Print why results are certified and not proved; each reason once."""
+    """Print the reasons why results are CERTIFIED and not PROVED, each reason once with the inputs that it concerns."""
     reasons: dict[str, list[str]] = {}
     for result in results:
         if result.verdict is Verdict.CERTIFIED and result.proof is not None:
@@ -627,7 +665,9 @@ def print_unproved(screen: Screen, results: Sequence[CheckResult]) -> None:
 
 
 def summary_row(result: CheckResult) -> list[str]:
-    """One result on a line: its input, words and extremes over all lengths."""
+    """Return the table row of one result: input, number of words, least score gap and largest error over all
+    lengths.
+    """
     lengths = result.lengths
     return [
         named(result.input, result.model.regime),
@@ -638,13 +678,13 @@ def summary_row(result: CheckResult) -> list[str]:
 
 
 def network_row(result: CheckResult) -> list[str]:
-    """The same of a network that others made: its input, words and least margin."""
+    """Return the table row of an external network: input, number of words and least margin."""
     found = result.least_margin
     return [result.input, count(result.words), NOTHING if found is None else short(found.margin)]
 
 
 def verdict_text(verdict: Verdict, partial: bool) -> str:
-    """A verdict for a table."""
+    """Return a verdict as text for a table."""
     return verdict.value + (" (partial)" if partial else "")
 
 
@@ -656,14 +696,16 @@ EVALUATION_COLUMNS = columns(
 
 
 def print_evaluations(screen: Screen, evaluations: Sequence[Evaluation], alphabet: Sequence[str]) -> None:
-    """The table of one model's words."""
+    """Print the table of words of one model."""
     for found in evaluations:
         print_hard_undecided(screen, found.hard_undecided)
     screen.table(EVALUATION_COLUMNS, [evaluation_row(found, alphabet) for found in evaluations])
 
 
 def evaluation_row(found: Evaluation, alphabet: Sequence[str]) -> list[str | None]:
-    """One word: whether all agree, what each says, what was measured, precision; a network that rounds has no bound."""
+    """Return the table row of one word: whether all answers agree, each answer, measured numbers, and digits. A network
+    that rounds has no error bound.
+    """
     rounds = found.bound is None
     return [
         AGREE[found.agree],
@@ -678,6 +720,6 @@ def evaluation_row(found: Evaluation, alphabet: Sequence[str]) -> list[str | Non
 
 
 def print_oracle_words(screen: Screen, answers: Sequence[tuple[Word, Answer]], alphabet: Sequence[str]) -> None:
-    """What the semantics of a program says, where it has no model."""
+    """Print the answers of the semantics of a program that has no model."""
     rows = [[answer_text(answer, alphabet), written_word(word, alphabet)] for word, answer in answers]
     screen.table(columns("<oracle", "=word"), rows)

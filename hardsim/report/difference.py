@@ -7,7 +7,7 @@ from difflib import unified_diff
 from hardsim.report.screen import Screen
 
 STYLES = {"---": "bold", "+++": "bold", "@@": "cyan", "-": "red", "+": "green"}
-"""By how a line begins; the first that fits."""
+"""Style of a line by its first characters; the first entry that fits counts."""
 UNENDED = "\\ No newline at end of file"
 
 

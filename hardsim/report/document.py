@@ -1,4 +1,4 @@
-"""The document of `--json`: one for each run of a command, around its results."""
+"""The JSON document of `--json`: one document for each run of a command, with all results."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ RESULTS: dict[str, tuple[type[Record], ...]] = {
     "fmt": (FormatResult,),
     "report": (CheckResult, ProofResult, BoundResult),
 }
-"""What the results of each command are."""
+"""Types of the results of each command."""
 RANDOM = ("check", "bound", "export", "precision", "equiv", "heads", "report")
-"""The commands with random choices, and so with a seed."""
+"""Commands with random choices, whose documents have a seed."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -78,26 +78,26 @@ class Document(Record):
     not apply is null. Words are arrays of symbols."""
 
     schema_version: Annotated[int, one_of(SCHEMA_VERSION)] = field(default=SCHEMA_VERSION, kw_only=True)
-    """The version of these documents."""
+    """Version of this document format."""
     version: str = field(default=__version__, kw_only=True)
     """Version of hardsim."""
     command: str
-    """The command that was run."""
+    """Name of the command that was run."""
     seed: int | None
-    """Seed of the random words; null for commands without any."""
+    """Seed of the random words; null for commands without random choices."""
     exit_code: Annotated[int, one_of(0, 1, 2, 3, 4, 130)]
     """The exit code of the run."""
     inputs: tuple[InputRead, ...] = ()
-    """What was read, in order."""
+    """Files and expressions that were read, in order."""
     results: tuple[Result, ...] = ()
-    """What was found, in order."""
+    """Results, in order."""
     notes: tuple[Note, ...] = ()
-    """Remarks, also on standard error."""
+    """Remarks, which are also on standard error."""
     errors: tuple[Failure, ...] = ()
-    """What went wrong with which input."""
+    """Errors, each with the input that it concerns."""
     not_run: tuple[NotRun, ...] = ()
-    """What has no result since the run was interrupted or stopped."""
+    """Inputs without a result because the run was interrupted or stopped."""
     stopped: bool = False
-    """Whether --fail-fast ended the run at a failure."""
+    """True if --fail-fast ended the run at a failure."""
     counts: RunSummary = field(default_factory=lambda: RunSummary(0, 0))
     """The number of inputs, and the number without a result."""

@@ -1,4 +1,4 @@
-"""What `equiv` prints: the verdict on two files and, where they differ, the word with what each says of it."""
+"""Print the results of `equiv`: the verdict on two files and, if they differ, the word with the answer of each file."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ LENGTH_COLUMNS = columns("n", "words\ntried", "accepted\nby both")
 
 
 def print_equiv(screen: Screen, result: EquivResult, alphabet: Sequence[str]) -> None:
-    """The verdict, and rows for the lengths of which words were tried."""
+    """Print the verdict, and a table of the lengths at which words were tried."""
     print_equiv_verdict(screen, result, alphabet)
     lengths = result.lengths
+    # Automata decide every length at once, without lengths that were tried.
     spans = printed_lengths(lengths[-1].n) if lengths else ()
     grouped = ([one for one in lengths if one.n in span] for span in spans)
     screen.block(LENGTH_COLUMNS, [_row(some) for some in grouped if some])
 
 
 def _row(lengths: Sequence[EquivLength]) -> list[str]:
-    """Several lengths as one."""
+    """Return one table row for several lengths: their span, the words tried, and the words that both files accept."""
     first, last = lengths[0].n, lengths[-1].n
     span = str(last) if first == last else f"{first}-{last}"
     tried = tried_text(sum(one.words for one in lengths), all(one.exhaustive for one in lengths))
@@ -31,7 +32,7 @@ def _row(lengths: Sequence[EquivLength]) -> list[str]:
 
 
 def print_equiv_verdict(screen: Screen, result: EquivResult, alphabet: Sequence[str]) -> None:
-    """The verdict, how far it reaches, and the word on which they differ."""
+    """Print the verdict, how far it reaches, and the word on which the two files differ."""
     names = f"{result.input}, {result.other}"
     print_headline(screen, result.verdict.value, STYLES[result.verdict], names, result.reach)
     if result.partial:

@@ -1,4 +1,4 @@
-"""Workflow commands of GitHub Actions, one a line: annotations of the files that a run is about."""
+"""Write workflow commands of GitHub Actions: one line for each annotation of a file."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from hardsim.report.outcome import Ending, Finished, Outcome
 from hardsim.visible import visible
 
 DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
-"""What stands for a character in a message,"""
+"""Escapes of characters in the message of a command."""
 PROPERTY = DATA | {":": "%3A", ",": "%2C"}
-"""and in a property."""
+"""Escapes of characters in a property of a command."""
 
 
 def render(finished: Finished) -> str:
-    """A command for each outcome but those that passed, and for what is to be said of the whole run."""
+    """Return a command for each outcome that did not pass, and for each remark on the whole run."""
     lines = [_annotation(finished.command, one) for one in finished.outcomes if one.ending is not Ending.PASSED]
     lines += [_command("warning", {"title": f"hardsim {finished.command}"}, remark) for remark in finished.remarks]
     return "".join(line + "\n" for line in lines)
@@ -20,6 +20,7 @@ def render(finished: Finished) -> str:
 
 def _annotation(command: str, one: Outcome) -> str:
     level = "error"
+    # A result that is only OBSERVED has exit code 0, and is no reason to warn.
     if one.ending is Ending.SKIPPED:
         level = "warning" if one.code else "notice"
     found = {} if one.path is None else {"file": one.path}
@@ -36,5 +37,5 @@ def _command(level: str, properties: dict[str, str], message: str) -> str:
 
 
 def _escaped(text: str, escapes: dict[str, str]) -> str:
-    """The text as GitHub decodes it; what it would show, and a terminal obey, is made visible."""
+    """Return a text with GitHub's escapes. Control characters, which a terminal would obey, are made visible."""
     return "".join(escapes.get(char) or visible(char) for char in text)

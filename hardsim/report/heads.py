@@ -1,4 +1,4 @@
-"""What is printed of the heads of a network that others made."""
+"""Print the results of `heads`: where the heads of an external network attend."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from hardsim.report.screen import Screen, columns
 
 HEAD_COLUMNS = columns("layer", "<head", "~attends to", "at", "queries", "least\ngap", "least\nweight", "ties")
 MOST_LISTED = 8
-"""Positions of a tie, and tokens of a class, that are listed."""
+"""Largest number of tied positions, or of tokens of a class, to list."""
 
 
 def print_heads(screen: Screen, result: HeadsResult, alphabet: Sequence[str]) -> None:
-    """A row for each head, then the first tie of each that has one."""
+    """Print a table with a row for each head, then the first tie of each head that has ties."""
     whole = [one for one in result.tried if one.exhaustive]
     reach = f"all up to length {len(whole)}" if whole and len(whole) == whole[-1].n else ""
     longest = f"of length {result.tried[0].n} to {result.tried[-1].n}" if result.tried else ""
@@ -39,7 +39,7 @@ def print_heads(screen: Screen, result: HeadsResult, alphabet: Sequence[str]) ->
 
 
 def pattern_text(head: HeadPattern) -> str:
-    """Where a head attends, in words."""
+    """Return the positions to which a head attends, in words."""
     if head.tokens is None:
         return head.pattern
     return f"{head.pattern}: {_listed(head.tokens, ' ')}"
@@ -51,7 +51,10 @@ def _listed(some: Sequence[object], between: str) -> str:
 
 
 def share_text(head: HeadPattern) -> str:
-    """At how many of the queries the pattern holds; rounded down, so that what is not all never reads so."""
+    """Return the share of the queries at which the pattern of a head holds. It is rounded down, so that less than all
+    queries never shows as 100.0%.
+    """
+    # The share of "none" would be that of a pattern which was rejected.
     if head.pattern == NONE:
         return NOTHING
     return "all" if head.always else f"{1000 * head.holds // head.queries / 10:.1f}%"

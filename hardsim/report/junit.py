@@ -1,4 +1,4 @@
-"""JUnit XML: one test suite for a run, with a test case for each input and regime."""
+"""Write JUnit XML: one test suite for a run, with a test case for each input and regime."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from hardsim.report.outcome import Ending, Finished, Outcome
 from hardsim.visible import visible, visible_lines
 
 NO_CHARACTER = re.compile("[\ufffe\uffff]")
-"""What XML 1.0 cannot hold, besides control characters and surrogates."""
+"""Characters that XML 1.0 does not allow, besides control characters and surrogates."""
 ELEMENTS = {Ending.FAILED: "failure", Ending.ERROR: "error", Ending.SKIPPED: "skipped"}
-"""What stands in a test case that did not pass."""
+"""Name of the XML element inside a test case that did not pass, by its ending."""
 _TYPES = {1: "mismatch", 4: "internal error"}
-"""What a failure without a verdict is, by its exit code."""
+"""Type of a failure without a verdict, by its exit code."""
 
 
 def render(finished: Finished) -> str:
-    """The document."""
+    """Return the XML document of a run."""
     cases, counted = finished.outcomes, {"tests": str(len(finished.outcomes))}
     for ending, name in (("failures", Ending.FAILED), ("errors", Ending.ERROR), ("skipped", Ending.SKIPPED)):
         counted[ending] = str(finished.count(name))
@@ -45,6 +45,7 @@ def _case(suite: Element, command: str, one: Outcome) -> None:
     _properties(case, [(key, value) for key in ("verdict", "reach", "word") if (value := getattr(one, key))])
     if one.ending in ELEMENTS:
         told = {"message": _line(one.message)}
+        # Readers of JUnit know no type of a skipped test.
         if one.ending is not Ending.SKIPPED:
             told["type"] = one.verdict or _TYPES.get(one.code, "bad input")
         SubElement(case, ELEMENTS[one.ending], told).text = _lines(one.details) or None

@@ -1,8 +1,8 @@
-"""The same report in LaTeX, which compiles alone with pdflatex: booktabs tables, figures as pgfplots, and the argument
-for every length as a theorem and its proof.
+"""Write a report in LaTeX that compiles alone with pdflatex: tables with booktabs, figures with pgfplots, and the
+argument for every length as a theorem and its proof.
 
-Whatever comes from a file goes through `escaped` alone (formulas of an argument, which hardsim wrote, through `maths`):
-what it returns has no command that is not in this file, and is ASCII.
+All text from a file goes through `escaped` (formulas of an argument, which hardsim wrote, through `maths`). Its result
+is ASCII and contains no command that is not in this module.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ PREAMBLE = r"""\documentclass[10pt]{article}
 """
 TITLE, END = "\\title{%s}\n\\author{}\\date{}\n\\maketitle\n", "\\end{document}\n"
 LONG_TOKEN, MOST_ROWS, MOST_MARKS = 16, 40, 6
-"""Characters from which on a line may break inside a token of code; rows of a table, which no page breaks; marks of an
-axis."""
+"""Least number of characters of a token of code in which a line may break; largest number of rows of a table, because
+no page breaks inside a table; largest number of marks on an axis.
+"""
 SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_", "%": r"\%",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
@@ -47,13 +48,13 @@ SPECIAL = {
     "∀": r"\ensuremath{\forall}", "∃": r"\ensuremath{\exists}", "⊤": r"\ensuremath{\top}", "⊥": r"\ensuremath{\bot}",
     "□": r"\ensuremath{\Box}", "◇": r"\ensuremath{\Diamond}", "∈": r"\ensuremath{\in}", "∞": r"\ensuremath{\infty}",
 }  # fmt: skip
-"""What LaTeX would obey or not print, and marks that it would join to others."""
+"""LaTeX for characters that LaTeX would interpret, would not print, or would join to the next character."""
 GREEK = """alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi
 omega"""
 SPECIAL |= dict(zip("αβγδεζηθικλμνξπρστυφχψω", (rf"\ensuremath{{\{name}}}" for name in GREEK.split()), strict=True))
 ACCENTS = {"\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0304": "=", "\u0307": ".", "\u0308": '"',
            "\u030a": "r", "\u030b": "H", "\u030c": "v", "\u0327": "c"}  # fmt: skip
-"""Combining marks, with the commands that put them on a letter."""
+"""Combining marks, with the LaTeX commands that put them on a letter."""
 TOKEN = re.compile(r"<=|>=|(?<![\w./^])[0-9]+/[0-9]+(?=\*)|[A-Za-z]\w*|[0-9.]+(?:e-?[0-9]+)?|\s+|.", re.DOTALL)
 COMMANDS = {"l": r"\ell", "tau": r"\tau", "eta": r"\eta", "N0": "N_0", "<=": r"\le", ">=": r"\ge", "<": "<", ">": ">",
             "log": r"\log", "exp": r"\exp", "max": r"\max", "min": r"\min", "*": r"\,"}  # fmt: skip
@@ -64,7 +65,9 @@ PLAIN, OPERAND = "+-/=()0123456789.", re.compile(r"[\w),]$")
 
 
 def escaped(text: str) -> str:
-    """Text as LaTeX that says nothing but its characters; what has no letter is written as its number."""
+    """Return a text as LaTeX that prints its characters; a character without a LaTeX form is printed as its
+    code point.
+    """
     return "".join(map(_character, visible(text))).replace(" -{}-{} ", " -- ")
 
 
@@ -73,6 +76,7 @@ def _character(one: str) -> str:
         return SPECIAL[one]
     if one.isascii():
         return one
+    # pdflatex without packages for Unicode has only letters with one accent.
     letter, *marks = list(unicodedata.normalize("NFD", one))
     if len(marks) == 1 and marks[0] in ACCENTS and letter.isascii() and letter.isalpha():
         return rf"\{ACCENTS[marks[0]]}{{{letter}}}"
@@ -80,10 +84,11 @@ def _character(one: str) -> str:
 
 
 def code(text: str) -> str:
-    """Text to be copied, in which every space counts and a long token may break anywhere."""
+    """Return a text to be copied as LaTeX: every space is kept, and a line may break anywhere in a long token."""
     parts = re.split(r"( +)", visible(text))
     inner = (
         "\\ " * len(part) if part[:1] == " " else
+        # An empty token is between two spaces; a long one may break after each character.
         ("\\allowbreak{}" if len(part) > LONG_TOKEN else "").join(map(_character, part))
         for part in parts
     )  # fmt: skip
@@ -91,7 +96,7 @@ def code(text: str) -> str:
 
 
 def maths(text: str) -> str:
-    """A formula of an argument, as `4*n - 2*j >= 2 (w - j)`, in mathematics."""
+    """Return a formula of an argument, such as `4*n - 2*j >= 2 (w - j)`, as LaTeX in mathematics mode."""
     return f"${_maths(visible(text))}$"
 
 
@@ -115,13 +120,16 @@ def _maths(text: str) -> str:
             found.append(word)
         elif not word.isspace():
             found.append(rf"\text{{{escaped(word)}}}")
+        # A space between two operands is a product.
         elif OPERAND.search(text[: token.start()]) and re.match(r"[\w(]", text[place:]):
             found.append(r"\;")
     return "".join(found)
 
 
 def _operand(text: str, place: int) -> tuple[str, int]:
-    """What a power or a root applies to, and where it ends: brackets, or a sign and a token."""
+    """Return the operand of a power or a root that starts at `place`, and the place after it: the text in brackets, or
+    a sign and a token.
+    """
     if text[place : place + 1] != "(":
         token = re.compile(r"-?\w*").match(text, place)
         assert token is not None
@@ -138,7 +146,7 @@ def _operand(text: str, place: int) -> tuple[str, int]:
 
 
 def blocks(found: Iterable[Block]) -> str:
-    """Blocks as LaTeX; lines that are indented are items."""
+    """Return blocks as LaTeX; consecutive indented lines become a list."""
     parts = list[str]()
     for items, some in groupby(found, lambda block: isinstance(block, Line) and block.depth > 1):
         inner = [_block(block) for block in some]
@@ -156,6 +164,7 @@ def _block(block: Block) -> str:
             inner = r" \quad ".join(map(code, words)) or escaped(said)
             return rf"{{\raggedright \textit{{{escaped(label)}}}\quad {inner}\par}}"
         case Table(columns, rows):
+            # LaTeX breaks no page inside a tabular, so long tables become several.
             some = [rows[start : start + MOST_ROWS] for start in range(0, len(rows), MOST_ROWS)]
             return "\n".join(_table(Table(columns, part)) for part in some)
 
@@ -167,7 +176,9 @@ def _styled(said: str, style: str) -> str:
 
 
 def _table(table: Table) -> str:
-    """A table that is made as narrow as the line; texts that fold have a third of it."""
+    """Return a table as LaTeX, scaled down to the line width if it is wider; a column of long texts gets a third of the
+    line.
+    """
     kinds = "".join(
         r">{\raggedright\arraybackslash}p{.33\linewidth}" if one.below and _longest(table, place) > 2 * LONG_TOKEN
         else one.align[0]
@@ -200,7 +211,7 @@ def _longest(table: Table, place: int) -> int:
 
 
 def render(parts: Sequence[Part], origin: Making) -> str:
-    """The document."""
+    """Return the LaTeX document of all parts."""
     body = [PREAMBLE, TITLE % "hardsim report", escaped(DECIMALS), ""]
     for part in parts:
         body += [rf"\section{{{escaped(part.title)}}}", blocks(part.checked), *_every_length(part)]
@@ -224,7 +235,7 @@ def _every_length(part: Part) -> Iterator[str]:
 
 
 def _figure(result: BoundResult) -> str:
-    """The panels of a picture side by side, as many as have points."""
+    """Return the figure of a bound report: side by side, the panels that have points."""
     panels = []
     for title, series in PANELS:
         drawn = [(label, points) for label, value in series if (points := points_of(result, value))]
@@ -247,7 +258,9 @@ legend style={{font=\tiny,at={{(.5,-.3)}},anchor=north}},cycle list name=black w
 
 
 def _marks(values: Sequence[float]) -> list[float]:
-    """Round numbers about values, for the marks of an axis: 1, 2 and 5, or powers of ten some steps apart."""
+    """Return round numbers in the range of some values, for the marks of an axis: 1, 2 and 5 times powers of ten, or
+    only powers of ten if these are too many.
+    """
     low, high = floor(log10(min(values))), ceil(log10(max(values)))
     near = [float(f"{digit}e{power}") for power in range(low, high + 1) for digit in (1, 2, 5)]
     near = [one for one in near if min(values) / 1.5 <= one <= max(values) * 1.5]

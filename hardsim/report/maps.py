@@ -1,7 +1,7 @@
-"""Attention maps: what heads attend to on one word, hard beside soft, as a picture or as a page to step through.
+"""Draw attention maps: the weights of heads on one word, hard beside soft, as a picture or as an HTML page.
 
-The colours are those of cividis, which readers with any kind of colour vision, and grey print, show in order; what a
-head does not see is hatched. The same trace gives the same file.
+The colours are those of cividis, whose order is visible with any kind of colour vision and in grey print. Cells that a
+head does not see are hatched. The same trace gives the same file.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from hardsim.visible import visible
 
 PAGE = ".html"
 MOST_DRAWN = 24
-"""Heads in one picture."""
+"""Largest number of heads in one picture."""
 LONGEST_SYMBOL, LONGEST_TITLE = 10, 44
-"""Characters of a symbol on an axis, and of the title of a map."""
+"""Largest number of characters of a symbol on an axis, and of the title of a map."""
 CELL, LEAST_SIDE = 0.16, 2.2
-"""Inches that a position takes, and that a map has at least."""
+"""Size of a position in inches, and the least side of a map in inches."""
 FEW = 24
-"""Positions up to which cells have lines between them, and symbols are large."""
+"""Largest number of positions for which cells have lines between them and symbols are large."""
 ALL_NUMBERED, APART = 12, 5
-"""Positions up to which each has its number, and how far apart numbers are of more."""
+"""Largest number of positions that are all numbered; distance of the numbers if there are more positions."""
 TALLEST = 1.5
-"""Height of a picture, as a multiple of its width, from which on maps stand beside each other."""
+"""Largest ratio of height to width of a picture; above it, maps stand side by side."""
 UNSEEN = "#e4e4e4"
 NUMBER = "#6a6a6a"
-"""The colour of positions' numbers."""
+"""Colour of the numbers of positions."""
 COARSE = 100
-"""Dots to the inch of a .png of many positions."""
+"""Resolution (dots per inch) of a .png with many positions."""
 
 
 def hold_map(path: str) -> None:
-    """Refuse what cannot be drawn before anything is computed.
+    """Check, before anything is computed, that a picture with this file name can be drawn.
 
     Raises:
-        InputError: for another ending, or if matplotlib is needed and not installed.
+        InputError: if the ending is unknown, or if matplotlib is needed and not installed.
     """
     if not path.endswith((*FORMATS, PAGE)):
         raise InputError(
@@ -57,10 +57,10 @@ def hold_map(path: str) -> None:
 
 
 def drawn(result: TraceResult, heads: Sequence[TraceHead], path: str) -> str | bytes:
-    """The maps of some heads as the content of a file of that name.
+    """Return the maps of some heads as the content of the file `path`, in the format of its ending.
 
     Raises:
-        InputError: if there are none, or too many for a picture.
+        InputError: if there are no heads, or too many for a picture.
     """
     if not heads:
         raise InputError(f"{result.input} has no heads: there is nothing to draw", "Leave out --plot.")
@@ -76,10 +76,13 @@ def drawn(result: TraceResult, heads: Sequence[TraceHead], path: str) -> str | b
 
 
 def maps(result: TraceResult, heads: Sequence[TraceHead], form: str) -> bytes:
-    """A pair of maps for each head, hard attention and softmax: below each other, many side by side too."""
+    """Return a picture with a pair of maps for each head, hard attention and softmax. The pairs are below each other,
+    or in several columns if the picture would be too tall. `form` is a key of `FORMATS`.
+    """
     symbols = [shortened(visible(symbol), LONGEST_SYMBOL) for symbol in result.symbols]
     side = max(LEAST_SIDE, CELL * len(symbols))
     width, height = 2 * side + 2.4, side + 1.1
+    # The fewest columns for which the picture is not too tall.
     across = next(k for k in count(1) if -(-len(heads) // k) * height <= TALLEST * k * width)
     down = -(-len(heads) // across)
 
@@ -91,6 +94,7 @@ def maps(result: TraceResult, heads: Sequence[TraceHead], form: str) -> bytes:
         for (left, right), head in zip(places, heads, strict=False):
             about = shortened(visible(head.name), LONGEST_TITLE)
             _map(left, head.hard, f"layer {head.layer}, {about}: hard", symbols, result.first)
+            # Softmax weights are exact or enclosed; the picture needs only floats.
             weights = [[None if one is None else float(one) for one in line] for line in head.weights]
             figure.colorbar(_map(right, weights, "soft", symbols, result.first), ax=right, label="weight", shrink=0.8)
 
@@ -100,7 +104,7 @@ def maps(result: TraceResult, heads: Sequence[TraceHead], form: str) -> bytes:
 
 
 def _map(axes: Any, rows: Sequence[Sequence[float | None]], title: str, symbols: Sequence[str], first: int) -> Any:
-    """One map: queries down, keys across."""
+    """Draw one map on some axes: queries downwards, keys to the right, None for a key that the query does not see."""
     import numpy as np
 
     whole = np.array([[np.nan if one is None else one for one in row] for row in rows])
@@ -125,12 +129,14 @@ def _map(axes: Any, rows: Sequence[Sequence[float | None]], title: str, symbols:
 
 
 def numbered(k: int, size: int, first: int) -> bool:
-    """Whether of so many positions the one with that index has its number on the axes."""
+    """Return True if the axes show the number of the position with index `k`, where `size` is the number of positions
+    and `first` the number of the first one.
+    """
     return size <= ALL_NUMBERED or (k + first) % APART == 0 or k == 0
 
 
 def _number_positions(axes: Any, places: Sequence[int], first: int) -> None:
-    """The numbers of positions, on the sides where no symbols are: a symbol may be a digit."""
+    """Write the numbers of positions on the sides of the axes that have no symbols: a symbol may be a digit itself."""
     texts = [str(k + first) for k in places]
     for axis in (axes.xaxis, axes.yaxis):
         axis.remove_overlapping_locs = False  # a position has its symbol and its number
@@ -140,7 +146,7 @@ def _number_positions(axes: Any, places: Sequence[int], first: int) -> None:
 
 
 def _rule(axes: Any, count: int) -> None:
-    """Thin lines between the cells: one path, as files are small with it."""
+    """Draw thin lines between the cells, as a single path, because that makes a small file."""
     places = [k + 0.5 for k in range(count - 1)]
     ends, gap = [-0.5, count - 0.5], float("nan")
     axes.plot(
@@ -157,7 +163,7 @@ def _rule(axes: Any, count: int) -> None:
 
 
 def page(result: TraceResult, heads: Sequence[TraceHead]) -> str:
-    """One file with all that it needs: HTML, style, script and numbers."""
+    """Return one HTML file that contains everything that it needs: markup, style, script and numbers."""
     data = {
         "title": f"{result.input}: {shown_word(result.word, result.word)}",
         "first": result.first,
@@ -182,7 +188,9 @@ def page(result: TraceResult, heads: Sequence[TraceHead]) -> str:
 
 
 def _number(value: Fraction) -> float | str:
-    """A number as scripts have them; one that is too large or too small for that as a table shows it."""
+    """Return a number as a float for a script, or as the text that a table shows if it is out of the range of
+    floats.
+    """
     with suppress(OverflowError):
         if (near := float(value)) or not value:
             return near

@@ -1,4 +1,4 @@
-"""What `hardsim show` says of a network: in numbers, its heads, and what theory says of each."""
+"""The `hardsim show` report of a network: its size, its heads, and what theory says about each head."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from hardsim.report.screen import Field, Screen, columns
 from hardsim.run.mp import digits_needed
 
 PROGRAM = '{"$ref": "#/$defs/program"}'
-"""The schema of a program is that of .ahat.json files."""
+"""JSON schema of a program, which is the schema of .ahat.json files."""
 MASKS = {
     "none": "every j",
     "future": "j <= i",
@@ -38,72 +38,72 @@ MASKS = {
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ScoreTerm(Record):
-    """A product of two linear forms."""
+    """A product of two linear forms, which is one term of a score."""
 
     query: str
-    """Of the coordinates of the query's position."""
+    """Linear form in the coordinates of the query's position."""
     key: str
-    """Of the coordinates of the key's position."""
+    """Linear form in the coordinates of the key's position."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Allowed(Record):
-    """What theory allows a head at one length."""
+    """The error and the score gap that theory allows a head at one length."""
 
     n: Length
     error: Measured
-    """The largest error of an attended value."""
+    """Bound of the error of an attended value."""
     score_gap: Exact | None
-    """The least score gap; None for uniform heads."""
+    """Lower bound of the score gap; None for uniform heads."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ShownHead(Record):
-    """One head of the network. Beta and bounds are of a regime."""
+    """A head of the network. Beta and bounds are present only in a regime."""
 
     name: str
-    """The head's name."""
+    """Name of the head."""
     mask: Annotated[str, one_of(*MASKS)]
-    """Which positions j a query i sees."""
+    """Which positions j a query at position i sees."""
     weighting: Annotated[str, one_of("average", "leftmost", "rightmost")]
-    """Which of several largest scores counts."""
+    """Which of several positions with the largest score counts."""
     score: tuple[ScoreTerm, ...]
-    """The score is the sum of these products; none: uniform attention."""
+    """The products whose sum is the score; no products mean uniform attention."""
     value: str | None
-    """What it reads; None where it reads several values, which `program` has."""
+    """The value that the head reads; None if it reads several values, which are in `program`."""
     gap: str | None
-    """The declared score gap of a row, in i and n."""
+    """The declared score gap of a row, as an expression in i and n."""
     purpose: str
-    """What the head is for."""
+    """Purpose of the head."""
     theorem: str
-    """The theorem that it rests on, if any."""
+    """Theorem on which the head rests; empty if there is none."""
     beta: Exact | None
-    """The head's own inverse-temperature constant."""
+    """Inverse-temperature constant of the head."""
     bounds: tuple[Allowed, ...]
-    """What theory allows, by length."""
+    """Bounds from theory, by length."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ShownLayer(Record):
-    """One layer, with the numbers of its hidden units."""
+    """A layer of the network, with its heads and the number of its hidden units."""
 
     layer: LayerNumber
     clips: Natural
-    """Clips to [0, 1], two relus each."""
+    """Number of clips to [0, 1], which take two relus each."""
     relus: Natural
-    """Other hidden units."""
+    """Number of other hidden units."""
     heads: tuple[ShownHead, ...]
-    """The heads, whose outputs are added up."""
+    """Heads of the layer; their outputs are added up."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Meaning(Record):
-    """What a coordinate holds."""
+    """The meaning of a coordinate."""
 
     coordinate: str
-    """The coordinate's name."""
+    """Name of the coordinate."""
     meaning: str
-    """What it holds."""
+    """Meaning of the value in this coordinate."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -111,47 +111,49 @@ class ShownEncoding(Record):
     """A coordinate of the position encoding."""
 
     coordinate: str
-    """The coordinate's name."""
+    """Name of the coordinate."""
     value: str
-    """An expression in i and n, or a predicate."""
+    """Value of the coordinate: an expression in i and n, or a predicate."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Precision(Record):
-    """Decimal digits needed at one length, in a regime."""
+    """The number of decimal digits needed at one length, in a regime."""
 
     n: Length
     digits: Positive
-    """How many."""
+    """Number of decimal digits."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ModelReport(SubjectRecord):
-    """A network; of a regime also what theory allows each head, and the decimal digits that are needed, by length."""
+    """The report on a network; in a regime also with the bounds from theory for each head and the decimal digits
+    needed, by length.
+    """
 
     warnings: tuple[str, ...]
-    """Where integers of a program may leave the range of its construction."""
+    """Warnings about integers of a program that may leave the range of its construction."""
     bounds: Unwritten[Mapping[int, Mapping[str, HeadResult]]]
-    """By length and head."""
+    """Bounds from theory by length and name of the head."""
     precision: tuple[Precision, ...]
-    """By length."""
+    """Decimal digits needed, by length."""
 
     @property
     @written
     def reads(self) -> str:
-        """How the answer is read off."""
+        """How the answer is read from the output."""
         return reading(self.subject)
 
     @property
     @written
     def theorems(self) -> tuple[str, ...]:
-        """The theorems that its heads rest on."""
+        """Theorems on which the heads rest."""
         return tuple(dict.fromkeys(head.theorem for head in self.subject.program.heads if head.theorem))
 
     @property
     @written
     def core(self) -> tuple[Meaning, ...]:
-        """What each coordinate of the core holds."""
+        """Meaning of each coordinate of the core: letters, and coordinates that layers write."""
         program = self.subject.program
         letters = [(one.name, where_held(one.symbols, program.alphabet)) for one in program.letters]
         return tuple(Meaning(*named) for named in (*letters, *program.meanings.items()))
@@ -159,19 +161,19 @@ class ModelReport(SubjectRecord):
     @property
     @written
     def output(self) -> str:
-        """The coordinate that holds the answer."""
+        """Name of the coordinate that holds the answer."""
         return self.subject.program.output
 
     @property
     @written
     def encodings(self) -> tuple[ShownEncoding, ...]:
-        """The position encoding."""
+        """Coordinates of the position encoding."""
         return tuple(ShownEncoding(one.name, str(one.value)) for one in self.subject.program.encodings)
 
     @property
     @written
     def layers(self) -> tuple[ShownLayer, ...]:
-        """The layers, one after the other."""
+        """Layers, in order."""
         numbered = enumerate(self.subject.program.layers, start=1)
         return tuple(
             ShownLayer(number, *units(layer), tuple(map(self._head, layer.heads))) for number, layer in numbered
@@ -180,8 +182,10 @@ class ModelReport(SubjectRecord):
     @property
     @written
     def program(self) -> Annotated[dict[str, Any], Embedded(PROGRAM)]:
-        """The hard attention itself by the names of its coordinates, as .ahat.json files have it: exact rationals are
-        strings there."""
+        """The program for hard attention, by the names of its coordinates, in the format of .ahat.json files:
+        exact rationals are
+        strings.
+        """
         return program_json(self.subject.program)
 
     def _head(self, head: Head) -> ShownHead:
@@ -203,7 +207,7 @@ class ModelReport(SubjectRecord):
 
 
 def describe(subject: Subject, lengths: Sequence[int], warnings: Sequence[str] = ()) -> ModelReport:
-    """The report on a subject; of a regime with bounds and precision for words of these lengths.
+    """Return the report on a network. In a regime it has bounds and precision for words of the given lengths.
 
     Raises:
         InputError: if the temperature is not positive at one of these lengths.
@@ -216,7 +220,9 @@ def describe(subject: Subject, lengths: Sequence[int], warnings: Sequence[str] =
 
 
 def reading(subject: Subject) -> str:
-    """How the answer is read, an acceptor's at the first or the last position."""
+    """Return a text that states how the answer is read from the output (for an acceptor: at the first or the last
+    position).
+    """
     program, at = subject.program, subject.facts.at
     if not subject.acceptor:
         if program.integers:
@@ -229,13 +235,13 @@ def reading(subject: Subject) -> str:
 
 
 def units(layer: ProgramLayer) -> tuple[int, int]:
-    """How many clips and how many relus a layer computes."""
+    """Return the number of clips and the number of relus in a layer."""
     clips = sum(unit.clip for unit in layer.units)
     return clips, len(layer.units) - clips
 
 
 def sums(layer: ProgramLayer) -> dict[str, str]:
-    """What the hidden units and biases of a layer add to each coordinate."""
+    """Return, for each coordinate, what the hidden units and biases of a layer add to it, as text."""
     parts: dict[str, list[str]] = {}
     for unit in layer.units:
         text = f"{'clip' if unit.clip else 'relu'}({unit.pre})"
@@ -247,7 +253,7 @@ def sums(layer: ProgramLayer) -> dict[str, str]:
 
 
 def print_model(screen: Screen, report: ModelReport) -> None:
-    """The model in numbers, then layer by layer; in a regime also what its coordinates hold."""
+    """Print the network in numbers, then layer by layer; in a regime also the meaning of its coordinates."""
     subject, program = report.subject, report.subject.program
     regime = subject.regime is not None
     screen.head(subject.name, _regime_lines(report) if regime else _lines(report), width=12)
@@ -271,6 +277,7 @@ def print_model(screen: Screen, report: ModelReport) -> None:
 
 def _regime_lines(report: ModelReport) -> list[tuple[str, str | None]]:
     facts, program = report.subject.facts, report.subject.program
+    # The labels of an edited file are its own claims.
     unsure = "" if facts.specified else SAYS
     regime = REGIMES[program.regime]
     # The summary names the regime's own temperature, and --tau or the file may have another.
@@ -305,7 +312,7 @@ def _lines(report: ModelReport) -> list[tuple[str, str | None]]:
 
 
 def alphabet_line(alphabet: Sequence[str]) -> tuple[str, str]:
-    """The symbols, or the propositions whose sets they are, with what these are called."""
+    """Return the labelled alphabet, or the labelled propositions if the symbols are sets of propositions."""
     if not is_sets(alphabet):
         return "alphabet", joined_names(alphabet)
     exclusions = alphabet.constraints if isinstance(alphabet, Valuations) else ()

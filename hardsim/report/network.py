@@ -1,4 +1,8 @@
-"""What is printed of a network that others made: what was read, its outputs on words, and how a check of it went."""
+"""Print reports on external networks: what was read from files, outputs on words, and the result of a check.
+
+A word is judged if the reference gives an expected answer for it; the margin is the distance of an output from the
+nearest output that would give another answer.
+"""
 
 from __future__ import annotations
 
@@ -37,10 +41,10 @@ JUDGED_COLUMNS = columns("n", "words\njudged", "mismatches", "undecided", "least
 OUTPUT_COLUMNS = columns("position", "<token", "<answer", "<expected", "~outputs")
 SETTING_COLUMNS = columns("<setting", "<value", "~from")
 MOST_OUTPUTS = 8
-"""Outputs of a place that a table shows."""
+"""Largest number of outputs of a position that a table shows."""
 OUTPUT_DIGITS = 6
 MARGINS_ROOM = 12
-"""Columns before the text of a fact."""
+"""Number of columns before the text of a fact."""
 RIGHT = {True: "as expected", False: "WRONG", None: ""}
 
 
@@ -48,7 +52,9 @@ RIGHT = {True: "as expected", False: "WRONG", None: ""}
 
 
 def print_margins(screen: Screen, result: CheckResult, alphabet: Sequence[str]) -> None:
-    """The least margin of all with its word, the first wrong length, and how the margin falls with the length."""
+    """Print the least margin over all words with its word, the first wrong length, and the trend of the margin with the
+    length.
+    """
     least = result.least_margin
     if least is not None:
         decided = " of the words decided" * any(length.undecided for length in result.judged)
@@ -70,8 +76,11 @@ def print_margins(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
 
 
 def print_judged(screen: Screen, lengths: Sequence[JudgedLength], alphabet: Sequence[str], every: bool) -> None:
-    """A row for each length, or some together; one for what is read before every word."""
+    """Print a table with a row for each length or for several lengths; length 0 stands for the tokens read before every
+    word.
+    """
     rows = []
+    # A network with tokens before the word has an output at length 0, too.
     for span in (range(1), *printed_lengths(lengths[-1].n, every or lengths[-1].n <= MOST_ROWS)):
         some = [length for length in lengths if length.n in span]
         if some:
@@ -98,7 +107,7 @@ def _row(some: Sequence[JudgedLength], alphabet: Sequence[str]) -> list[str | No
 
 
 def print_outputs(screen: Screen, found: Sequence[Evaluation], alphabet: Sequence[str]) -> None:
-    """The outputs on each word, a table for each."""
+    """Print the outputs on each word, with a table of positions for each."""
     for one in found:
         screen.raw()
         said = "not decided" if not one.places else judged_text(one.soft)
@@ -108,6 +117,7 @@ def print_outputs(screen: Screen, found: Sequence[Evaluation], alphabet: Sequenc
         screen.line(f"  answer {said}{verdict}{margin}")
         if one.no_output is not None:
             screen.line(f"  {one.no_output.summary}", hang=2)
+        # Without a specification there is no column for expected outputs.
         wished = any(place.wanted is not None for place in one.places)
         rows = [
             [
@@ -139,12 +149,12 @@ def _middle(one: OutputEnds) -> str:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class NetworkFact(Record):
-    """One thing that was read of a network."""
+    """A fact that was read from the files of a network."""
 
     what: str
-    """What it is about."""
+    """Name of the fact."""
     read: str
-    """What was read."""
+    """Text of the fact, as it was read."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -152,62 +162,62 @@ class NetworkSetting(Record):
     """A setting that decides what a network computes or how it reads words, and that the weights need not show."""
 
     name: str
-    """Its name."""
+    """Name of the setting."""
     value: str
-    """Its value."""
+    """Value of the setting."""
     source: str
-    """The source of the value: a file, an option, the weights, or the default of a library or format."""
+    """Source of the value: a file, an option, the weights, or the default of a library or format."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class NetworkLayerReport(Record):
-    """One layer, in words."""
+    """A layer of an external network, described in words."""
 
     layer: Positive
-    """Its number, from 1."""
+    """Number of the layer, from 1."""
     heads: tuple[str, ...]
-    """Each head: mask, scale, widths."""
+    """Description of each head: mask, scale and widths."""
     mlp: str | None
-    """Hidden units and activation; null: there is none."""
+    """Number of hidden units and activation; null: the layer has none."""
     norms: str
-    """Its norms and where they stand."""
+    """Norms of the layer and their places."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class NetworkReport(Record):
-    """A network that others made: what was read, and of what it consists."""
+    """The report on an external network: what was read, and the parts of the network."""
 
     input: InputName
     sha256: InputDigest
     kind: Annotated[str, one_of("network")]
-    """A network that others made."""
+    """Kind of the input: `network`, an external network."""
     title: Title
     model: ModelFacts
-    """The network in numbers."""
+    """Size of the network."""
     tokens: tuple[str, ...]
-    """The vocabulary by token id."""
+    """Tokens of the vocabulary, by token id."""
     alphabet: tuple[str, ...]
-    """The symbols of words."""
+    """Symbols of words."""
     outputs: tuple[str, ...]
-    """The outputs."""
+    """Names of the outputs."""
     longest: Natural | None
-    """The longest word that its table of positions has room for; null: it has none."""
+    """Length of the longest word for which the table of positions has rows; null: there is no such table."""
     reads: str
-    """What is read of a word, and how outputs decide."""
+    """How a word is read, and how the outputs decide the answer."""
     facts: tuple[NetworkFact, ...]
-    """What was read."""
+    """Facts that were read from the files."""
     settings: tuple[NetworkSetting, ...]
-    """The settings that the weights need not show, with their sources."""
+    """Settings that the weights need not show, with their sources."""
     final_norm: str | None
-    """The norm before the unembedding; null: there is none."""
+    """Norm before the unembedding; null: there is none."""
     layers: tuple[NetworkLayerReport, ...]
-    """Layer by layer."""
+    """Layers, in order."""
 
 
 def describe_network(
     subject: Foreign, described: Sequence[tuple[str, str]], settings: Sequence[TakenSetting] = ()
 ) -> NetworkReport:
-    """The report on a network that was read."""
+    """Return the report on an external network. `described` are labelled facts from its files."""
     network = subject.network
     return NetworkReport(
         input=subject.name,
@@ -228,7 +238,9 @@ def describe_network(
 
 
 def reads(subject: Foreign) -> str:
-    """What is read of a word, and how outputs decide."""
+    """Return a text that states which tokens are read around a word, where the answer is read, and how outputs decide
+    it.
+    """
     readout = subject.network.readout
     given = " ".join([*map(str, readout.before), "*", *map(str, readout.after)])
     where = {"last": "the last position that is read", "first": "the first symbol", "each": "each symbol"}[readout.at]
@@ -251,7 +263,7 @@ def _layer(number: int, layer: NetworkLayer) -> NetworkLayerReport:
 
 
 def norm_text(norm: Norm) -> str:
-    """A norm in words."""
+    """Return a norm in words."""
     kind = {"layer": "LayerNorm", "rms": "RMSNorm"}[norm.kind]
     parts = [name for name, array in (("weight", norm.weight), ("bias", norm.bias)) if array is not None]
     return f"{kind} (epsilon {float(norm.epsilon):g}{', ' * bool(parts)}{' and '.join(parts)})"
@@ -266,7 +278,7 @@ def _head(head: NetworkHead) -> str:
 
 
 def print_network(screen: Screen, report: NetworkReport) -> None:
-    """What was read, then layer by layer."""
+    """Print what was read from the files, then the network layer by layer."""
     facts = report.model
     size = f"{plural(facts.layers, 'layer')}, {plural(facts.heads, 'head')}, dimension {facts.dimension}, "
     room = None if report.longest is None else plural(report.longest, "symbol")

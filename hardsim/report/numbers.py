@@ -1,4 +1,4 @@
-"""Numbers and words as text, short, for tables."""
+"""Short texts of numbers and words for tables."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ from hardsim.records import short as short
 
 
 def tried_text(words: int, exhaustive: bool) -> str:
-    """How many words were tried; `all` where it is every one of their lengths."""
+    """Return the number of words tried as text, with `all` before it if these are all words of their lengths."""
     return f"all {count(words)}" if exhaustive else count(words)

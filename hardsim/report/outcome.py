@@ -1,5 +1,6 @@
-"""How a run ended for each input and regime, for other programs: what JUnit, GitHub and SARIF are told, each in its own
-words (`report.junit`, `report.github`, `report.sarif`)."""
+"""The outcome of a run for each input and regime, for reports that other programs read: JUnit, GitHub and SARIF
+(modules `report.junit`, `report.github`, `report.sarif`).
+"""
 
 from __future__ import annotations
 
@@ -10,85 +11,86 @@ from typing import Protocol
 
 
 class Ending(StrEnum):
-    """What a verdict, or the want of one, means to whoever waits for it."""
+    """How the run of one input ended, for another program that waits for it."""
 
     PASSED = "passed"
     FAILED = "failed"
-    """Something is wrong, or the verdict is less than was required."""
+    """A mismatch was found, or the verdict is weaker than was required."""
     SKIPPED = "skipped"
-    """Nothing is wrong as far as is known, and less is known than was hoped for."""
+    """No mismatch was found, but the verdict is weaker than usual or missing."""
     ERROR = "error"
-    """It could not be judged: the input is bad, or hardsim is."""
+    """There is no verdict: the input is bad, or hardsim failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One input, a formula in one regime (None: it has none, or none was reached)."""
+    """The outcome of one input in one regime (None: the input has no regime, or none was reached)."""
 
     input: str | None
-    """The name of the input; None: the command line."""
+    """Name of the input; None: the command line."""
     regime: str | None
     ending: Ending
     code: int
-    """What this alone makes the exit code."""
+    """Exit code that this outcome alone would give the run."""
     message: str
-    """What is to be said, in a line."""
+    """Message of one line."""
     seconds: float
     verdict: str = ""
-    """The verdict; empty without one."""
+    """Verdict; empty without one."""
     reach: str = ""
-    """How far it reaches."""
+    """How far the verdict reaches."""
     word: str = ""
-    """The word that shows it; empty if none does."""
+    """Word that shows a failure; empty without one."""
     details: str = ""
-    """The same with all that a reader wants to know, in lines; empty if that is all."""
+    """The message with all details, in several lines; empty if there is no more to say."""
     place: tuple[int, int] | None = None
-    """The line and the column of a mistake in the file, from 1, in characters."""
+    """Line and column of a mistake in the file, from 1, in characters."""
     file: bool = True
-    """Whether the input is a file."""
+    """True if the input is a file."""
     whole: str = ""
-    """The file, if the input is one of its lines."""
+    """Name of the file, if the input is one of its lines."""
 
     @property
     def title(self) -> str:
-        """The input with its regime."""
+        """Return the name of the input with its regime."""
         name = self.input or "the command line"
         return name if self.regime is None else f"{name} ({self.regime})"
 
     @property
     def text(self) -> str:
-        """All that is to be said, in lines; with the name where no file stands beside it."""
+        """Return all lines of the message, with the name of the input if there is no file to name."""
+        # Formats with a field for the file need not repeat its name.
         lines = self.details or self.message
         return lines if self.path is not None else f"{self.title}: {lines}"
 
     @property
     def path(self) -> str | None:
-        """The file; None if it is none."""
+        """Return the file of the input, or None if the input is not a file."""
         return self.whole or self.input if self.file else None
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A run of a command."""
+    """A run of a command with its outcomes."""
 
     command: str
     code: int
-    """The exit code."""
+    """Exit code of the run."""
     outcomes: Sequence[Outcome]
     notes: Sequence[str]
-    """The remarks, as on standard error."""
+    """Remarks on inputs, as on standard error."""
     remarks: Sequence[str]
-    """What is to be said of the whole run: that it was interrupted, or stopped."""
+    """Remarks on the whole run, such as an interruption."""
     summary: str = ""
-    """The outcome of several inputs, in one line."""
+    """Summary of several inputs in one line."""
 
     def count(self, *endings: Ending) -> int:
-        """How many outcomes ended so."""
+        """Return the number of outcomes with one of these endings."""
         return sum(one.ending in endings for one in self.outcomes)
 
 
 class Format(Protocol):
-    """What a module that writes a format has."""
+    """Interface of a module that writes a report format."""
 
     def render(self, finished: Finished) -> str:
-        """The text, with its line breaks."""
+        """Return the report as text, with its line breaks."""

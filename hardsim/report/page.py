@@ -1,6 +1,6 @@
-"""The page of `hardsim report`: HTML that needs nothing beside itself, no network and no script.
+"""Write the HTML page of `hardsim report`, which needs no other file, no network and no script.
 
-Whatever comes from a file goes through `text` alone, which makes it visible and escapes it.
+All text from a file goes through `text`, which makes it visible and escapes it.
 """
 
 from __future__ import annotations
@@ -47,9 +47,10 @@ RELATIONS = {"&lt;=": "≤", "&gt;=": "≥"}
 
 
 def render(parts: Sequence[Part], origin: Making, drawable: bool) -> str:
-    """The page; without pictures where there is nothing to draw them with."""
+    """Return the page. `drawable`: matplotlib is there to draw the pictures."""
     title = f"hardsim report: {parts[0].check.input}" if len(parts) == 1 else "hardsim report"
     body = [f"<h1>{text(title)}</h1>", f"<p>{text(DECIMALS)}</p>"]
+    # Several parts need a table of contents.
     if len(parts) > 1:
         items = (
             f'<li><a href="#part{k}">{text(part.title)}</a>: {part.check.verdict}</li>' for k, part in enumerate(parts)
@@ -72,12 +73,12 @@ def render(parts: Sequence[Part], origin: Making, drawable: bool) -> str:
 
 
 def text(given: str) -> str:
-    """Text as HTML that says nothing but its characters."""
+    """Return a text as HTML that shows its characters."""
     return escape(visible(given))
 
 
 def blocks(found: Iterable[Block]) -> str:
-    """Blocks as HTML; facts in a row, and lines that are indented, are lists."""
+    """Return blocks as HTML; consecutive facts and consecutive indented lines become lists."""
     return "\n".join(part for kind, some in groupby(found, _kind) for part in _group(kind, list(some)))
 
 
@@ -105,6 +106,7 @@ def _block(block: Block) -> str:
             return f"<dt>{text(label)}</dt><dd>{inner}</dd>"
         case Table(columns, rows):
             left = [' class="left"' * (column.align == "left") for column in columns]
+            # Wide tables scroll by themselves, so that the page keeps its width.
             heads = "".join(f"<th{how}>{text(head)}</th>" for how, head in zip(left, _heads(block), strict=True))
             cells = (_cells(left, row, [column.copied for column in columns]) for row in rows)
             return (
@@ -142,7 +144,9 @@ def _every_length(part: Part) -> Iterator[str]:
 
 
 def _picture(result: BoundResult, number: int) -> str:
-    """A picture inside the page, its names its own: all pictures of a page share one space of names."""
+    """Return the picture of a bound report as SVG. Its identifiers get the number of the part, because all pictures of
+    a page share one name space.
+    """
     drawn = draw([result]).decode("utf-8")
     inner = drawn[drawn.index("<svg") :]
     return re.sub(r'( id="|"#|url\(#)', rf"\g<1>part{number}-", inner)

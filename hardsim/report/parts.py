@@ -1,4 +1,4 @@
-"""What a page of `hardsim report` says, as blocks: the same in HTML and in LaTeX."""
+"""The contents of a page of `hardsim report` as blocks, which HTML and LaTeX share."""
 
 from __future__ import annotations
 
@@ -21,53 +21,54 @@ AGAIN = (
     "results."
 )
 LONGEST = 20
-"""Symbols of an alphabet that a theorem names."""
+"""Largest number of symbols of an alphabet that a theorem names."""
 CLAIM, PADDED = "On every non-empty word of every length ", ", where n is its length with its padding"
 EXACTLY = ": the output is exactly 1 on the words that it accepts, and exactly 0 on all others"
 
 
 @dataclass(frozen=True)
 class Part:
-    """All that was found of one input in one regime; `proof` and `bound` are None where there is none of its kind."""
+    """All results of one input in one regime; `proof` and `bound` are None if there is no such result."""
 
     check: CheckResult
     alphabet: Alphabet
     proof: ProofResult | None = None
     bound: BoundResult | None = None
     definitions: tuple[str, ...] = ()
-    """What is defined by the file that was checked: its lines, or its own predicates."""
+    """The lines of the checked file that define something, or its own predicates."""
 
     @property
     def title(self) -> str:
-        """What it is about."""
+        """Return the name of the input, with its regime."""
         return named(self.check.input, self.check.model.regime)
 
     @property
     def checked(self) -> tuple[Block, ...]:
-        """What `check` prints."""
+        """Return the blocks that `check` prints."""
         return blocks_of(print_check, self.check, self.alphabet, True)
 
     @property
     def bounded(self) -> tuple[Block, ...]:
-        """What `bound` prints."""
+        """Return the blocks that `bound` prints."""
         return () if self.bound is None else blocks_of(print_bound, self.bound, self.alphabet, True)
 
     @property
     def verdict(self) -> tuple[Block, ...]:
-        """What `prove --all-n` says first."""
+        """Return the blocks of the verdict that `prove --all-n` prints."""
         return () if self.proof is None else blocks_of(print_proof_verdict, self.proof, self.alphabet)
 
     @property
     def theorem(self) -> str:
-        """What is proved of every length; empty where nothing is."""
+        """Return the theorem that is proved about every length, as text; empty if there is none."""
         if self.proof is None or not self.proof.every_length:
             return ""
+        # The reach names lengths before the colon; the theorem has its own words for every length.
         claim = self.proof.reach.partition(": ")[2] + PADDED * (self.proof.subject.blank is not None)
         return f"{CLAIM}{claim}{EXACTLY if self.proof.claim == 'formula' else ''}."
 
     @property
     def network(self) -> tuple[Block, ...]:
-        """What the theorem is about."""
+        """Return the blocks that describe the network of the theorem: formula, alphabet, sizes and definitions."""
         alphabet = self.alphabet
         # What is declared of propositions is a hypothesis of the theorem: it is never left out.
         names = alphabet_text(alphabet, len(alphabet.props) if isinstance(alphabet, Valuations) else LONGEST)
@@ -79,13 +80,15 @@ class Part:
 
     @property
     def argument(self) -> tuple[Block, ...]:
-        """Why it holds."""
+        """Return the blocks of the argument for every length."""
         return () if self.proof is None else blocks_of(print_every_length, self.proof)
 
 
 @dataclass(frozen=True)
 class Making:
-    """What a report was made from: the command, versions by name, SHA-256 by file; and why what is not in it is not."""
+    """Origin of a report: the command, versions by name, SHA-256 by file, and the errors for what is missing in the
+    report.
+    """
 
     command: str
     versions: tuple[tuple[str, str], ...]

@@ -1,6 +1,6 @@
-"""Pictures of bound reports: gap, error and temperature against n on log axes, for `--plot` and `hardsim report`.
+"""Draw bound reports: gap, error and temperature against n on log axes, for `--plot` and `hardsim report`.
 
-Lines differ in shade, dash and marker, so that they can be told apart in grey print and by colour-blind readers; the
+Lines differ in shade, dash and marker, so that they can be distinguished in grey print and by colour-blind readers; the
 colours are those of Okabe and Ito. The same report gives the same file.
 """
 
@@ -23,7 +23,7 @@ LONGEST_NAME = 40
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 FARTHEST = Fraction(10**300)
-"""The largest number on an axis, and the inverse of the smallest one: beyond it there are no floats, nor marks."""
+"""Largest number on an axis, and the inverse of the smallest: floats, and marks of an axis, end soon after."""
 
 Value = Callable[[BoundLength], Fraction | None]
 
@@ -47,13 +47,15 @@ FORMATS: dict[str, dict[str, str | None]] = {
     ".png": {"Software": "hardsim"},
     ".pdf": {"CreationDate": None, "Creator": "hardsim"},
 }
-"""What a picture may be, by the end of its name, with what is said of its making: nothing that changes by the day."""
+"""Formats of a picture by the ending of its name, with the metadata of the file: nothing that changes from day
+to day.
+"""
 DOTS = 150
-"""Dots of a .png to the inch."""
+"""Resolution of a .png, in dots per inch."""
 
 
 def format_of(path: str) -> str:
-    """The end of a name of a picture.
+    """Return the ending of a picture's name, which is its format.
 
     Raises:
         InputError: if pictures are not drawn in that format.
@@ -65,7 +67,7 @@ def format_of(path: str) -> str:
 
 
 def hold_drawable() -> None:
-    """Import what draws.
+    """Import the modules of matplotlib that draw.
 
     Raises:
         InputError: if matplotlib is not installed, or its settings keep it from starting.
@@ -84,7 +86,7 @@ def hold_drawable() -> None:
 
 
 def draw(results: Sequence[BoundResult], form: str = ".svg") -> bytes:
-    """The picture as a file of a format (of FORMATS)."""
+    """Return the picture of bound reports as a file in the format `form` (a key of FORMATS)."""
 
     def panels(figure: Any) -> None:
         for index, (title, series) in enumerate(PANELS):
@@ -96,7 +98,9 @@ def draw(results: Sequence[BoundResult], form: str = ".svg") -> bytes:
 def picture(
     size: tuple[float, float], draw_on: Callable[[Any], None], form: str, settings: Mapping[str, float]
 ) -> bytes:
-    """What is drawn on a figure of so many inches, as a file of a format (of FORMATS); the same each time."""
+    """Return a picture as a file in the format `form` (a key of FORMATS), the same file each time. `size` is in inches,
+    and `draw_on` draws on a matplotlib figure.
+    """
     from matplotlib import style
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -116,7 +120,9 @@ def picture(
 
 
 def points_of(result: BoundResult, value: Value) -> list[tuple[int, float]]:
-    """The points of a line on log axes: its lengths, and numbers that are above 0 and that have a place there."""
+    """Return the points (length, number) of a line on log axes; only numbers above 0 and within the range of
+    the axis.
+    """
     points = [(length.n, value(length)) for length in result.lengths]
     return [(n, float(y)) for n, y in points if y is not None and 1 / FARTHEST <= y <= FARTHEST]
 
@@ -128,6 +134,7 @@ def _panel(axes: Any, title: str, series: Sequence[tuple[str, Value]], results: 
             points = points_of(result, value)
             if not points:
                 continue
+            # With one result the name of the input would only repeat the title.
             name = label if len(results) == 1 else f"{label}: {name_of(result)}"
             axes.plot(
                 *zip(*points, strict=True),
@@ -149,7 +156,9 @@ def _panel(axes: Any, title: str, series: Sequence[tuple[str, Value]], results: 
 
 
 def name_of(result: BoundResult) -> str:
-    """What a line of several results is called: the file without its directory, shortened, and the regime."""
+    """Return the name of a line in a picture of several results: the file without its directory, shortened, and the
+    regime.
+    """
     name = PurePath(result.input).name
     if len(name) > LONGEST_NAME:
         name = f"{name[: LONGEST_NAME // 2]}...{name[-LONGEST_NAME // 2 :]}"

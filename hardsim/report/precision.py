@@ -1,4 +1,4 @@
-"""What is printed of number formats."""
+"""Print the results of `precision`: the lengths up to which number formats give right answers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,17 @@ RIGHT = {
     "specification": "the answer of the specification, at the positions that it judges",
     "exact network": "the answer of the exact network, in real arithmetic",
 }
-"""The meaning of each reference's name."""
+"""Meaning of each reference, by its name."""
 LONG, LONGEST = 60, 2000
-"""Symbols from which a word is told in runs beside itself, and from which in runs alone, if these are few."""
+"""Length of a word from which it is also printed as runs; length from which it is printed only as runs, if these are
+short.
+"""
 
 
 def print_precision(screen: Screen, result: PrecisionResult, alphabet: Sequence[str]) -> None:
-    """A row for each format, then the words that are wrong, why there is a gap, and what all of it rests on."""
+    """Print a row for each format, then the wrong words, the reasons for lengths that are not decided, and the
+    assumptions.
+    """
     title = result.input if result.regime is None else f"{result.input}, regime {result.regime}"
     summed = f", sums in {result.accumulate}" if result.accumulate else ""
     judged = " that the specification judges" * (result.reference == "specification")
@@ -70,6 +74,7 @@ def _print_word(screen: Screen, row: FormatRow, alphabet: Sequence[str]) -> None
         told += "; the exact network is wrong there, too, as `hardsim check` shows"
         if row.reference == "specification":
             told += " (to compare with the exact network, name the network instead of the specification)"
+    # A very long word of few runs is readable only as runs; other words are also printed to be copied.
     if len(row.word) > LONGEST and len(runs) <= LONG:
         screen.line((f"  {row.arith}", "bold"), f" is {told}")
         return
@@ -77,7 +82,7 @@ def _print_word(screen: Screen, row: FormatRow, alphabet: Sequence[str]) -> None
 
 
 def _print_judged(screen: Screen, row: FormatRow) -> None:
-    """Print how many words of the safe lengths a specification judges."""
+    """Print the number of words of the safe lengths for which the specification has an expected answer."""
     if row.reference != "specification" or row.words is None or not row.safe_to:
         return
     lengths = f"length 1 to {count(row.safe_to)}" if row.safe_to > 1 else "length 1"
@@ -88,6 +93,6 @@ def _print_judged(screen: Screen, row: FormatRow) -> None:
 
 
 def runs_of(word: Sequence[str]) -> str:
-    """A word as runs of symbols: `a^40 b a^3`."""
+    """Return a word as runs of symbols, such as `a^40 b a^3`."""
     parts = [(symbol, len(list(run))) for symbol, run in groupby(word)]
     return " ".join(symbol if size == 1 else f"{symbol}^{size}" for symbol, size in parts)

@@ -1,4 +1,4 @@
-"""What `hardsim prove` prints: one block per input and regime, then a summary if there is more than one.
+"""Print the results of `hardsim prove`: one block per input and regime, then a summary if there is more than one.
 
 The argument for every length is printed in a form that can be checked by hand.
 """
@@ -45,14 +45,14 @@ PROGRAM_METHOD = (
     "exact if its input is off by at most `M`, the distance of its hard inputs from where it is not constant. Lengths "
     "below `N0` were checked one by one, at the same temperature.",
 )
-"""What is written of every argument, formulas between backquotes."""
+"""Text printed above every argument about a program, with formulas between backquotes."""
 TIES_METHOD = "Weights of a head are off by `eta/tau` more where several positions may have its largest score."
-"""What is written of arguments with such heads that have errors before them."""
+"""Text added if an argument has heads with ties and errors before them."""
 POWERS_METHOD = (
     "Where `gap/tau >= s L`, `L = log(n + 1)`, weights are off by at most `2 e n (n + 1)^-s`, so that errors fall as "
     "powers of `n`: `E(n) = A n^p` with `p < 0`. An inequality of powers that holds at `N0` holds at all larger `n`."
 )
-"""What is written of arguments in which an error falls as a power, too."""
+"""Text added if an argument has an error that falls only as a power of n."""
 HEAD_COLUMNS = columns(
     "<head", "layer", "largest\nerror", "least\nmargin", "at n", "at i", "should\nread",
     "~local types in the worst case",
@@ -63,11 +63,11 @@ LENGTH_COLUMNS = columns(
     "~if not, why",
 )  # fmt: skip
 SHOWN_RUNS = 4
-"""Runs of equal types around the winner that a table shows; the JSON document has them all."""
+"""Largest number of runs of equal types around the winner that a table shows; the JSON document has all."""
 
 
 def print_proof(screen: Screen, result: ProofResult, alphabet: Sequence[str], tables: bool) -> None:
-    """The block of one result; `tables` adds one row per head of a formula, or per length of a model."""
+    """Print the block of one result. `tables` adds a row per head (formula) or per length (model or program)."""
     subject = result.subject
     print_proof_verdict(screen, result, alphabet)
     screen.facts([*titles(result), ("network", None if result.proof is None else model_line(subject.facts))])
@@ -82,7 +82,7 @@ def print_proof(screen: Screen, result: ProofResult, alphabet: Sequence[str], ta
 
 
 def print_proof_verdict(screen: Screen, result: ProofResult, alphabet: Sequence[str]) -> None:
-    """The verdict with its reach and, of a failure, all that is known of it."""
+    """Print the verdict with its reach; for a failure, also the word, the answers and the next step."""
     subject = result.subject
     name = named(result.input, subject.facts.regime)
     print_headline(screen, result.verdict.value, STYLES[result.verdict], name, result.reach)
@@ -107,8 +107,11 @@ def print_proof_verdict(screen: Screen, result: ProofResult, alphabet: Sequence[
 
 
 def _print_links(screen: Screen, proof: Proof, general: Proof | None, tables: bool) -> None:
-    """The heads with their worst cases, the argument for every length, and how each link stands."""
+    """Print the heads with their worst cases, the argument for every length, and the state of each link of the
+    proof.
+    """
     if tables:
+        # Exact heads have no error to list.
         screen.block(HEAD_COLUMNS, [head_row(head) for head in proof.heads if not head.exact])
     if general is not None:
         print_argument(screen, general, tables)
@@ -121,7 +124,7 @@ def _print_links(screen: Screen, proof: Proof, general: Proof | None, tables: bo
 
 
 def print_confirmation(screen: Screen, found: Confirmation | None, min_n: int) -> None:
-    """The words that were run after a proof."""
+    """Print how many words were run after a proof, and with which result."""
     if found is None:
         return
     text = f"{found.words:,} words were also run"
@@ -130,6 +133,7 @@ def print_confirmation(screen: Screen, found: Confirmation | None, min_n: int) -
     if found.words and found.every_word_to:
         text += f", every one of {span_text(min_n, found.every_word_to)}"
     if found.longest > found.every_word_to:
+        # Words that the proof's worst cases suggest may be longer than the lengths tried in full.
         text += f"{' and some' if found.every_word_to else ', some'} of up to {found.longest:,} symbols"
     if found.words > found.undecided:
         text += ": each answer is as proved"
@@ -141,7 +145,7 @@ def print_confirmation(screen: Screen, found: Confirmation | None, min_n: int) -
 
 
 def head_row(head: HeadProof) -> list[str]:
-    """A head with its worst case over all words."""
+    """Return the table row of a head with its worst case over all words."""
     case = head.worst
     if case is None:
         return [head.name, str(head.layer), *([NOTHING] * 5), "no clip reads it"]
@@ -151,7 +155,7 @@ def head_row(head: HeadProof) -> list[str]:
 
 
 def case_text(case: WorstCase) -> str:
-    """A failing worst case on one line."""
+    """Return a failing worst case on one line."""
     wanted = "a count" if case.value is None else short(case.value)
     types = types_text(case)
     return (
@@ -161,13 +165,13 @@ def case_text(case: WorstCase) -> str:
 
 
 def length_row(length: LengthProof) -> list[str]:
-    """One length of a model."""
+    """Return the table row of one length of a model or program."""
     numbers = short(length.temperature), at_most(length.bound), at_least(length.distance)
     return [str(length.n), length.proved_by or "not proved", *numbers, length.reason or NOTHING]
 
 
 def types_text(case: WorstCase) -> str:
-    """The local types that attain a worst case."""
+    """Return the local types that attain a worst case, as text: runs of positions with their type."""
     if not case.types:
         return "any" if case.value is None else NOTHING
     parts = [f"{run.first}{'' if run.first == run.last else f'-{run.last}'}: {run.type}" for run in case.types]
@@ -180,7 +184,9 @@ def types_text(case: WorstCase) -> str:
 
 
 def print_proofs(screen: Screen, results: Sequence[ProofResult | CheckResult]) -> None:
-    """Print a row for each formula and regime that has a proof. External networks have none: their words are tried."""
+    """Print a row for each formula and regime that has a proof. External networks have none: only their words are
+    tried.
+    """
     rows = []
     for result in results:
         if isinstance(result, ProofResult) and result.proof is not None:
@@ -197,12 +203,14 @@ def print_proofs(screen: Screen, results: Sequence[ProofResult | CheckResult]) -
 
 
 def prose(text: str) -> list[tuple[str, str]]:
-    """The parts of a line: what stands between backquotes is a formula. A name that somebody chose is no part of it."""
+    """Return the parts of a text with their styles: parts between backquotes are formulas. Names chosen by a user must
+    not be in the text, because they may contain backquotes.
+    """
     return [(part, MATHS if place % 2 else "") for place, part in enumerate(text.split("`"))]
 
 
 def print_every_length(screen: Screen, result: ProofResult) -> None:
-    """The argument for every length alone, with the lengths that it looks at one by one."""
+    """Print only the argument for every length, with the lengths that it checks one by one."""
     if result.all_n is not None:
         print_argument(screen, result.all_n, tables=True)
     elif result.argument is not None:
@@ -211,7 +219,9 @@ def print_every_length(screen: Screen, result: ProofResult) -> None:
 
 
 def print_argument(screen: Screen, proof: Proof, tables: bool) -> None:
-    """The argument for every length: heads that are alike together; without tables only whether it goes through."""
+    """Print the argument for every length, with equal heads together. Without `tables` print only whether each link is
+    proved.
+    """
     screen.raw()
     if tables:
         for text in METHOD:
@@ -230,8 +240,9 @@ def print_argument(screen: Screen, proof: Proof, tables: bool) -> None:
 
 
 def print_program_argument(screen: Screen, argument: ProgramArgument) -> None:
-    """The argument for every length of a program: heads with the same gap together."""
+    """Print the argument for every length of a program, with heads of the same gap together."""
     screen.raw()
+    # The method is described only as far as this argument uses it.
     tied = any(head.factor and not head.unique for head in argument.heads)
     slow = any(head.logarithms is not None for head in argument.heads)
     for text in (*PROGRAM_METHOD, *([TIES_METHOD] if tied else []), *([POWERS_METHOD] if slow else [])):
@@ -242,6 +253,7 @@ def print_program_argument(screen: Screen, argument: ProgramArgument) -> None:
         below, above, *logarithmic = argument.inverse
         lowers = " and ".join(f"`1/tau >= {one}`" for one in (below, *logarithmic))
         screen.line(*prose(f"  for `gap/tau`: {lowers}; for `eta/tau`: `1/tau <= {above}`"))
+    # Heads with the same numbers share their lines, which keeps the argument short enough to check.
     groups: dict[tuple[object, ...], list[HeadDecay]] = {}
     for head in argument.heads:
         groups.setdefault(
@@ -268,12 +280,12 @@ def print_program_argument(screen: Screen, argument: ProgramArgument) -> None:
 
 
 def multiple_of(factor: Fraction, unit: str) -> str:
-    """Format a multiple of n, or of another unit."""
+    """Return the product of a factor and a unit (such as n) as text."""
     return unit if factor == 1 else f"{factor} {unit}" if factor.denominator == 1 else f"({factor}) {unit}"
 
 
 def decaying(factor: Fraction, power: int, rate: Fraction | None = None) -> str:
-    """`factor n^power e^(-rate n)` as text."""
+    """Return `factor n^power e^(-rate n)` as text."""
     rest = [f"n^{power}" if power != 1 else "n"] * (power != 0)
     rest += [f"e^(-{multiple_of(rate, 'n')})"] if rate else []
     alone = factor == 1 and bool(rest)
@@ -281,7 +293,7 @@ def decaying(factor: Fraction, power: int, rate: Fraction | None = None) -> str:
 
 
 def alike(proof: Proof) -> list[list[HeadProof]]:
-    """The heads with an error, those with the same argument together."""
+    """Return the heads that have an error, grouped by their argument."""
     groups: dict[HeadArgument, list[HeadProof]] = {}
     for head in proof.heads:
         if head.argument is not None:
@@ -312,6 +324,6 @@ def _print_heads(screen: Screen, heads: list[HeadProof]) -> None:
 
 
 def times(rate: Fraction, unit: str) -> str:
-    """A rate times what it is per."""
+    """Return the product of a rate and its unit as text."""
     factor = str(rate) if rate.denominator == 1 else f"({rate})"
     return factor if unit == "1" else f"{factor} ({unit})"

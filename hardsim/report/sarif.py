@@ -1,4 +1,4 @@
-"""SARIF 2.1.0, the format of static analysis results: a result for whatever did not pass."""
+"""Write SARIF 2.1.0, the format of static analysis results: a result for each outcome that did not pass."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ RULES = {
     "bad-input": "The input cannot be read or used.",
     "internal-error": "hardsim failed. This is a defect of hardsim.",
 }
-"""By identifier, what each says."""
+"""Description of each rule, by its identifier."""
 LEVELS = {Ending.FAILED: "error", Ending.ERROR: "error"}
 
 
 def render(finished: Finished) -> str:
-    """The document."""
+    """Return the SARIF document of a run."""
     found = [one for one in finished.outcomes if one.ending is not Ending.PASSED]
     used = [name for name in RULES if name in {rule_of(one) for one in found}]
     rules = [{"id": name, "shortDescription": {"text": RULES[name]}} for name in used]
@@ -38,6 +38,7 @@ def render(finished: Finished) -> str:
         "tool": {"driver": driver},
         "invocations": [
             {
+                # Codes 2, 4 and 130 mean that the tool did not do its work; a mismatch is a successful run.
                 "executionSuccessful": finished.code in (0, 1, 3),
                 "exitCode": finished.code,
                 "toolExecutionNotifications": notes,
@@ -52,7 +53,7 @@ def render(finished: Finished) -> str:
 
 
 def rule_of(one: Outcome) -> str:
-    """The identifier of what an outcome says."""
+    """Return the identifier of the rule for an outcome that did not pass."""
     if one.ending is Ending.ERROR:
         return "internal-error" if one.code == 4 else "bad-input"
     if one.ending is Ending.FAILED:
@@ -63,7 +64,7 @@ def rule_of(one: Outcome) -> str:
 
 
 def result(one: Outcome, rules: list[str]) -> dict[str, Any]:
-    """The result for an outcome that did not pass, under one of the rules."""
+    """Return the SARIF result of an outcome that did not pass; `rules` are the identifiers in use, in order."""
     rule = rule_of(one)
     level = LEVELS.get(one.ending) or ("warning" if one.code else "note")
     facts = {key: value for key in ("regime", "verdict", "reach", "word") if (value := getattr(one, key))}
@@ -78,7 +79,7 @@ def result(one: Outcome, rules: list[str]) -> dict[str, Any]:
 
 
 def uri(name: str) -> str:
-    """A file as a reference: relative to this directory where it is below it."""
+    """Return a file as a URI reference, relative to the working directory if the file is below it."""
     path = PurePath(name)
     if path.is_absolute():
         here = PurePath(os.getcwd())

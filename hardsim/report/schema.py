@@ -1,4 +1,4 @@
-"""The JSON Schema (2020-12) of the documents, made of the classes of the results: `docs/schema.json`.
+"""The JSON Schema (2020-12) of the documents, made from the classes of the results: `docs/schema.json`.
 
 Run as a module, it prints the schema. Descriptions are the docstrings of classes, fields and properties in the source.
 """
@@ -45,37 +45,40 @@ ExactNumber = msgspec.defstruct(
 
 
 def one_line(text: str | None) -> str:
-    """A docstring on one line, for whom None is null."""
+    """Return a docstring on one line, with None written as null."""
     return re.sub(r"\bNone\b", "null", " ".join((text or "").split()))
 
 
 def said(kind: type) -> Mapping[str, str]:
-    """The docstrings of a class's fields and properties, by name, on one line each; of all classes that it is made
-    from."""
+    """Return the docstrings of the fields and properties of a record class and its base classes, by name, each on one
+    line.
+    """
     found: dict[str, str] = {}
+    # A subclass may describe an inherited field again: the last one counts.
     for base in reversed(kind.__mro__[: kind.__mro__.index(Record)]):
         (tree,) = ast.parse(inspect.getsource(base)).body
         assert isinstance(tree, ast.ClassDef)
         for node, after in zip(tree.body, [*tree.body[1:], None], strict=True):
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and isinstance(after, ast.Expr):
+                # Python keeps no docstrings of fields, so they are read from the source.
                 found[node.target.id] = ast.literal_eval(after.value)
     found |= {name: get.__doc__ for name, get in computed(kind) if get.__doc__}
     return {name: one_line(text) for name, text in found.items()}
 
 
 def described(kind: Any) -> str:
-    """What a type says of itself."""
+    """Return the description in the annotation of a type; empty if it has none."""
     return " ".join(mark for mark in get_args(kind)[1:] if isinstance(mark, str)) if annotated(kind) else ""
 
 
 def annotated(kind: Any) -> bool:
-    """Whether more is said of a type."""
+    """Return True if a type is annotated."""
     return get_origin(kind) is Annotated
 
 
 @cache
 def wire(kind: Any) -> Any:
-    """What stands in a document for a value of a type, as a type that msgspec knows the schema of."""
+    """Return the type of a value in a JSON document, as a type whose schema msgspec knows."""
     if isinstance(kind, type) and issubclass(kind, Record):
         return structure(kind.__name__, kind, kinds(kind))
     if isinstance(kind, type) and issubclass(kind, Enum):
@@ -105,7 +108,7 @@ def wire(kind: Any) -> Any:
 
 
 def structure(name: str, kind: type, hints: Mapping[str, Any], **how: Any) -> Any:
-    """A record as a class of msgspec whose fields are all there and which has no others."""
+    """Return a msgspec class for a record, in which every field is required and no other field is allowed."""
     texts, told = said(kind), how.pop("namespace", {"__doc__": one_line(kind.__doc__)})
     members = []
     for key, hint in hints.items():
@@ -115,7 +118,7 @@ def structure(name: str, kind: type, hints: Mapping[str, Any], **how: Any) -> An
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema that every document meets."""
+    """Return the JSON Schema that every document meets."""
     documents = []
     for command, results in RESULTS.items():
         # Classes without a tag make no union in msgspec, but do in a schema.
@@ -134,7 +137,7 @@ def schema() -> dict[str, Any]:
 
 
 def _of_programs(*names: str) -> dict[str, Any]:
-    """The definitions of .ahat.json files by name, with those that they need."""
+    """Return the named definitions of the schema of .ahat.json files, with all definitions to which they refer."""
     there, found, waiting = ahat_schema()["$defs"], dict[str, Any](), list(names)
     while waiting:
         name = waiting.pop()
@@ -145,7 +148,7 @@ def _of_programs(*names: str) -> dict[str, Any]:
 
 
 def text() -> str:
-    """The schema as `docs/schema.json` has it."""
+    """Return the schema as text, as in `docs/schema.json`."""
     return json.dumps(schema(), ensure_ascii=False, indent=2) + "\n"
 
 

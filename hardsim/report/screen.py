@@ -1,9 +1,9 @@
-"""Text and tables on standard output, as wide as the terminal, or 80 columns where there is none.
+"""Print text and tables on standard output, as wide as the terminal, or 80 columns without one.
 
 User text (formulas, words, file names) reaches rich only as `Text`, so that nothing in it is read as markup, an emoji
-or a link, and every part of a line and every cell is made `visible`, so that nothing in it drives the terminal or
-begins a line. Nothing is truncated and no word is broken: lines fold at spaces, tables at columns. What is to be copied
-(words, commands) stands alone on a line that does not fold.
+or a link. Every part of a line and every cell is made `visible`, so that nothing in it drives the terminal or begins a
+line. Nothing is truncated and no word is broken: lines fold at spaces, tables at columns. A text to be copied (a word
+or a command) stands alone on a line that does not fold.
 """
 
 from __future__ import annotations
@@ -24,24 +24,25 @@ from hardsim.report.numbers import NOTHING
 from hardsim.visible import visible, visible_lines
 
 FILE_WIDTH = 80
-"""Columns where the output is no terminal."""
+"""Width in columns if the output is not a terminal."""
 LEAST_WIDTH = 20
-"""Columns that are written to on any terminal."""
+"""Least width in columns on any terminal."""
 LEAST_TEXT = 30
-"""Columns that a text has beside others in a table; with fewer it stands on lines of its own below its row."""
+"""Least width of a text column beside other columns; a narrower text stands on lines of its own below its row."""
 GAP = 2
-"""Spaces between the columns of a table."""
+"""Number of spaces between the columns of a table."""
 INDENT = "  "
 MATHS = "none"
-"""The style of a formula: as anything else on a terminal, set as such in LaTeX."""
+"""Style of a formula: plain on a terminal, mathematics in LaTeX."""
 
 _TOKEN = re.compile(r"\S+")
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A column of a table: of numbers (`right`) or short texts (`left`), which stay whole; of texts that may fold; or
-    of words to be copied, which stand alone on a line where they have no room beside the others."""
+    """A column of a table. It has numbers (`right`) or short texts (`left`), which stay whole; texts that may fold; or
+    words to be copied, which stand alone on a line if there is no room beside the other columns.
+    """
 
     header: str
     align: Literal["left", "right"] = "right"
@@ -50,13 +51,14 @@ class Field:
 
     @property
     def below(self) -> bool:
-        """Whether a cell may stand below its row."""
+        """Return True if a cell may stand below its row."""
         return self.fold or self.copied
 
 
 def columns(*headers: str | Field) -> tuple[Field, ...]:
-    """The columns of a table; those that are given by their header alone are of numbers, or with `<` before it of
-    texts, with `~` of texts that may fold, with `=` of words to be copied."""
+    """Return the columns of a table. A string is a header, with a mark for the kind of the column: no mark for numbers,
+    `<` for texts, `~` for texts that may fold, `=` for words to be copied.
+    """
     kinds = {"<": Field("", "left"), "~": Field("", "left", fold=True), "=": Field("", "left", copied=True)}
     found = [Field(one) if isinstance(one, str) else one for one in headers]
     return tuple(
@@ -65,15 +67,18 @@ def columns(*headers: str | Field) -> tuple[Field, ...]:
 
 
 def applying(columns: Sequence[Field], rows: Iterable[Sequence[str | None]]) -> tuple[list[Field], list[list[str]]]:
-    """A table without the columns that apply nowhere, its cells `visible`."""
+    """Return the columns of a table in which some cell applies (is not None), and the rows of these columns, made
+    `visible`.
+    """
     cells = [[None if cell is None else visible(cell) for cell in row] for row in rows]
     kept = [k for k in range(len(columns)) if not cells or any(row[k] is not None for row in cells)]
     return [columns[k] for k in kept], [[NOTHING if (cell := row[k]) is None else cell for k in kept] for row in cells]
 
 
 def folded(text: str, width: int, hang: int) -> list[tuple[int, int]]:
-    """Where the lines of a text begin and end that folds at spaces to a width; those after the first are indented by
-    `hang`. A token that is wider than the line stands on one of its own."""
+    """Return the start and end of each line of a text that folds at spaces to a width. Lines after the first have
+    `hang` columns less. A token that is wider than a line has a line of its own.
+    """
     lines: list[tuple[int, int]] = []
     start, end = 0, 0
     for token in _TOKEN.finditer(text):
@@ -86,37 +91,39 @@ def folded(text: str, width: int, hang: int) -> list[tuple[int, int]]:
 
 
 class Screen:
-    """The destination of results. A disabled screen discards everything (standard output then belongs to JSON); a
-    screen that does not fold leaves every line whole."""
+    """The destination of printed results. A disabled screen discards everything, because standard output then belongs
+    to JSON. A screen that does not fold leaves every line whole.
+    """
 
     def __init__(self, stream: TextIO | None = None, enabled: bool = True, folds: bool = True) -> None:
         self.stream, self.enabled, self.folds = stream or sys.stdout, enabled, folds
 
     @property
     def terminal(self) -> bool:
-        """Whether somebody is looking."""
+        """Return True if the output is a terminal."""
         return self.stream.isatty()
 
     @property
     def width(self) -> int:
-        """Columns that lines and tables fold to."""
+        """Return the width in columns to which lines and tables fold."""
         if not self.folds:
             return sys.maxsize
         return max(self._rich().width, LEAST_WIDTH) if self.terminal else FILE_WIDTH
 
     def raw(self, text: str = "") -> None:
-        """One line without styles or folding: for words and commands that are to be copied."""
+        """Print one line without styles or folding: a word or command to be copied."""
         if self.enabled:
             self.stream.write(visible(text) + "\n")
 
     def text(self, text: str) -> None:
-        """A text of several lines, as a file has them."""
+        """Print a text of several lines as it stands in a file."""
         if self.enabled:
             self.stream.write(visible_lines(text) + "\n")
 
     def line(self, *parts: str | tuple[str, str], hang: int | None = None, folds: bool = True) -> None:
-        """Plain texts and (text, style) pairs, one after the other. Lines fold at spaces; those after the first are
-        indented by `hang`, by default as the first is and a little more."""
+        """Print plain texts and (text, style) pairs on one line. The line folds at spaces; continuation lines are
+        indented by `hang`, by default a little more than the first line.
+        """
         if not self.enabled:
             return
         pairs = [(visible(part), "") if isinstance(part, str) else (visible(part[0]), part[1]) for part in parts]
@@ -127,29 +134,31 @@ class Screen:
         for place, (start, end) in enumerate(spans):
             indent = " " * hang if place else ""
             if self.terminal:
+                # Slicing the styled text keeps the styles of its parts on every line.
                 self._styled(Text.assemble(indent, whole[start:end] if end > start else ""))
             else:
                 self.stream.write(indent + plain[start:end] + "\n")
 
     def _styled(self, text: Text) -> None:
         console = self._rich()
+        # Captured, because rich would fold the line once more at its own width.
         with console.capture() as captured:
             console.print(text, soft_wrap=True)
         self.stream.write(captured.get())
 
     def head(self, name: str, facts: Iterable[tuple[str, str | None]], width: int = 9) -> None:
-        """A name, and what is said of it (None: nothing)."""
+        """Print a name in bold, then labelled facts (None: no line)."""
         self.line((name, "bold"))
         self.facts(facts, width)
 
     def facts(self, facts: Iterable[tuple[str, str | None]], width: int = 9) -> None:
-        """What is said of something, each with its label (None: nothing)."""
+        """Print labelled facts, one on a line (None: no line)."""
         for label, fact in facts:
             if fact is not None:
                 self.line(f"{INDENT}{label:<{width}} {fact}", hang=len(INDENT) + width + 1)
 
     def word(self, what: str, word: Sequence[str], alphabet: Sequence[str]) -> None:
-        """A word, so that it can be copied; or that it is the empty one."""
+        """Print a label and, on a line of its own, a word that can be copied; or that the word is empty."""
         if not word:
             self.line(f"{what} is the empty word.")
             return
@@ -157,7 +166,7 @@ class Screen:
         self.raw(written_word(word, alphabet))
 
     def words(self, label: str, words: Sequence[str], width: int = 9) -> None:
-        """Words as they are written, beside their label if they have room there, else each on a line of its own."""
+        """Print words beside their label if they fit there, otherwise each on a line of its own."""
         line = f"{INDENT}{label:<{width}} " + ((GAP + 1) * " ").join(map(visible, words))
         if cell_len(line) <= self.width:
             self.raw(line)
@@ -167,7 +176,7 @@ class Screen:
             self.raw(word)
 
     def block(self, columns: Sequence[Field], rows: Sequence[Sequence[str | None]]) -> None:
-        """A table with an empty line before it, if it has rows."""
+        """Print an empty line and a table, if the table has rows."""
         if rows:
             self.raw()
             self.table(columns, rows)
@@ -175,10 +184,10 @@ class Screen:
     def table(
         self, columns: Sequence[Field], rows: Iterable[Sequence[str | None]], styles: Sequence[str | None] = ()
     ) -> None:
-        """A table of texts, no wider than the screen: texts fold, or stand below their row where they have no room, and
-        numbers that have none beside the others follow in another table, with the first column before them.
+        """Print a table no wider than the screen. Texts fold, or stand below their row if there is no room. Numbers
+        without room follow in another table that repeats the first column.
 
-        A cell that is None does not apply; a column with nothing else is left out. `styles` are those of the rows.
+        A cell that is None does not apply; a column of such cells is left out. `styles` has a style for each row.
         """
         if not self.enabled:
             return
@@ -193,12 +202,12 @@ class Screen:
                     self.stream.write(line + "\n")
 
     def flush(self) -> None:
-        """Write out what is waiting."""
+        """Flush the output stream."""
         if self.enabled:
             self.stream.flush()
 
     def _rich(self) -> Console:
-        """A console; colours follow the terminal and NO_COLOR."""
+        """Return a rich console; colours follow the terminal and NO_COLOR."""
         return Console(
             file=self.stream,
             force_terminal=self.terminal,
@@ -217,22 +226,24 @@ HEADER, RULE = -2, -1
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A table that fits, with what stands below each of its rows."""
+    """A table, or a part of one, that fits the width, with the texts that stand below its rows."""
 
     columns: Sequence[Field]
     widths: Sequence[int]
     rows: Sequence[Sequence[str]]
     apart: Sequence[Field]
-    """The columns that stand below."""
+    """Columns whose cells stand below their rows."""
     below: Sequence[Sequence[tuple[Field, str]]]
     names: Sequence[str]
-    """What stands alone above each row, if anything does: names that leave the numbers no room."""
+    """Names that stand alone above their rows, because beside them there is no room for the numbers; empty if there are
+    none.
+    """
     about: str
-    """The header of these names, which stands above the others; empty if there is none."""
+    """Header of the names above the rows; empty if there are none."""
     width: int
 
     def lines(self) -> Iterator[tuple[str, int]]:
-        """Its lines, each with the number of its row, HEADER or RULE."""
+        """Yield the lines of the table, each with the index of its row, HEADER or RULE."""
         heads = [column.header.split("\n") for column in self.columns]
         depth = max(map(len, heads), default=0)
         if self.about:
@@ -268,15 +279,17 @@ class _Part:
 
 
 def _parts(columns: Sequence[Field], rows: Sequence[Sequence[str]], width: int) -> list[_Part]:
-    """A table as one or several that fit a width."""
+    """Split a table into parts that fit a width."""
     natural = [
         max([cell_len(line) for line in column.header.split("\n")] + [cell_len(row[number]) for row in rows])
         for number, column in enumerate(columns)
     ]
     beside = list(range(len(columns)))
+    # A name that takes half of the screen stands above its row, so that numbers stay together.
     alone = sum(natural) + GAP * (len(natural) - 1) > width and len(natural) > 1
     if alone := alone and not columns[0].below and columns[0].align == "left" and natural[0] > width // 2:
         beside.remove(0)
+    # Texts give up their place first: numbers can be compared only side by side.
     for number in [k for k, column in enumerate(columns) if column.below]:
         others = sum(natural[k] + GAP for k in beside if k != number)
         if others + natural[number] <= width:
@@ -289,6 +302,7 @@ def _parts(columns: Sequence[Field], rows: Sequence[Sequence[str]], width: int) 
     groups: list[list[int]] = [beside[:1]]
     for number in beside[1:]:
         if len(groups[-1]) > 1 and sum(natural[k] + GAP for k in groups[-1]) + natural[number] > width:
+            # The first column is repeated, so that rows of the next table have their names.
             groups.append(beside[:1])
         groups[-1].append(number)
     return [

@@ -30,7 +30,7 @@ class RunSummary(Record):
 
     @property
     def several(self) -> bool:
-        """Return whether there is anything to count."""
+        """Return True if there are several inputs or results to count."""
         return max(self.inputs, self.results) > 1
 
     @property
@@ -54,6 +54,7 @@ class RunSummary(Record):
 def counted(verdicts: Iterable[str], order: Iterable[str]) -> str:
     """Count the results by verdict, in a given order; other verdicts come last."""
     found = [verdict for verdict in verdicts if verdict]
+    # A verdict that no list knows is still counted.
     known = [*order]
     kinds = [*known, *dict.fromkeys(verdict for verdict in found if verdict not in known)]
     return ", ".join(f"{number} {verdict}" for verdict in kinds if (number := found.count(verdict)))

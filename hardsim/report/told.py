@@ -1,4 +1,4 @@
-"""What a run tells besides its results: what it read, remarks, and what went wrong or was not run."""
+"""Records of a run besides its results: inputs read, remarks, errors, and inputs that were not run."""
 
 from __future__ import annotations
 
@@ -12,45 +12,46 @@ from hardsim.records import Record, one_of
 
 @dataclass(frozen=True, slots=True, repr=False)
 class InputRead(Record):
-    """What was read."""
+    """An input that was read."""
 
     name: InputName
     sha256: InputDigest
     alphabet: tuple[str, ...]
-    """The symbols, in order; none where there are more than 4,096 sets of propositions."""
+    """Symbols of the alphabet, in order; empty if there are more than 4,096 sets of propositions."""
     props: tuple[str, ...] = ()
-    """The propositions whose sets are the symbols, if they are declared."""
+    """Propositions whose sets are the symbols; empty if symbols are declared."""
 
     @staticmethod
     def of(name: str, sha256: str, alphabet: Alphabet) -> InputRead:
-        """What was read, with its alphabet."""
+        """Return the record of an input with its alphabet."""
         if isinstance(alphabet, Valuations):
+            # 2^k sets of k propositions would fill the document.
             return InputRead(name, sha256, alphabet[:] if len(alphabet) <= MOST_LISTED else (), alphabet.props)
         return InputRead(name, sha256, alphabet)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Note(Record):
-    """A remark on an input, or a regime that was left out."""
+    """A remark on an input, or on a regime that was left out."""
 
     input: str | None
-    """The input; null: the command line."""
+    """Name of the input; null: the command line."""
     regime: Regime | None
-    """The regime that it is about; null: none."""
+    """Regime that the remark is about; null: none."""
     message: str
-    """The remark."""
+    """Text of the remark."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Failure(Record):
-    """Why an input could not be worked on; the same text as on standard error."""
+    """An error that kept an input from having a result, with the same text as on standard error."""
 
     input: str | None
-    """The input; null: the command line."""
+    """Name of the input; null: the command line."""
     exit_code: Annotated[int, one_of(2, 3, 4)]
-    """What this alone makes the exit code."""
+    """Exit code that this error alone would give the run."""
     message: str
-    """What is wrong."""
+    """Text of the error."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -59,4 +60,4 @@ class NotRun(Record):
 
     input: InputName
     regime: Regime | None
-    """The regime that was left out; null: all that were meant."""
+    """Regime that was not run; null: all requested regimes."""

@@ -1,4 +1,4 @@
-"""What is printed of a word, position by position."""
+"""Print the results of `trace`: one word, position by position."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ DETAILS = columns("position", "<symbol", "<looks at", "weight\nthere", "score\ng
 
 
 def print_trace(screen: Screen, result: TraceResult, names: Sequence[str], alphabet: Sequence[str]) -> None:
-    """The word through the layers; or position by position what some heads read."""
+    """Print the word through all layers, or, for the heads in `names`, what each head reads at each position."""
+    # An external network has no hard attention to compare with.
     foreign = result.kind == "network"
     looked = "softmax weight at the positions where hard attention looks, at least"
     told = "softmax weight at the largest logits, at least; logits that cannot be told apart count as equal"
@@ -42,13 +43,13 @@ def print_trace(screen: Screen, result: TraceResult, names: Sequence[str], alpha
 
 
 def _print_layer(screen: Screen, result: TraceResult, layer: int) -> None:
-    """Rows for heads and coordinates, columns for positions."""
+    """Print a table of one layer, with rows for heads and coordinates, and columns for positions."""
     first, *places = result.columns(layer)
     screen.block([Field(first, "left"), *map(Field, places)], result.rows(layer))
 
 
 def _print_head(screen: Screen, result: TraceResult, head: TraceHead) -> None:
-    """One head, position by position."""
+    """Print a table of one head, with a row for each position."""
     screen.raw()
     purpose = f": {head.purpose}" if head.purpose else ""
     screen.line((f"layer {head.layer}, head {head.name}", "bold"), purpose)
