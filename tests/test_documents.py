@@ -40,7 +40,6 @@ NOT_YET = {
     "docs/scaling.md",
     "docs/search.md",
     "docs/glossary.md",
-    "docs/languages.md",
     "docs/networks.md",
     "docs/specifications.md",
 }
