@@ -117,10 +117,10 @@ class Row:
     @property
     def title(self) -> str:
         """The formula with what else there is to say of it."""
-        notes = [f"--counting {self.counting}"] if self.counting else []
-        notes += ["--at first"] if self.first else []
-        over = [f"over {self.letters}"] if self.letters != "ab" else []
-        return " ".join([f"`{self.formula}`", *over, *notes])
+        notes = [self.letters] if self.letters != "ab" else []
+        notes += [self.counting] if self.counting else []
+        notes += ["first"] if self.first else []
+        return f"`{self.formula}`" + (f" ({', '.join(notes)})" if notes else "")
 
 
 ROWS = (

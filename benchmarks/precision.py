@@ -40,8 +40,6 @@ PAGE = ROOT / "docs" / "precision.md"
 MARK = BEGIN.replace("bench-docs", "precision")
 MAX_N, EXHAUSTIVE = 4096, 65536
 """The defaults of the command."""
-EXAMPLES = ("since.ltl", "majority.ltl", "parity.ltl")
-"""Formulas whose brackets are on the page."""
 SHOWN = 40
 """Characters of a word that the table shows."""
 
@@ -131,8 +129,8 @@ def written(found: Sequence[InFormat]) -> str:
 # ---- the page ----
 
 
-def render(found: Sequence[InFormat], formulas: Sequence[str] = EXAMPLES) -> str:
-    """Return the numbers of brackets by format and regime, the brackets of some formulas, and why others are open."""
+def render(found: Sequence[InFormat]) -> str:
+    """Return the numbers of brackets by format, the median of safe lengths by regime, and why brackets are open."""
     below = [one for one in found if not one.whole]
     closed = sum(one.closed for one in below)
     share = 100 * closed // max(1, len(below))
@@ -143,11 +141,9 @@ def render(found: Sequence[InFormat], formulas: Sequence[str] = EXAMPLES) -> str
     heads = ("format", "cases", f"safe to {MAX_N:,}", "closed", "open", "no wrong word found")
     summary = grid(heads, list(_summary(found)), right=range(1, 6))
     medians = grid(("median", *ARITHS), list(_medians(found)), right=range(1, 1 + len(ARITHS)))
-    shown = [one for one in found if one.formula in formulas]
-    table = grid(("formula", "regime", *ARITHS), list(_rows(shown)), right=range(2, 2 + len(ARITHS)))
     whys = Counter(_why(one) for one in below if not one.closed).most_common()
     reasons = "\n".join(fill(f"- {plural(count, 'case')}: {why}", 120, subsequent_indent="  ") for why, count in whys)
-    parts = [fill(told, 120), summary, medians, table, "Why brackets are open:", reasons]
+    parts = [fill(told, 120), summary, medians, "Why brackets are open:", reasons]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -166,12 +162,6 @@ def _medians(found: Sequence[InFormat]) -> Iterator[tuple[str, ...]]:
     for regime in PROVEN:
         safe = [[one.safe_in_order for one in found if (one.arith, one.regime) == (arith, regime)] for arith in ARITHS]
         yield regime, *(str(median_high(one)) if one else "–" for one in safe)
-
-
-def _rows(found: Sequence[InFormat]) -> Iterator[tuple[str, ...]]:
-    for (formula, regime), group in groupby(found, lambda one: (one.formula, one.regime)):
-        by = {one.arith: one for one in group}
-        yield formula, regime, *(_cell(by[arith]) for arith in ARITHS)
 
 
 def _cell(one: InFormat) -> str:

@@ -47,20 +47,20 @@ def render(results: Results) -> str:
 
 
 def summary(results: Results) -> str:
-    """Return the table of the page: a row for each target, with the least and the greatest of its figures."""
-    alike: dict[tuple[str, str, str], list[Figure]] = {}
+    """Return the table of the page: a row for the figures of a group with the same target, from least to greatest."""
+    alike: dict[tuple[str, str], list[Figure]] = {}
     for group in results.groups:
         for figure in results.figures:
             if figure.group == group and figure.target is not None:
-                alike.setdefault((group, figure.what, limit_of(figure)), []).append(figure)
+                alike.setdefault((group, limit_of(figure)), []).append(figure)
     rows = []
-    for (group, what, limit), figures in alike.items():
+    for (group, limit), figures in alike.items():
         found = sorted(figure.value for figure in figures if figure.value is not None)
         ends = [amount(value, figures[0].unit) for value in dict.fromkeys(found[:1] + found[-1:])]
-        reached = sum(bool(figure.reached) for figure in figures)
+        missed = sum(not figure.reached for figure in figures)
+        what = figures[0].what if len({figure.what for figure in figures}) == 1 else group
         case = figures[0].case if len(figures) == 1 else f"{len(figures)} of {group}"
-        missed = f" ({len(figures) - reached} missed)" if reached < len(figures) else ""
-        rows.append((what, case, " to ".join(ends) or "–", f"{limit}{missed}"))
+        rows.append((what, case, " to ".join(ends) or "–", f"{limit} ({missed} missed)" if missed else limit))
     return f"{describe(results)}\n\n{grid(('what', 'case', 'found', 'target'), rows)}\n"
 
 

@@ -39,9 +39,6 @@ NOT_YET = {
     "docs/python.md",
     "docs/scaling.md",
     "docs/search.md",
-    "docs/glossary.md",
-    "docs/networks.md",
-    "docs/specifications.md",
 }
 """Pages that are still to be shortened. Remove a page from this set when it is done."""
 

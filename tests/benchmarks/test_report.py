@@ -102,14 +102,17 @@ def test_each_group_has_its_own_tables() -> None:
 
 
 def test_the_summary_has_a_row_for_the_cases_of_a_target() -> None:
-    found = results(KEPT, replace(KEPT, case="other", value=3.5), replace(KEPT, case="third", value=1), MISSED)
-    found.figures += [replace(MISSED, what="failed", value=None), replace(KEPT, what="no target", target=None)]
+    two = Target(2)
+    found = results(KEPT, replace(KEPT, case="other", value=3.5), replace(KEPT, case="third", value=1))
+    found.figures += [replace(MISSED, target=two), replace(KEPT, what="no target", target=None)]
+    found.figures += [replace(KEPT, group="h", what=what, value=None) for what in ("one", "two")]
+    found.groups.append("h")
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in summary(found).splitlines() if line[:1] == "|"]
     assert rows[0] == ["what", "case", "found", "target"]
     assert rows[2:] == [
         ["kept", "3 of g", "1 x to 3.5 x", "≤ 3 x (1 missed)"],
-        ["missed", "case", "4 x", "≤ 3 x (1 missed)"],
-        ["failed", "case", "–", "≤ 3 x (1 missed)"],
+        ["missed", "case", "4 x", "≤ 2 x (1 missed)"],
+        ["h", "2 of h", "–", "≤ 3 x (2 missed)"],
     ]
 
 
