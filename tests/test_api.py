@@ -650,7 +650,7 @@ def test_a_network_that_exists_is_opened_over_another_alphabet(tmp_path: Path, m
         ("since", "a b", InputError, "unknown operator|missing operand"),
         ("a S b", "", InputError, "the alphabet is empty"),
         ("a S b", [], InputError, "the alphabet is empty"),
-        ("a S b", ["a", "a"], InputError, "the symbol a stands twice"),
+        ("a S b", ["a", "a"], InputError, "the symbol a is in the alphabet twice"),
         ("a S b", [1, 2], TypeError, "an alphabet is text, or a sequence of symbols, not list"),
         ("a S b", {"a", "b"}, TypeError, "not set"),
         ("a S b", b"a b", TypeError, "not bytes"),

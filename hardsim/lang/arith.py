@@ -202,7 +202,7 @@ class Arith:
         if isinstance(found, Real):
             first = next(applications(self.tree))
             given = ", ".join(f"{name} = {values[name]}" for name in sorted(self.variables))
-            what = f"{first.function} makes this no rational number, and exact numbers are needed here"
+            what = f"{first.function} makes this value irrational, and an exact number is needed here"
             raise SourceError(self.source, first.span, f"{what}{f', at {given}' if given else ''}", hint=EXACT)
         return found
 
@@ -219,7 +219,7 @@ class Arith:
         return {"tree": self.tree, "source": self.source}
 
 
-EXACT: Final = "log, sqrt and exp are for temperatures (--tau), and for the encodings of softmax networks"
+EXACT: Final = "log, sqrt and exp are allowed only in temperatures (--tau) and in the encodings of softmax networks"
 
 
 def applications(tree: Expression) -> Iterator[Application]:
@@ -266,14 +266,14 @@ _HINTS: Final[Mapping[str, str]] = {
     **dict.fromkeys("!~¬", "not is written not"),
     **dict.fromkeys("×·", "a product is written *"),
     "−": "minus is written -",
-    ",": f"the functions are {', '.join(FUNCTIONS)}, of one number each",
+    ",": f"the functions are {', '.join(FUNCTIONS)}; each takes one number",
 }
 _CONDITION_HINTS: Final[Mapping[str, str]] = {
     "/": "integer division, rounded down, is written div",
     "^": "a power is written **",
-    **dict.fromkeys("[]", "brackets are round: ( )"),
+    **dict.fromkeys("[]", "use round brackets: ( )"),
     "#": "a condition has no counts: apply the predicate to one, as in NAME(#L[a])",
-    ",": "a condition has no calls and no other predicates",
+    ",": "a condition cannot call functions or other predicates",
 }
 """Hints for characters that are no operators in conditions, although some are operators in other expressions."""
 _CLOSING = {"(": ")", "[": "]"}
@@ -396,7 +396,7 @@ class _Reader(Cited):
         if token.value in self.functions and following.value != "(":
             name = token.value
             raise self.error(
-                token.span, f"{name} without brackets", f"{name}(...)", "a function has its argument in ( )"
+                token.span, f"{name} without brackets", f"{name}(...)", "write the argument of a function in ( )"
             )
 
     def _leaf(self, token: Lexeme, following: list[Lexeme]) -> _Part:
@@ -572,7 +572,7 @@ def _whole(divide: _Binary) -> _Binary:
 
     def division(dividend: RealNumber, divisor: RealNumber) -> Any:
         if isinstance(dividend, Real) or isinstance(divisor, Real):
-            raise _NoValueError("a number that is not rational in {}", "div and mod are of rationals")
+            raise _NoValueError("a number that is not rational in {}", "div and mod take rational numbers only")
         return divide(dividend, divisor)
 
     return division
@@ -580,7 +580,7 @@ def _whole(divide: _Binary) -> _Binary:
 
 def _power(base: RealNumber, exponent: RealNumber) -> RealNumber:
     if isinstance(exponent, Real) or exponent.denominator != 1:
-        raise _NoValueError("an exponent that is not an integer in {}", "any power of x > 0 is exp(y*log(x))")
+        raise _NoValueError("an exponent that is not an integer in {}", "write other powers of x > 0 as exp(y*log(x))")
     whole = int(exponent)
     if isinstance(base, Real):
         # the bit length of a real is that of the midpoint of an enclosure: mantissa bits plus exponent
@@ -625,8 +625,8 @@ def _bounded(operation: _Binary) -> _Binary:
 
 
 _RING: Final[Mapping[str, _Binary]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
-_NEVER = "the divisor must not vanish at any position and length"
-_GUARD = "guard it, as in `x != 0 and n {op} x == 1`: the right side of `and` is then left out"
+_NEVER = "the divisor must not be 0 at any position or length"
+_GUARD = "guard it, as in `x != 0 and n {op} x == 1`: `and` skips its right side if the left side is false"
 _REAL: Final[Mapping[str, _Binary]] = {
     **_RING,
     **{op: _compared(comparison) for op, comparison in COMPARISONS.items()},
@@ -734,7 +734,10 @@ class Valuing:
     def _refusal(
         self, error: _NoValueError | SignUnknown, span: Span, written: str, values: Mapping[str, Rational]
     ) -> SourceError:
-        unknown = "the sign of a number is not known, and {} depends on it", "it is 0, or too close to it to be told"
+        unknown = (
+            "the sign of a number is unknown, and {} depends on it",
+            "it is 0, or too close to 0 to be told apart from it",
+        )
         message, hint = unknown if isinstance(error, SignUnknown) else error.args
         given = ", ".join(f"{name} = {values[name]}" for name in self.names)
         place = f", at {given}" if given else ""

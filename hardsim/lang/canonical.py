@@ -433,7 +433,7 @@ def _held(text: str, name: str, alphabet: Alphabet, same: Callable[[str], bool])
     except InputError:
         holds = False
     if not holds:
-        raise InvariantError(f"the canonical text of {name} would say something else than the file")
+        raise InvariantError(f"the canonical text of {name} would not have the same meaning as the file")
     return Canonical(text, alphabet)
 
 
@@ -463,7 +463,7 @@ def canonical(data: bytes, place: str, name: str = "") -> Canonical:
     form = next((form for suffix, form in FORMATTERS.items() if place.endswith(suffix)), None)
     if form is None:
         hint = f"Name files that end in {', '.join([*FORMATTERS][:-1])} or {[*FORMATTERS][-1]}."
-        raise InputError(f"{name or place} has no canonical form: it is in no language that has one", hint)
+        raise InputError(f"{name or place} has no canonical form: its suffix belongs to no language that has one", hint)
     return form(data, name or place)
 
 

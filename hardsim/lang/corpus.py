@@ -68,7 +68,7 @@ def read_corpus(data: bytes, name: str) -> Corpus:
                 Span(start, start + len(line)),
                 "a header line or definition below the first formula",
                 "a formula",
-                "with --lines these stand at the top and hold for all formulas; give others a file of their own",
+                "with --lines these come first and apply to all formulas; others need a file of their own",
             )
         else:
             formulas[number] = line.rstrip()
@@ -120,5 +120,5 @@ def read_line(
         label = _LABEL.match(corpus.formulas[number])
         if label is None:
             raise
-        hint = f"a line has a formula alone: leave out {label[0].strip()}"
+        hint = f"a line contains only a formula: remove {label[0].strip()}"
         raise SourceError(error.source, error.span, error.message, error.expected, hint) from None

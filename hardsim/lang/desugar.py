@@ -188,9 +188,9 @@ class _Desugarer(CoreBuilder):
         """
         if node.most > MOST_OPERATORS:
             message = (
-                f"{node.op} with the bound {node.most:,} is so many steps, and at most {MOST_OPERATORS:,} operators"
+                f"{node.op} with the bound {node.most:,} takes as many steps, and at most {MOST_OPERATORS:,} operators"
             )
-            raise Unsupported(self.file.source, node.span, f"{message} are compiled", hint="Use smaller bounds.")
+            raise Unsupported(self.file.source, node.span, f"{message} can be compiled", hint="Use smaller bounds.")
         where: Literal["X", "Y"] = "X" if node.op in ("X", "WX", "F", "G", "U") else "Y"
         dual = node.op in ("WX", "WY", "G", "H")
         phi, psi = args[0] if len(args) > 1 else self.true, ~args[-1] if dual else args[-1]
@@ -248,7 +248,7 @@ class _Desugarer(CoreBuilder):
     def _congruent(self, node: ast.Congruent | ast.Predicate, form: Linear, modulus: int, residue: int) -> Lit:
         if len(form.counts) > 1 and modulus > LARGEST_MODULUS:
             message = f"a congruence of several counts modulo {modulus} would take {modulus} heads for each count"
-            hint = f"Up to {LARGEST_MODULUS} can be compiled; of a single count any modulus can."
+            hint = f"Up to {LARGEST_MODULUS} can be compiled; for a single count, any modulus."
             raise Unsupported(self.file.source, node.span, message, hint=hint)
         first = len(self.nodes)
         result = self.congruent(form.counts, form.constant, modulus, residue)

@@ -89,7 +89,9 @@ class Layout(Cited, ABC):
         """Raise SourceError if the line is a comment in the syntax of another language."""
         if comment := FOREIGN_COMMENT.match(text):
             at = Span(line.end - len(text), line.end - len(text) + len(comment[0]))
-            raise self.error(at, f"{comment[0]} begins no comment here", "//", "a comment begins with //, on each line")
+            raise self.error(
+                at, f"{comment[0]} does not begin a comment here", "//", "a comment begins with //, on each line"
+            )
 
     def _colon(self, line: Span, text: str) -> SourceError | None:
         """Return the error for a header line with `=` in place of the colon; None if the line is something else."""
@@ -183,7 +185,7 @@ class FormulaLayout(Layout):
             what = "header lines" if header and header["key"] in HEADER_KEYS else what
             if what:
                 hint = f"move the line above the formula (line {self.line_of(self.formula)})"
-                raise self.error(line, f"{what} stand before the formula", "the end of the file", hint)
+                raise self.error(line, f"{what} must come before the formula", "the end of the file", hint)
             self.formula = Span(self.formula.start, line.end)
         elif indented and self._pending is not None:
             self._pending = Span(self._pending.start, line.end)
@@ -191,7 +193,7 @@ class FormulaLayout(Layout):
             if self.definitions or self._pending is not None:
                 at, expected = Span(start, start + header.end("key")), "let, pred or the formula"
                 hint = "move the line above the definitions"
-                raise self.error(at, "header lines stand before the definitions", expected, hint)
+                raise self.error(at, "header lines must come before the definitions", expected, hint)
             self._add_header(start, header)
             self._after_header = True
         elif indented and self._after_header:
@@ -228,7 +230,7 @@ class FormulaLayout(Layout):
         params = () if is_let else self._params(match, form, end)
         start = BLANK.match(text, match.end(), span.end)
         if start is None or start.end() == span.end:
-            raise self.error(Span(match.end(), match.end() + 1), "nothing stands after =", form)
+            raise self.error(Span(match.end(), match.end() + 1), "nothing follows =", form)
         self.definitions.append(FileLine(name, at, Span(start.end(), span.end), params=params))
 
     def _params(self, match: re.Match[str], form: str, end: int) -> tuple[str, ...]:
@@ -302,10 +304,10 @@ class ProgramLayout(Layout):
         if _FORMULA_LINE.match(text):
             hint = "let and pred belong to formulas (.ltl files)"
         elif ":=" in text:
-            hint = "one name, perhaps with (i), stands before :="
+            hint = "write one name, perhaps with (i), before :="
         elif any(text == name or text.startswith(f"{name}(") for name in self._named):
-            hint = f"the output is named by a header line: output: {text.split('(')[0]}"
-        return self.error(place, "this line is no statement", expected, hint)
+            hint = f"name the output by a header line, output: {text.split('(')[0]}"
+        return self.error(place, "this line is not a statement", expected, hint)
 
     def _take(self, span: Span) -> None:
         if statement := _STATEMENT.match(self.source.text, span.start, span.end):
@@ -340,13 +342,13 @@ class ProgramLayout(Layout):
                 message += ": it is a built-in vector"
         elif name.startswith(vocabulary.SYMBOL_PREFIX):
             message = f"{brief(name)} is reserved: Q_ begins the vector of a symbol"
-            hint = "Q_a(i) says that the symbol a stands at i; a bare line Q_a(i) declares the symbol"
+            hint = "Q_a(i) is true where the symbol a is at i; a line with Q_a(i) alone declares the symbol"
         elif not vocabulary.VECTOR_NAME.fullmatch(name):
             message, hint = f"{brief(name)} is not a name", ""
             new = "a letter, then letters, digits and underscores, and perhaps _? at the end"
         elif name in self._named:
             message = f"{name} is defined twice"
-            hint = f"it is defined in line {self.line_of(self._named[name])}; vectors never change"
+            hint = f"it is defined in line {self.line_of(self._named[name])}; a vector cannot change"
         else:
             self._named[name] = at
             return

@@ -24,10 +24,10 @@ _PYTHON = (
     "an encoder of PyTorch: docs/python.md."
 )
 _PROGRAM = "RASP and C-RASP can also be written as .srasp and .cr files: docs/languages.md."
-_WORDS = "`hardsim eval FORMULA -` reads words from standard input, one a line: docs/commands.md."
+_WORDS = "`hardsim eval FORMULA -` reads words from standard input, one on each line: docs/commands.md."
 _LABELS = f"{_WORDS} In Python a function that knows the labels can be the reference: docs/python.md."
 _TEXT = "Copy the formula or the program into a text file: docs/languages.md."
-_READ = ": docs/languages.md and docs/networks.md say what it reads."
+_READ = ": docs/languages.md and docs/networks.md list what it reads."
 _UNPACK = "Unpack it, and name the file that was in it."
 
 
@@ -180,7 +180,10 @@ _PROCESSES = (
     ),
     ForeignFormat("an event log (XES)", _WORDS, (".xes", ".mxml"), root=r"(log|WorkflowLog)\b"),
     ForeignFormat(
-        "a web page (HTML)", "Get the file itself: a page came in its place.", (".html", ".htm"), root=r"(?i:html)\b"
+        "a web page (HTML)",
+        "Download the file itself: this is a web page in its place.",
+        (".html", ".htm"),
+        root=r"(?i:html)\b",
     ),
     ForeignFormat(
         "XML",
@@ -228,8 +231,8 @@ _BINARY = (
         rb"\x80[\x02-\x05]",
     ),
     ForeignFormat(
-        "an ONNX file, which `hardsim export` writes and nothing here reads",
-        "Name what it was made from, or the folder that --to torch or --to safetensors writes.",
+        "an ONNX file, which `hardsim export` writes but hardsim cannot read",
+        "Name the model it was made from, or the folder that --to torch or --to safetensors writes.",
         (".onnx",),
     ),
     ForeignFormat("a table (Parquet, Arrow or Excel)", _WORDS, (".parquet", ".arrow", ".xlsx"), rb"PAR1|ARROW1"),
@@ -241,7 +244,7 @@ _BINARY = (
     ForeignFormat("an archive", _UNPACK, (".tar", ".7z", ".rar"), rb"7z\xbc\xaf|Rar!|.{257}ustar"),
     ForeignFormat(
         "a database (SQLite), as --resume writes them",
-        "Name what was checked, and give this file to --resume of the same command: docs/commands.md.",
+        "Name the file that was checked, and give this file to --resume of the same command: docs/commands.md.",
         (),
         rb"SQLite format 3\x00",
     ),
@@ -249,7 +252,9 @@ _BINARY = (
 
 _JSON = (
     ForeignFormat(
-        "what --json wrote", "Name what was checked, not the results.", keys=("command", "exitcode", "results")
+        "the output of --json",
+        "Name the file that was checked, not the results.",
+        keys=("command", "exitcode", "results"),
     ),
     ForeignFormat(
         "the command of a report",

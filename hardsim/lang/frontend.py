@@ -80,7 +80,7 @@ def declared_alphabet(
     if declared is not None:
         if own is not None:
             hint = f"remove one of the two lines (alphabet: is line {layout.line_of(own.at)})"
-            raise layout.error(declared.at, "props: beside alphabet:", "one of the two", hint)
+            raise layout.error(declared.at, "the file has both props: and alphabet:", "one of the two", hint)
         constraints = [(cast("ConstraintKey", line.name), line.body) for line in exclusions]
         return _agreed(layout, declared, read_propositions(layout.source, declared.body, constraints), alphabet, props)
     if exclusions:

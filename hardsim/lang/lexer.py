@@ -178,7 +178,7 @@ class Scanner(Cited, ABC):
         """Read a quoted symbol whose quote is at `start`; the token includes a prefix before the quote."""
         match = _QUOTED.match(self.text, start, self.end)
         if match is None:
-            hint = "the symbol that is a quote is written ''''" if "'" in self.symbols else ""
+            hint = "the quote symbol is written ''''" if "'" in self.symbols else ""
             expected = "a symbol and a closing quote, as in '(' or 'send invoice'"
             raise self.error(Span(start, start + 1), "this quote is never closed", expected, hint)
         self.add(kind, (match[1] or match[2]).replace("''", "'"), match.end())
@@ -277,11 +277,13 @@ class _FormulaScanner(Scanner):
         single = operator in vocabulary.SINGLE
         form = f"one number, as in {operator}[3]" if single else f"two numbers, as in {operator}[0,3]"
         if not single and operator not in vocabulary.PAIRED:
-            raise self.error(place, f"{operator} has no bounds here", "", "bounds go with F G O H U S, and with X Y")
+            raise self.error(
+                place, f"{operator} cannot have bounds", "", "bounds are allowed after F G O H U S, and after X Y"
+            )
         given = (inside["least"] if single else inside["most"]) if inside and bounds["end"] else ""
         if not inside or not given or single is (inside["to"] is not None):
             hint = self._closed(operator, inside, place) if inside and bounds["end"] and not single else ""
-            raise self.error(place, f"these are no bounds of {operator}: {shown}", form, hint)
+            raise self.error(place, f"invalid bounds for {operator}: {shown}", form, hint)
         least, most = (self.integer(number, place) for number in (inside["least"] or "0", given))
         if most > LARGEST_BOUND:
             raise self.error(place, f"a bound larger than {LARGEST_BOUND:,}: {shown}", f"at most {LARGEST_BOUND:,}")
@@ -295,7 +297,7 @@ class _FormulaScanner(Scanner):
         if not number or inside["to"] is None:
             return f"write {operator}[0,{number}] or {operator}[{number},{number}]" if number else ""
         form = vocabulary.UNBOUNDED[operator] if number.strip("0") else operator
-        return f"without a second bound it is written {form.format(n=number, m=self.integer(number, place) - 1)}"
+        return f"without an upper bound, write {form.format(n=number, m=self.integer(number, place) - 1)}"
 
     def word(self, word: str, end: int) -> None:
         known = word in self.symbols or word in self.names
@@ -321,7 +323,9 @@ class _FormulaScanner(Scanner):
                 found.append((*pieces, *([word[at:]] if at < len(word) else [])))
         if len(found) > 1:
             one, other = (" ".join(parts) for parts in found[:2])
-            raise self.wrong(end, f"{brief(word)} is {one} or {other}", "spaces between operators and their operands")
+            raise self.wrong(
+                end, f"{brief(word)} can be read as {one} or as {other}", "spaces between operators and their operands"
+            )
         for piece in found[0] if found else ():
             self.word(piece, self.at + len(piece))
         return bool(found)
@@ -335,7 +339,7 @@ class _FormulaScanner(Scanner):
 
     def check_word(self, word: str, end: int) -> None:
         if word in vocabulary.KEYWORDS:
-            hint = f"definitions ({word}) stand before the formula, each at the beginning of a line"
+            hint = f"definitions ({word}) come before the formula, each at the beginning of a line"
             raise self.wrong(end, f"{word!r} is reserved", "a formula", symbol_hint(word, self.symbols) or hint)
 
 
@@ -351,8 +355,8 @@ class _ProgramScanner(Scanner):
     name = VECTOR_NAME
 
     def decimal_hint(self, text: str) -> str:
-        exact = f"write {Fraction(text)}" if len(text) <= LONGEST_DECIMAL else "write a fraction, such as 1/2,"
-        return f"numbers are exact: {exact} beside a mean; between integers {super().decimal_hint(text)}"
+        exact = f"write {Fraction(text)}" if len(text) <= LONGEST_DECIMAL else "write a fraction, such as 1/2"
+        return f"numbers are exact: {exact} to compare with a mean; between integers, {super().decimal_hint(text)}"
 
     def special(self) -> bool:
         if triangle := self.match(_TRIANGLE):

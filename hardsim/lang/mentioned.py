@@ -111,9 +111,9 @@ def _check_unquoted(source: Source, tokens: Sequence[Lexeme]) -> None:
         raise SourceError(
             source,
             tokens[0].span,
-            "in quotes all of this is one name",
+            "the quotes make all of this one name",
             "a formula without quotes around it",
-            "leave the quotes out; a name that is spelled so is declared in a line props: or alphabet:",
+            "remove the quotes; to use a name with this spelling, declare it in a line props: or alphabet:",
         )
 
 

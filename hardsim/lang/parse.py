@@ -53,13 +53,13 @@ _ENDS_OPERAND = frozenset({"WORD", "NUMBER", "QUOTED", "CONSTANT", "PREDICATE", 
 _STARTS_OPERAND = frozenset({"WORD", "NUMBER", "QUOTED", "CONSTANT", "PREDICATE", "LPAR", "COUNT", "UNARY"})
 _TERM_OPERATORS = frozenset({"COMPARE", "MODULO", "SIGN", "STAR", "SLASH"})
 _OPERATOR_HINTS = {
-    "=": "= compares numbers; equivalence is written <->, and p=1 is written p, p=0 !p",
-    "!=": "!= compares numbers; of two formulas exactly one holds: ^",
+    "=": "= compares numbers; equivalence is written <->, p=1 is written p, and p=0 is written !p",
+    "!=": "!= compares numbers; exclusive or of two formulas is written ^",
     "<=": "<= compares numbers; implication is written ->",
 }
 _MOD_FORM = "write (t) mod m = r"
-TAKEN = "no alphabet was given, so it is the symbols of the formula"
-TAKEN_HINT = "--alphabet gives others, --props auto reads them as propositions"
+TAKEN = "no alphabet was given, so it consists of the symbols of the formula"
+TAKEN_HINT = "--alphabet sets another one, --props auto reads the names as propositions"
 
 
 def parse_text(
@@ -220,8 +220,8 @@ def _symbols_of(names: tuple[str, ...]) -> tuple[str, ...]:
         return check_alphabet(names)
     told = f"the one symbol {brief(names[0])}" if names else "no symbol"
     raise InputError(
-        f"the formula alone does not say which symbols words have: it names {told}",
-        f"Give them with --alphabet, as in --alphabet 'a b'{' (one of them your symbol)' * bool(names)}, or read "
+        f"the formula alone does not determine the alphabet: it names {told}",
+        f"Give all symbols with --alphabet, as in --alphabet 'a b'{' (including your symbol)' * bool(names)}, or read "
         "names as propositions with --props auto.",
     )
 
@@ -231,7 +231,7 @@ def _at(layout: Layout) -> Literal["last", "first"] | None:
     line = layout.header("at")
     if line is None or line.text in ("first", "last"):
         return cast('Literal["last", "first"] | None', line and line.text)
-    message = f"a formula is not read at {brief(line.text)}" if line.text else "at: says no position"
+    message = f"at: cannot be {brief(line.text)}" if line.text else "at: has no value"
     raise layout.error(line.body, message, "last or first", "last is the default; first is LTLf's convention")
 
 
@@ -239,7 +239,7 @@ def _dialect(layout: Layout, given: str | None) -> str | None:
     """Return the given dialect, else that of the `dialect:` line, or None without such a line."""
     line = layout.header("dialect")
     if line is not None and line.text not in DIALECTS:
-        message = f"unknown dialect {brief(line.text)}" if line.text else "dialect: says no dialect"
+        message = f"unknown dialect {brief(line.text)}" if line.text else "dialect: has no value"
         raise layout.error(line.body, message, " or ".join(DIALECTS), DIALECT_HINT)
     if given is not None:
         return _known_dialect(given)
@@ -408,8 +408,8 @@ class Scope(Cited):
     def clashes(self) -> list[str]:
         """Return a note on each symbol that occurs only as an operator with the same spelling."""
         return [
-            f"operators win over names: {word} is the operator here, and never {self.known_atom}; that one is written "
-            f"{quoted(word)}"
+            f"operators win over names: {word} is the operator here, and never {self.known_atom}; the {self.atom} "
+            f"is written {quoted(word)}"
             for word in sorted(self.operators - self.quoted)
         ]
 
@@ -423,7 +423,7 @@ class Scope(Cited):
         strong = token.value == "X[!]"
         self.nexts.setdefault(strong, token.span)
         if self.dialect is None and len(self.nexts) == 2:
-            message = "X[!] and a bare X in one file: without a dialect it is open whether X is strong or weak"
+            message = "X[!] and a bare X in one file: without a dialect, X could be strong or weak"
             lines = " or ".join(f"dialect: {name}" for name in DIALECTS)
             expected = "X[!] or WX alone" if self.part else f"a header line {lines} (or --dialect)"
             raise self.error(token.span, message, expected, DIALECT_HINT)
@@ -439,7 +439,7 @@ class Scope(Cited):
         short = word[2:] if word.startswith("Q_") else None
         if word in self.symbols:
             if short in self.symbols:
-                message = f"{word} is {self.known_atom}, and may mean the {self.atom} {short} as well"
+                message = f"{word} is {self.known_atom}, and could also mean the {self.atom} {short}"
                 raise self.error(span, message, f"{quoted(word)} or {short}")
             return word
         return short if short in self.symbols else None
@@ -554,7 +554,7 @@ class Scope(Cited):
             return ast.Symbol(symbol, span=raw.at)
         if raw.kind == "number":
             expected = f"{self.known_atom} ({' '.join(self.alphabet)}) or a formula"
-            truth = {"0": "0 is never a truth value: write false", "1": "1 is never a truth value: write true"}
+            truth = {"0": "0 is not a truth value: write false", "1": "1 is not a truth value: write true"}
             hint = truth.get(word, f"a number is a formula only if it is {self.known_atom}")
             raise self.error(raw.at, f"unknown {self.atom} {brief(word)}", expected, hint)
         raise self.unknown(word, raw.at, self.atom if raw.kind == "quoted" else "")
@@ -582,7 +582,7 @@ class Scope(Cited):
         return m, r
 
     def _constant(self, raw: Raw, what: str) -> Walk[int]:
-        yield self.as_term(raw, f"{what} is an integer")
+        yield self.as_term(raw, f"{what} must be an integer")
         value = self.constant_of(raw)
         if value is None:
             raise self.error(raw.whole, f"{what} is not a constant: {self._shown(raw)}", "an integer")
@@ -629,7 +629,7 @@ class Scope(Cited):
             case "sum" | "product" | "quotient":
                 return self._operation(raw, hint)
             case "mod":
-                raise self.error(raw.at, "mod stands left of = and a remainder only", "a number", _MOD_FORM)
+                raise self.error(raw.at, "mod can be used only with = and a remainder", "a number", _MOD_FORM)
         raise self._needs_term(raw, hint)
 
     def _needs_term(self, raw: Raw, hint: str) -> SourceError:
@@ -647,7 +647,7 @@ class Scope(Cited):
         if raw.kind == "quotient":
             return ast.Quotient(left, right, span=raw.at)
         if raw.kind == "product" and not self.rational and all(self.constant_of(arg) is None for arg in raw.args):
-            message = f"a product of two terms that are no integers: {self._shown(raw)}"
+            message = f"a product of two terms, neither of them an integer: {self._shown(raw)}"
             hint = "terms are linear: one side of * must be an integer"
             raise self.error(raw.at, message, "an integer on one side of *", hint)
         if abs(self.constant_of(raw) or 0) > MAX_INTEGER:
@@ -760,7 +760,7 @@ def misfit_error(scope: Scope, tokens: Sequence[Lexeme], index: int, region: Spa
     after = f"missing operand after {scope.written(before.span)}" if before else "missing formula"
     if token is None:
         end = before.span.end if before else region.start
-        hint = "a regular expression stands in a file of its own (.re)" if before and before.kind == "STAR" else ""
+        hint = "a regular expression needs a file of its own (.re)" if before and before.kind == "STAR" else ""
         return fail(Span(end, end + 1), after, _OPERAND, hint)
     place, shown = token.span, scope.written(token.span)
     if before is None or before.kind not in _ENDS_OPERAND:
@@ -781,7 +781,7 @@ def misfit_error(scope: Scope, tokens: Sequence[Lexeme], index: int, region: Spa
     if before.kind == "WORD" and not scope.knows(before.value, before.span):
         return scope.unknown(before.value, before.span)
     if token.kind == "COMMA":
-        return fail(place, "a comma separates the arguments of a predicate only", "an operator")
+        return fail(place, "a comma is allowed only between the arguments of a predicate", "an operator")
     if shown == "<>":
         hint = "<> is eventually (F); unequal is written !="
         return fail(place, f"missing operator before {shown}", "an operator", hint)
@@ -810,7 +810,7 @@ def _blank_hint(tokens: Sequence[Lexeme], index: int) -> str:
     while last + 1 < len(tokens) and tokens[last + 1].kind == "WORD":
         last += 1
     name = " ".join(token.value for token in tokens[first : last + 1])
-    return f"a name with blanks is quoted: {quoted(name)}"
+    return f"write a name with blanks in quotes: {quoted(name)}"
 
 
 def _operator_hint(scope: Scope, token: Lexeme) -> str:

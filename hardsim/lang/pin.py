@@ -60,7 +60,7 @@ def with_example(data: bytes, name: str, example: ProgramExample) -> bytes:
     wanted = Counter(before.examples) + Counter([example])
     same = after is not None and replace(after, examples=()) == replace(before, examples=())
     if after is None or not same or Counter(after.examples) != wanted:
-        told = f"{name}: {example_line(example, before)} would not be read as it is meant there"
+        told = f"{name}: {example_line(example, before)} would have another meaning in this file"
         raise InputError(told, "Write the example into the file yourself, or give the symbols other names.")
     return changed
 

@@ -31,7 +31,9 @@ def is_prime(value: int) -> bool:
     3317044064679887385961981 (about 3e24) on, where no exact test is available.
     """
     if value >= _LIMIT:
-        raise OutOfRange(f"PRIME of {value} is not decided", f"It is decided below {_LIMIT}; use smaller factors.")
+        raise OutOfRange(
+            f"PRIME of {value} cannot be decided", f"PRIME is decided below {_LIMIT} only; use smaller factors."
+        )
     if value < 2 or any(value % base == 0 for base in _BASES):
         return value in _BASES
     return all(_passes(value, base) for base in _BASES)

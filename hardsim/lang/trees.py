@@ -237,7 +237,7 @@ class _Builder:
     def comparison(self, children: _Children) -> Raw:
         tokens = _split(children)[1]
         if len(tokens) > 1:
-            expected = "an operator that is no comparison"
+            expected = "an operator other than a comparison"
             hint = f"write ... {tokens[0]} ... & ... {tokens[1]} ..."
             raise _MisreadError(_place(tokens[1]), "comparisons cannot be chained", expected, hint)
         return _node("compare", *children)

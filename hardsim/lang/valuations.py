@@ -81,8 +81,8 @@ class Valuations(Sequence[str]):
         sizes = [len(choices) for choices in self.choices]
         size = prod(sizes)
         if size > MOST_SETS:
-            told = f"these {len(props)} propositions make more than {MOST_SETS:,} sets, which is the most there may be"
-            raise InputError(told, "say which propositions exclude each other (one-of, at-most-one)")
+            told = f"these {len(props)} propositions make more than {MOST_SETS:,} sets, the limit"
+            raise InputError(told, "state which propositions exclude each other (one-of, at-most-one)")
         if not size:
             raise InputError("no set of propositions fulfils all of these constraints", "leave one of them out")
         self.strides = [prod(sizes[:place]) for place in range(len(sizes))]
@@ -239,7 +239,7 @@ def _choices(part: Sequence[str], constraints: Sequence[Exclusion]) -> list[froz
         found = without + [some | {name} for some in found if all(some.isdisjoint(names) for names in mine)]
         if len(found) > MOST_CONNECTED:
             told = f"the constraints leave more than {MOST_CONNECTED:,} sets of {', '.join(part[: number + 1])}"
-            raise InputError(told, "leave out propositions, or say of more of them that they exclude each other")
+            raise InputError(told, "remove propositions, or state that more of them exclude each other")
     return found
 
 

@@ -27,7 +27,7 @@ LARGEST_ALPHABET = 10_000
 
 _PIECE = re.compile(r"\S+")
 _SET_PIECE = re.compile(r"\{(?P<inside>[^{}]*)\}|\S[^\s{}]*")
-"""A set of propositions in braces, or a piece of text that is no set."""
+"""A set of propositions in braces, or a piece of text that is not a set."""
 _PLAIN_NAME = "separate propositions by spaces; their names contain no comma and no brace"
 _QUOTED_NAMES = "names with blanks are quoted and separated by blanks: 'a b' 'c d'; a quote inside is doubled"
 _QUOTE_SETS = "on a command line quote the word, since shells expand braces"
@@ -46,11 +46,11 @@ def check_alphabet(alphabet: Sequence[str] | str) -> tuple[str, ...]:
         raise InputError(f"the alphabet has {len(symbols):,} symbols", f"give at most {LARGEST_ALPHABET:,}")
     for index, symbol in enumerate(symbols):
         if not is_name(symbol):
-            raise InputError(f"{symbol!r} is no symbol", "a symbol is not empty, and has spaces only inside")
+            raise InputError(f"{symbol!r} is not a symbol", "a symbol is not empty, and has spaces only inside")
         if unprintable(symbol):
-            raise InputError(f"{brief(symbol)} is no symbol: it has {unprintable(symbol)} in it", _PRINTABLE)
+            raise InputError(f"{brief(symbol)} is not a symbol: it contains {unprintable(symbol)}", _PRINTABLE)
         if symbol in symbols[:index]:
-            raise InputError(f"the symbol {symbol} stands twice in the alphabet", "give each symbol once")
+            raise InputError(f"the symbol {symbol} is in the alphabet twice", "give each symbol once")
     return symbols
 
 
@@ -61,7 +61,7 @@ def _given_names(names: Sequence[str] | str) -> tuple[str, ...]:
     pieces = [match[0] for match in PIECE.finditer(names)]
     index = open_quote(pieces)
     if index is not None:
-        raise InputError(f"no quote and blank close the name that begins {brief(pieces[index])}", _QUOTED_NAMES)
+        raise InputError(f"no quote before a blank closes the name that begins {brief(pieces[index])}", _QUOTED_NAMES)
     return tuple(map(unquoted, pieces))
 
 
@@ -76,7 +76,7 @@ def unprintable(symbol: str) -> str:
     bad = found[0]
     # Python decodes command-line bytes that are not UTF-8 to lone surrogates, U+DC80 to U+DCFF.
     lone = unicodedata.category(bad) == "Cs"
-    return f"{'what is not UTF-8' if lone else 'the control character'} (U+{ord(bad):04X})"
+    return f"{'text that is not UTF-8' if lone else 'the control character'} (U+{ord(bad):04X})"
 
 
 def read_alphabet(source: Source, region: Span) -> tuple[str, ...]:
@@ -96,21 +96,21 @@ def read_names(source: Source, region: Span, what: str, expected: str) -> dict[s
     pieces = [(match[0], Span(*match.span())) for match in PIECE.finditer(source.text, region.start, region.end)]
     index = open_quote([piece for piece, _ in pieces])
     if index is not None:
-        message = f"this {what} begins with a quote that is not closed where a blank follows"
+        message = f"this {what} begins with a quote, and no quote before a blank closes it"
         raise SourceError(source, pieces[index][1], message, "a closing quote and a blank", _QUOTED_NAMES)
     for piece, span in pieces:
         symbol = unquoted(piece)
         if symbol in seen:
             raise SourceError(source, span, f"duplicate {what} {symbol}", f"each {what} once", "remove one of the two")
         if unprintable(symbol):
-            message = f"this {what} has {unprintable(symbol)} in it"
+            message = f"this {what} contains {unprintable(symbol)}"
             raise SourceError(source, span, message, f"{what}s that can be printed", _PRINTABLE)
         if len(seen) == LARGEST_ALPHABET:
             message = f"the alphabet has more than {LARGEST_ALPHABET:,} symbols"
             raise SourceError(source, span, message, "the end of the line", "leave out symbols that mean the same")
         seen[symbol] = span
     if not seen:
-        message = "the alphabet is empty" if what == "symbol" else f"no {what} stands here"
+        message = "the alphabet is empty" if what == "symbol" else f"there is no {what} on this line"
         raise SourceError(source, region, message, expected)
     return seen
 
@@ -125,9 +125,9 @@ def check_propositions(names: Sequence[str] | str, constraints: Sequence[Exclusi
         raise InputError("there are no propositions", "give them separated by spaces, such as 'p q'")
     for name in given:
         if not is_proposition(name):
-            raise InputError(f"{brief(name)} is no proposition", _PLAIN_NAME)
+            raise InputError(f"{brief(name)} is not a proposition", _PLAIN_NAME)
         if unprintable(name):
-            raise InputError(f"{brief(name)} is no proposition: it has {unprintable(name)} in it", _PRINTABLE)
+            raise InputError(f"{brief(name)} is not a proposition: it contains {unprintable(name)}", _PRINTABLE)
         if given.count(name) > 1:
             raise InputError(f"the proposition {name} is given twice", "give each proposition once")
     return Valuations(given, constraints)
@@ -145,7 +145,7 @@ def read_propositions(
     names = read_names(source, region, "proposition", "propositions separated by spaces, as in props: p q")
     for name, span in names.items():
         if not is_proposition(name):
-            message = f"{brief(name)} is no proposition"
+            message = f"{brief(name)} is not a proposition"
             raise SourceError(source, span, message, "names without commas and braces", _PLAIN_NAME)
     exclusions = []
     for key, body in constraints:
@@ -198,7 +198,7 @@ def read_words(source: Source, region: Span, alphabet: Sequence[str]) -> list[tu
     """
     pieces = _pieces(source, region)
     if not pieces:
-        message, expected = "no word stands here, and the empty word is not allowed", "a word of at least one symbol"
+        message, expected = "there is no word here, and the empty word is not allowed", "a word of at least one symbol"
         raise SourceError(source, region, message, expected, "words are non-empty")
     words = [pieces] if has_long_symbols(alphabet) else [[piece] for piece in pieces]
     return [(_symbols(source, word, alphabet), Span(word[0][1].start, word[-1][1].end)) for word in words]
@@ -293,7 +293,7 @@ def read_set(source: Source, region: Span, alphabet: Sequence[str]) -> str:
 
 
 def _whole_set(text: str) -> re.Match[str]:
-    """Match a whole text as one set, or as a piece that is no set, in the form that `_set_symbol` requires."""
+    """Match a whole text as one set, or as a piece that is not a set, in the form that `_set_symbol` requires."""
     found = _SET_PIECE.fullmatch(text) or re.compile(".*", re.DOTALL).fullmatch(text)
     assert found is not None  # the second pattern matches any text
     return found
@@ -325,7 +325,7 @@ def _set_symbol(source: Source, piece: re.Match[str], alphabet: Sequence[str]) -
             hint = did_you_mean(name, names) or "a set is written {p,q}: its propositions are separated by commas"
             raise SourceError(source, at, f"unknown proposition {brief(name)}", expected, hint)
         if name in held:
-            raise SourceError(source, at, f"{name} stands twice in this set", "each proposition once", "leave one out")
+            raise SourceError(source, at, f"{name} is in this set twice", "each proposition once", "leave one out")
         held[name] = at
         start += len(part) + 1
     symbol = set_symbol(held, alphabet)
@@ -335,18 +335,18 @@ def _set_symbol(source: Source, piece: re.Match[str], alphabet: Sequence[str]) -
     shown = written_set(held, names)
     if broken is None:
         raise SourceError(source, span, f"{shown} is not a set of the alphabet", _expected(alphabet))
-    raise SourceError(source, span, f"{shown} breaks {broken}", f"a set in which {broken.meaning}")
+    raise SourceError(source, span, f"{shown} violates {broken}", f"a set in which {broken.meaning}")
 
 
 def _no_set(source: Source, text: str, span: Span, names: Sequence[str]) -> SourceError:
-    """Return the error for a piece of a word that is no set."""
+    """Return the error for a piece of a word that is not a set."""
     expected = "sets of propositions, as in {}{" + names[0] + "}" if names else "sets of propositions"
     if text.startswith("{"):
         return SourceError(source, span, "this brace is never closed", "} further on", _QUOTE_SETS)
     if text.startswith("}"):
         return SourceError(source, Span(span.start, span.start + 1), "this brace closes nothing", expected)
     hint = f"write {{{text}}}; {_QUOTE_SETS}" if text in names else _QUOTE_SETS
-    return SourceError(source, span, f"{brief(text)} is no set", expected, hint)
+    return SourceError(source, span, f"{brief(text)} is not a set", expected, hint)
 
 
 def _hint(text: str, symbol: str, alphabet: Sequence[str]) -> str:
@@ -354,11 +354,11 @@ def _hint(text: str, symbol: str, alphabet: Sequence[str]) -> str:
     if not has_long_symbols(alphabet):
         if text.startswith("//"):
             return "there are no comments in header lines: move it to a line of its own"
-        hints = {",": "words are separated by spaces alone", "ε": "words are non-empty"}
-        return hints.get(symbol, "words are written without quotes" if symbol in "\"'" else "")
+        hints = {",": "separate words by spaces only", "ε": "words are non-empty"}
+        return hints.get(symbol, "write words without quotes" if symbol in "\"'" else "")
     blank = next((name for name in alphabet if " " in name and text.strip("'\"") in name.split()), None)
     if blank is not None:
-        return f"a symbol with blanks is quoted: {quoted(blank)}"
+        return f"write a symbol with blanks in quotes: {quoted(blank)}"
     parts, letters = segmented(text, alphabet), list(dict.fromkeys("".join(alphabet)))
     hint = "separate symbols by spaces" + (f": {' '.join(parts)}" if parts else "")
     if len(alphabet) == 1 and all(letter in letters for letter in text):

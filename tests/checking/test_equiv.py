@@ -65,7 +65,7 @@ def test_too_large_a_product_is_undecided(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(automata, "MAX_PAIRS", 10)
     result = compare(regex(tmp_path, "a{40}", "a"), regex(tmp_path, "a{41}", "a"), EquivOptions())
     assert (result.verdict, result.word) == (Verdict.UNDECIDED, None)
-    assert "the same up to length 10" in result.reach
+    assert "agree up to length 10" in result.reach
 
 
 # ---- words ----

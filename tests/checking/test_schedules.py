@@ -220,11 +220,11 @@ def test_hard_attention_refuses_them_by_name(tmp_path: Path) -> None:
     path.write_text(json.dumps(document), encoding="utf-8")
     error = raised(InputError, read_input, str(path))
     assert "encodings[0]" in error.message
-    assert "log makes this no rational number, and exact numbers are needed here, at n = 1" in error.message
+    assert "log makes this value irrational, and an exact number is needed here, at n = 1" in error.message
     soft = some_a()
     soft["encodings"] = [{"coordinate": soft["coordinates"][0], "value": "sqrt(i+1)"}]
     path.write_text(json.dumps(soft), encoding="utf-8")
-    assert "sqrt makes this no rational number" in raised(InputError, read_input, str(path)).message
+    assert "sqrt makes this value irrational" in raised(InputError, read_input, str(path)).message
 
 
 def test_the_words_are_all_answered_alike_in_every_engine() -> None:

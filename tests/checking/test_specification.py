@@ -219,7 +219,7 @@ def test_it_is_read_in_another_way(folder: Path) -> None:
     assert model.check(max_n=2, at="first").verdict is Verdict.CERTIFIED
     with pytest.raises(SourceError, match="unknown symbol or name 'b'"):
         model.read_as(tokens="a x c", alphabet="a x")
-    with pytest.raises(SourceError, match="where numbers are judged"):
+    with pytest.raises(SourceError, match="does not fit decide: value, which compares numbers"):
         model.read_as(decide="value within 1")
 
 
@@ -402,7 +402,7 @@ def test_a_network_that_cannot_be_read_is_told_at_its_line(folder: Path, network
 def test_a_program_over_other_symbols_is_refused(folder: Path) -> None:
     written(folder / "p.srasp", PROGRAM.format(alphabet="a b c", output="most"))
     told = refused(folder, "network: net\nalphabet: a b\nprogram: p.srasp\n")
-    assert "x.spec:3:10: error: the program is over a b c, and words here over a b\n" in told
+    assert "x.spec:3:10: error: the program has the symbols a b c, and words here have a b\n" in told
     written(folder / "p.srasp", "alphabet: a b\nx(i) = 1\n")
     assert refused(folder, "network: net\nalphabet: a b\nprogram: p.srasp\n").startswith("p.srasp:2:")
 

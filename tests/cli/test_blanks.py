@@ -62,18 +62,18 @@ def test_a_quote_that_is_closed_wrongly_is_refused(text: str, at: int | None) ->
     if at is None:  # single quotes may be parts of symbols
         assert check_alphabet(text) == tuple(text.split())
         return
-    with pytest.raises(InputError, match="no quote and blank close"):
+    with pytest.raises(InputError, match="no quote before a blank closes"):
         check_alphabet(text)
-    with pytest.raises(SourceError, match="begins with a quote that is not closed") as raised:
+    with pytest.raises(SourceError, match="begins with a quote, and no quote before a blank closes it") as raised:
         parse_text(f"alphabet: {text}\ntrue\n")
     assert raised.value.span.start == at
 
 
 @pytest.mark.parametrize("name", [" a", "a ", "a\tb", "a\nb", "a\u2003b", " "])
 def test_other_white_space_is_in_no_name(name: str) -> None:
-    with pytest.raises(InputError, match="is no symbol"):
+    with pytest.raises(InputError, match="is not a symbol"):
         check_alphabet([name, "b"])
-    with pytest.raises(InputError, match="is no proposition"):
+    with pytest.raises(InputError, match="is not a proposition"):
         check_propositions([name, "b"])
 
 
@@ -85,7 +85,7 @@ def test_words_read_back_as_they_are_written() -> None:
     assert parse_word("'pay'", alphabet) == ("pay",)
     with pytest.raises(SourceError) as raised:
         parse_word("pay register request", alphabet)
-    assert raised.value.hint == "a symbol with blanks is quoted: 'register request'"
+    assert raised.value.hint == "write a symbol with blanks in quotes: 'register request'"
 
 
 def test_names_in_sets_may_be_quoted() -> None:

@@ -91,7 +91,7 @@ def test_what_the_public_interpreter_reads_otherwise_is_noted(hardsim: Cli, tmp_
     path.write_text('A = "a"\nL = !A && #"b" == 0\n')
     assert "note: " in hardsim("words", path, "--max-n", "1").err
     assert "line 2: !A && ... is read as (!A) && ..." in hardsim("words", path, "--max-n", "1").err
-    with pytest.warns(Remark, match="brackets say which is meant"):
+    with pytest.warns(Remark, match="add brackets to choose"):
         python.load(path)
 
 
@@ -154,7 +154,7 @@ def test_mistakes_exit_with_2_and_show_their_place(hardsim: Cli, tmp_path: Path)
     path = tmp_path / "wrong.cr"
     path.write_text('#import prev\nL = #[prev] "a" > 0\n')
     done = hardsim("check", path).exits(2)
-    assert "wrong.cr:1:9: error: prev cannot be imported: nothing is known of it" in done.err
+    assert "wrong.cr:1:9: error: prev cannot be imported: there is no such predicate" in done.err
     assert "did you mean pred?" in done.err.lower()
     path.write_text('L = "a" & "b"\n')
     assert "and is written &&" in hardsim("check", path).exits(2).err

@@ -217,7 +217,7 @@ def test_a_text_that_would_say_something_else_is_neither_printed_nor_written(
     for options in ([], ["--write"], ["--check"]):
         outcome = hardsim("fmt", *options, loose)
         assert (outcome.code, outcome.out) == (4, "")
-        outcome.says("would say something else than the file", "Please report the command line")
+        outcome.says("would not have the same meaning as the file", "Please report the command line")
     assert loose.read_text() == LOOSE
 
 

@@ -53,7 +53,7 @@ def test_a_formula_in_quotes_on_a_line_is_refused(hardsim: Any) -> None:
     found = hardsim("words", "quoted.txt", "--lines", "--props", "auto", "--at", "first", "--max-n", "1")
     assert found.code == 2
     assert found.out == "# quoted.txt:2, temperature\n{p}\n"
-    assert "quoted.txt:1:1: error: in quotes all of this is one name" in found.err
+    assert "quoted.txt:1:1: error: the quotes make all of this one name" in found.err
 
 
 AUTO = ("--lines", "--props", "auto", "--at", "first")
@@ -95,13 +95,13 @@ def test_a_label_before_a_formula_is_named(hardsim: Any, label: str) -> None:
     Path("labelled.txt").write_text(f"{label} G(a -> F b)\n")
     found = hardsim("check", "labelled.txt", *AUTO)
     assert found.code == 2
-    assert f"a line has a formula alone: leave out {label}" in found.err
+    assert f"a line contains only a formula: remove {label}" in found.err
 
 
 def test_a_name_with_blanks_is_quoted_in_the_hint(hardsim: Any) -> None:
     Path("log.txt").write_text("G(Create Purchase Order -> F Pay)\n")
     found = hardsim("check", "log.txt", *AUTO)
-    assert (found.code, "a name with blanks is quoted: 'Create Purchase Order'" in found.err) == (2, True)
+    assert (found.code, "write a name with blanks in quotes: 'Create Purchase Order'" in found.err) == (2, True)
 
 
 def test_a_line_without_a_formula_is_named_once(hardsim: Any) -> None:

@@ -132,7 +132,7 @@ def test_a_formula_alone_is_about_its_own_symbols(hardsim: Any) -> None:
     found = hardsim("check", "-e", "a S b", "--max-n", "3", "--json", "-")
     document = json.loads(found.out)
     assert (found.code, document["inputs"][0]["alphabet"]) == (0, ["a", "b"])
-    told = "no alphabet was given, so it is the symbols of the formula: a b"
+    told = "no alphabet was given, so it consists of the symbols of the formula: a b"
     assert document["notes"][0]["message"].startswith(told)
     assert told in " ".join(found.err.split())
     for command in ("eval", "trace"):
@@ -153,7 +153,7 @@ FILE = "G(req -> F ack)\n"
     ("text", "arguments", "said"),
     [
         (REQUESTS, ["{req}{akc}"], ["<word>:1:7: error: unknown proposition 'akc'", "       ^^^", "mean ack?"]),
-        (REQUESTS, ["req", "ack"], ["<word 1>:1:1: error: 'req' is no set", "shells expand braces"]),
+        (REQUESTS, ["req", "ack"], ["<word 1>:1:1: error: 'req' is not a set", "shells expand braces"]),
         (FILE, ["{req}"], ["f.ltl:1:1: error: missing alphabet", "--props auto reads the names"]),
         ("alphabet: a b\nprops: p q\nF p\n", ["{p}"], ["f.ltl:2:1: error: props: beside alphabet:", "  ^^^^^"]),
         ("props: p q p\nF p\n", ["{p}"], ["f.ltl:1:12: error: duplicate proposition p", "remove one of the two"]),
@@ -161,12 +161,12 @@ FILE = "G(req -> F ack)\n"
         (
             "props: p q\none-of: p q\nF p\n",
             ["{p}{p,q}"],
-            ["<word>:1:4: error: {p,q} breaks one-of: p q", "     ^^^^^", "exactly one of p, q holds"],
+            ["<word>:1:4: error: {p,q} violates one-of: p q", "     ^^^^^", "exactly one of p, q holds"],
         ),
         (
             "props: p q\nat-most-one: p q\naccept: {p,q}\nF p\n",
             ["{p}"],
-            ["f.ltl:3:9: error: {p,q} breaks at-most-one: p q", "          ^^^^^"],
+            ["f.ltl:3:9: error: {p,q} violates at-most-one: p q", "          ^^^^^"],
         ),
         (
             f"props: {' '.join(f'p{k}' for k in range(63))}\nF p0\n",
@@ -188,7 +188,7 @@ def test_what_is_wrong_is_said_on_stderr_alone(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["-e", "F p"], "it names the one symbol 'p' Give them with --alphabet"),
+        (["-e", "F p"], "it names the one symbol 'p' Give all symbols with --alphabet"),
         (["-e", "true"], "it names no symbol"),
         (["-e", "F p", "--alphabet", "a b", "--props", "p q"], "--alphabet gives symbols, --props gives propositions"),
         (["-e", "F p", "--props", "p p"], "the proposition p is given twice"),
@@ -275,4 +275,4 @@ def test_a_certificate_lists_no_sets_of_propositions(hardsim: Any) -> None:
 
 def test_quiet_hides_no_reading_on_which_the_verdict_depends(hardsim: Any) -> None:
     told = hardsim("check", "-e", "a S b", "--max-n", "2", "--quiet").err
-    assert "no alphabet was given, so it is the symbols of the formula: a b" in told
+    assert "no alphabet was given, so it consists of the symbols of the formula: a b" in told

@@ -330,7 +330,7 @@ def test_a_difference_exits_with_1(hardsim: Cli, turns: Path, ending: Path, monk
 def test_undecided_exits_with_3(hardsim: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hardsim.lang.regex.automaton.MAX_PAIRS", 10)
     files = [written(tmp_path / f"{n}.re", f"alphabet: a\na{{{n}}}\n") for n in (40, 41)]
-    hardsim("equiv", *files).clean("UNDECIDED", "the same up to length 10", "more than 10 pairs of states", code=3)
+    hardsim("equiv", *files).clean("UNDECIDED", "agree up to length 10", "more than 10 pairs of states", code=3)
 
 
 def test_an_interruption_leaves_a_partial_report(hardsim: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -142,7 +142,7 @@ def test_fmt_sets_its_blanks(hardsim: Cli, tmp_path: Path) -> None:
     hardsim("fmt", "--write", path).clean()
     assert path.read_text(encoding="utf-8") == once
     hardsim("fmt", "--check", path, "most.spec").clean()
-    hardsim("fmt", written(tmp_path / "y.spec", "at: last\n")).refused("nothing says what the outputs should be")
+    hardsim("fmt", written(tmp_path / "y.spec", "at: last\n")).refused("no line states what the outputs should be")
 
 
 def test_a_run_is_resumed_only_if_nothing_was_changed(

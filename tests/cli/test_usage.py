@@ -74,7 +74,7 @@ def test_beta_is_any_positive_rational(hardsim: Any, since: Path, value: str) ->
 def test_nothing_to_read_says_what_to_type(hardsim: Any, command: str) -> None:
     hardsim(command).refused("hardsim examples")
     words = ["a"] if command == "eval" else []
-    hardsim(command, "-e", "a", *words).exits(2).says("Give them with --alphabet")
+    hardsim(command, "-e", "a", *words).exits(2).says("Give all symbols with --alphabet")
 
 
 def test_an_unknown_judge_is_refused(hardsim: Any, since: Path) -> None:
@@ -242,4 +242,6 @@ def test_what_is_compiled_is_read_before_it_is_asked_where_to(hardsim: Any, sinc
 
 @pytest.mark.parametrize("symbol", ["\x1b[31m", "\udcff"])
 def test_symbols_that_cannot_be_printed_are_refused(hardsim: Any, symbol: str) -> None:
-    hardsim("words", "-e", "true", "--alphabet", f"a {symbol}", "--max-n", "1").refused("is no symbol").unsaid("\x1b")
+    hardsim("words", "-e", "true", "--alphabet", f"a {symbol}", "--max-n", "1").refused("is not a symbol").unsaid(
+        "\x1b"
+    )

@@ -241,7 +241,7 @@ def test_hints() -> None:
     assert error_of("1/x").expected == "an integer, i or n, or an opening bracket"
     assert raised(SourceError, parse_arith, "m", ()).expected == "an integer or an opening bracket"
     assert error_of("1 % i").hint == "the remainder is written mod"
-    assert error_of("PRIME(i)/2").hint == "the functions are log, sqrt, exp, of one number each"
+    assert error_of("PRIME(i)/2").hint == "the functions are log, sqrt, exp; each takes one number"
     assert error_of("logs(i)/2").hint == "did you mean log?"
     assert error_of("2*(i < n)").hint == "write [(i < n)] for 1 where it holds and 0 elsewhere"
     assert error_of("[i]").hint == "compare it with something, as in i mod 2 == 0"

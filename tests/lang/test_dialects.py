@@ -111,31 +111,31 @@ def test_new_spellings_yield_to_names() -> None:
 @pytest.mark.parametrize(
     ("text", "alphabet", "under", "message", "hint"),
     [
-        ("XXa", "a Xa", "XXa", "'XXa' is X Xa or X X a", ""),
+        ("XXa", "a Xa", "XXa", "'XXa' can be read as X Xa or as X X a", ""),
         ("GFz", "a b", "GFz", "unknown symbol or name 'GFz'", ""),
         ("{z}", "a b", "z", "unknown symbol or name 'z'", "did you mean Z?"),
         ("{a & b}", "a b", "{", "unknown operator {",
-         "brackets are round: ( ); in braces stands one proposition alone, as in {p}"),
+         "use round brackets: ( ); braces contain one proposition alone, as in {p}"),
         ("{a} & b", "{a} a b", "{a}", "unknown operator {a}", "the symbol {a} is written '{a}'"),
         ("F[3,1] a", "a", "[3,1]", "no position is within the bounds [3,1]", ""),
-        ("F[3] a", "a", "[3]", "these are no bounds of F: [3]", "write F[0,3] or F[3,3]"),
-        ("X[1,2] a", "a", "[1,2]", "these are no bounds of X: [1,2]", ""),
-        ("F[0,-1] a", "a", "[0,-1]", "these are no bounds of F: [0,-1]", ""),
-        ("F[,] a", "a", "[,]", "these are no bounds of F: [,]", ""),
-        ("X[:2] a", "a", "[:2]", "these are no bounds of X: [:2]", ""),
+        ("F[3] a", "a", "[3]", "invalid bounds for F: [3]", "write F[0,3] or F[3,3]"),
+        ("X[1,2] a", "a", "[1,2]", "invalid bounds for X: [1,2]", ""),
+        ("F[0,-1] a", "a", "[0,-1]", "invalid bounds for F: [0,-1]", ""),
+        ("F[,] a", "a", "[,]", "invalid bounds for F: [,]", ""),
+        ("X[:2] a", "a", "[:2]", "invalid bounds for X: [:2]", ""),
         ("a & b then b", "a b", "then", "unknown operator then", "then is written ->"),
         ("a THEN b", "a b", "THEN", "unknown operator THEN", "then is written ->"),
         ("a >> b", "a b", ">>", "unknown operator >>", ">> is written ->"),
         ("()a", "a", ")", "nothing between the brackets", "() of other tools is written X"),
         ('"a & a', "a", '"', 'unknown operator "',
-         "what is quoted has spaces only inside, as in \"a\" or 'send invoice'"),
+         "a quoted name has spaces only inside, as in \"a\" or 'send invoice'"),
         ("p=1 & p", "p", "p", "p is a formula, and a number is needed here",
-         "= compares numbers; equivalence is written <->, and p=1 is written p, p=0 !p"),
-        ("1 U a", "a", "1", "unknown symbol '1'", "1 is never a truth value: write true"),
+         "= compares numbers; equivalence is written <->, p=1 is written p, and p=0 is written !p"),
+        ("1 U a", "a", "1", "unknown symbol '1'", "1 is not a truth value: write true"),
         ("a U b R a", "a b", "R", "two different temporal operators in a row, U and R, need brackets",
          "write (... U ...) R ... or ... U (... R ...)"),
-        ("a U[1,", "a", "[1,", "these are no bounds of U: [1,]", ""),
-        ("a W[1,2] a", "a", "[1,2]", "W has no bounds here", "bounds go with F G O H U S, and with X Y"),
+        ("a U[1,", "a", "[1,", "invalid bounds for U: [1,]", ""),
+        ("a W[1,2] a", "a", "[1,2]", "W cannot have bounds", "bounds are allowed after F G O H U S, and after X Y"),
         ("F[0,10001] a", "a", "[0,10001]", "a bound larger than 10,000: [0,10001]", ""),
         ("F[0,{0}] a".replace("{0}", "9" * 30), "a", f"[0,{'9' * 30}]", "a number larger than 10^18", ""),
         ("a U[1,2] a U[1,3] a", "a", "U[1,3]",
@@ -215,7 +215,7 @@ def test_bounded_operators_cost_a_step_for_each_position() -> None:
 
 def test_bounds_that_are_not_compiled_are_still_evaluated() -> None:
     file = parse_expression("O[0,5000] a", "a b")
-    raised(Unsupported, desugar, file, match="O with the bound 5,000 is so many steps")
+    raised(Unsupported, desugar, file, match="O with the bound 5,000 takes as many steps")
     assert Oracle(file).accepts("abb")
     assert not Oracle(file).accepts("bb")
 
@@ -232,8 +232,8 @@ def test_bounds_that_are_not_compiled_are_still_evaluated() -> None:
     ],
 )
 def test_bounds_without_an_end_are_told_by_a_formula_that_means_them(text: str, written: str) -> None:
-    hint = raised(SourceError, parse_expression, text, "a b", match="these are no bounds").hint
-    assert hint == f"without a second bound it is written {written}"
+    hint = raised(SourceError, parse_expression, text, "a b", match="invalid bounds").hint
+    assert hint == f"without an upper bound, write {written}"
     # no bound is farther than the longest word
     bounded, told = tree(re.sub(r"\[.*?\]", "[2,6]", text)), tree(written.partition(", with")[0])
     for word in WORDS:
@@ -243,7 +243,7 @@ def test_bounds_without_an_end_are_told_by_a_formula_that_means_them(text: str, 
 
 def test_bounds_from_0_on_are_no_bounds() -> None:
     hint = raised(SourceError, parse_expression, "F[0:] a", "a").hint
-    assert hint == "without a second bound it is written F"
+    assert hint == "without an upper bound, write F"
 
 
 # ---- dialects ----
@@ -287,7 +287,7 @@ def test_two_kinds_of_next_need_a_dialect(text: str, under: str) -> None:
 def test_dialects_that_are_none() -> None:
     error = raised(SourceError, parse_text, "alphabet: a\ndialect: weak\nX a")
     assert error.message == "unknown dialect 'weak'"
-    raised(SourceError, parse_text, "alphabet: a\ndialect:\nX a", match="dialect: says no dialect")
+    raised(SourceError, parse_text, "alphabet: a\ndialect:\nX a", match="dialect: has no value")
     raised(InputError, parse_expression, "X a", "a", dialect="spot", match="unknown dialect 'spot'")
 
 
@@ -391,8 +391,8 @@ def test_where_an_operator_was_meant_as_a_name_the_hint_says_so(text: str, caret
 )
 def test_a_formula_in_quotes_is_no_proposition(text: str) -> None:
     error = raised(SourceError, parse_text, f"{text}\n", props=MENTIONED)
-    assert error.message == "in quotes all of this is one name"
-    assert error.hint.startswith("leave the quotes out")
+    assert error.message == "the quotes make all of this one name"
+    assert error.hint.startswith("remove the quotes")
 
 
 @pytest.mark.parametrize("name", ["register request", "Order (paid)", "Go"])
@@ -401,7 +401,7 @@ def test_a_name_in_quotes_is_a_proposition(name: str) -> None:
 
 
 def test_a_symbol_that_an_operator_is_spelled_like_is_noted_where_it_is_never_meant() -> None:
-    note = "operators win over names: G is the operator here, and never a proposition; that one is written 'G'"
+    note = "operators win over names: G is the operator here, and never a proposition; the proposition is written 'G'"
     assert parse_text("props: G a\nG a\n").readings == (note,)
     assert parse_text("props: G a\nG(a -> 'G')\n").readings == ()
     assert parse_text("props: G a\nF a\n").readings == ()

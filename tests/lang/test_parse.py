@@ -284,9 +284,9 @@ def test_importing_the_parser_does_not_import_lark() -> None:
     [
         ("", "the alphabet is empty"),
         ([], "the alphabet is empty"),
-        (["a", ""], "'' is no symbol"),
-        (["a\tb"], "'a\\tb' is no symbol"),
-        ("a b a", "the symbol a stands twice in the alphabet"),
+        (["a", ""], "'' is not a symbol"),
+        (["a\tb"], "'a\\tb' is not a symbol"),
+        ("a b a", "the symbol a is in the alphabet twice"),
     ],
 )
 def test_bad_alphabets(alphabet: Any, message: str) -> None:

@@ -186,7 +186,7 @@ def test_mistakes_on_later_lines_and_after_comments() -> None:
         ("I == 1", "did you mean i?"),
         ("i == 1 AND n == 1", ""),
         ("AND == 1", "did you mean and?"),
-        ("MIDDLE(i)", "a condition has no calls and no other predicates"),
+        ("MIDDLE(i)", "a condition cannot call functions or other predicates"),
         ("1 < i < n", "join two comparisons with and, as in 1 < i and i < n"),
         ("i mod 2", "compare it with something, as in i mod 2 == 0"),
         ("i + 1 mod 2 == 0", "write i + (k mod m) or (i + k) mod m"),

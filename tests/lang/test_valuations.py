@@ -185,14 +185,14 @@ def test_a_line_of_examples_is_one_word() -> None:
         ("{p}{x}", (5, 6), "unknown proposition 'x'", "a proposition (p q rest)"),
         ("{p}{ret}", (5, 8), "unknown proposition 'ret'", "did you mean rest?"),
         ("{p q}", (2, 5), "unknown proposition 'p q'", "separated by commas"),
-        ("{p,p}", (4, 5), "p stands twice in this set", "leave one out"),
+        ("{p,p}", (4, 5), "p is in this set twice", "leave one out"),
         ("{p,}", (4, 5), "a proposition is missing here", "leave out the comma"),
         ("{,p}", (2, 3), "a proposition is missing here", "leave out the comma"),
         ("{p}{q", (4, 6), "this brace is never closed", "shells expand braces"),
         ("{p}}", (4, 5), "this brace closes nothing", "sets of propositions"),
-        ("{p}q", (4, 5), "'q' is no set", "write {q}"),
-        ("z", (1, 2), "'z' is no set", "shells expand braces"),
-        ("{p,q}{q}", (1, 6), "{p,q} breaks at-most-one: p q", "a set in which at most one of p, q holds"),
+        ("{p}q", (4, 5), "'q' is not a set", "write {q}"),
+        ("z", (1, 2), "'z' is not a set", "shells expand braces"),
+        ("{p,q}{q}", (1, 6), "{p,q} violates at-most-one: p q", "a set in which at most one of p, q holds"),
         (" ", (1, 2), "the empty word is not allowed", "words are non-empty"),
     ],
 )
@@ -210,10 +210,10 @@ def test_what_is_wrong_with_a_word_is_said_where_it_is(
 
 def test_symbols_that_are_given_one_by_one_are_held_to_the_alphabet() -> None:
     alphabet = parse_text("props: p q\none-of: p q\nF p").alphabet
-    with pytest.raises(InputError, match="breaks one-of: p q") as caught:
+    with pytest.raises(InputError, match="violates one-of: p q") as caught:
         check_word(["{p}", "{}"], alphabet)
     assert "exactly one of p, q holds" in caught.value.hint
-    with pytest.raises(InputError, match="is no set"):
+    with pytest.raises(InputError, match="is not a set"):
         check_word(["p"], alphabet)
 
 
@@ -230,17 +230,17 @@ def test_plain_alphabets_of_sets_say_which_sets_they_have() -> None:
 @pytest.mark.parametrize(
     ("text", "cited", "message", "rest"),
     [
-        ("alphabet: a b\nprops: p q\nF p", "props", "props: beside alphabet:", "remove one of the two lines"),
-        ("props: p q\nalphabet: a b\nF p", "props", "props: beside alphabet:", "(alphabet: is line 2)"),
+        ("alphabet: a b\nprops: p q\nF p", "props", "the file has both props: and alphabet:", "remove one of the two"),
+        ("props: p q\nalphabet: a b\nF p", "props", "the file has both props: and alphabet:", "(alphabet: is line 2)"),
         ("props: p q p\nF p", "p", "duplicate proposition p", "remove one of the two"),
-        ("props:\nF p", "\n", "no proposition stands here", "as in props: p q"),
-        ("props: p, q\nF p", "p,", "'p,' is no proposition", "separate propositions by spaces"),
-        ("props: {p} q\nF p", "{p}", "'{p}' is no proposition", "no comma and no brace"),
+        ("props:\nF p", "\n", "there is no proposition on this line", "as in props: p q"),
+        ("props: p, q\nF p", "p,", "'p,' is not a proposition", "separate propositions by spaces"),
+        ("props: {p} q\nF p", "{p}", "'{p}' is not a proposition", "no comma and no brace"),
         ("props: p q\nprops: r\nF p", "props", "duplicate header line props:", "remove one of the two lines"),
         ("props: prime q\none-of: pirme q\nF q", "pirme", "unknown proposition 'pirme'", "did you mean prime?"),
         ("props: p q\nat-most-one: p z\nF p", "z", "unknown proposition 'z'", "declare it as well: props: p q z"),
         ("props: p q\none-of: p p\nF p", "p", "duplicate proposition p", "remove one of the two"),
-        ("props: p q\none-of:\nF p", "\n", "no proposition stands here", "as in one-of: p q"),
+        ("props: p q\none-of:\nF p", "\n", "there is no proposition on this line", "as in one-of: p q"),
         ("alphabet: a b\none-of: a b\nF a", "one-of", "one-of: without props:", "write props: a b above it"),
         ("props: p q\none-of: p\none-of: q\nat-most-one: p q\np", "p q", "no set of propositions", "leave one of them"),
         ("props: p q\nF r", "r", "unknown proposition or name 'r'", "a proposition (p q)"),
@@ -248,7 +248,7 @@ def test_plain_alphabets_of_sets_say_which_sets_they_have() -> None:
         ("props: p q\nlet p = q\nF p", "p", "p is a proposition", "choose another name"),
         ("props: p q\nF 1", "1", "unknown proposition '1'", "a proposition (p q) or a formula"),
         ("props: p q\naccept: {p}{z}\nF p", "z", "unknown proposition 'z'", "a proposition (p q)"),
-        ("props: p q\naccept: pq\nF p", "pq", "'pq' is no set", "sets of propositions, as in {}{p}"),
+        ("props: p q\naccept: pq\nF p", "pq", "'pq' is not a set", "sets of propositions, as in {}{p}"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_file_is_said_where_it_is(text: str, cited: str, message: str, rest: str) -> None:
@@ -265,7 +265,7 @@ def test_too_many_sets_are_refused_with_the_limit() -> None:
     assert len(parse_text(f"props: {' '.join(names[:62])}\nF p0").alphabet) == 2**62
     with pytest.raises(SourceError, match=r"these 63 propositions make more than 4,611,686,018,427,387,904") as caught:
         parse_text(f"props: {' '.join(names)}\nF p0")
-    assert "say which propositions exclude each other (one-of, at-most-one)" in caught.value.hint
+    assert "state which propositions exclude each other (one-of, at-most-one)" in caught.value.hint
     assert len(parse_text(f"props: {' '.join(names)}\none-of: p0 p1\nF p0").alphabet) == 2**62
 
 
@@ -340,13 +340,13 @@ def test_too_many_mentioned_propositions_are_refused() -> None:
 @pytest.mark.parametrize(
     ("alphabet", "props", "message"),
     [
-        (None, None, "does not say which symbols words have: it names no symbol"),
+        (None, None, "does not determine the alphabet: it names no symbol"),
         ("a b", "p q", "symbols and propositions are both given"),
         (None, "", "there are no propositions"),
         (None, "p p", "the proposition p is given twice"),
-        (None, "p {q}", "'{q}' is no proposition"),
-        (None, ["p", "\x1b"], "is no proposition: it has the control character"),
-        (None, ["p", "a\tb"], "is no proposition"),
+        (None, "p {q}", "'{q}' is not a proposition"),
+        (None, ["p", "\x1b"], "is not a proposition: it contains the control character"),
+        (None, ["p", "a\tb"], "is not a proposition"),
     ],
 )
 def test_a_formula_alone_has_symbols_or_propositions(
@@ -363,12 +363,14 @@ def test_a_formula_alone_has_symbols_or_propositions(
 def test_a_formula_alone_has_its_own_symbols(text: str, alphabet: str) -> None:
     file = parse_expression(text, None)
     assert (file.alphabet, file.formula) == (tuple(alphabet.split()), parse_expression(text, alphabet).formula)
-    assert file.readings[-1].startswith(f"no alphabet was given, so it is the symbols of the formula: {alphabet}")
+    assert file.readings[-1].startswith(
+        f"no alphabet was given, so it consists of the symbols of the formula: {alphabet}"
+    )
 
 
 @pytest.mark.parametrize("text", ["O a", "true", "#L['x'] > 0 & x", "0 S 1"])
 def test_less_than_two_symbols_are_no_alphabet(text: str) -> None:
-    with pytest.raises(InputError, match="does not say which symbols words have") as raised:
+    with pytest.raises(InputError, match="does not determine the alphabet") as raised:
         parse_expression(text, None)
     assert "--alphabet" in raised.value.hint
 

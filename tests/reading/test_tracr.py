@@ -381,18 +381,18 @@ def test_the_mean_of_a_program_is_the_number(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "numbers", "message"),
     [
-        ("alphabet: 1 2\nY(i) := Q_1(i)\n", True, "Y is a vector of Boolean values, and the network is judged by"),
+        ("alphabet: 1 2\nY(i) := Q_1(i)\n", True, "Y is a vector of Boolean values, which does not fit decide:"),
         (
             "alphabet: 1 2\nm(i) := mean_j[1] Q_1(j)\nk(i) := mean_j[1] 1\nY(i) := m(i) > k(i)\n",
             True,
-            "the output Y needs the means m k, and the network says one number",
+            "the output Y needs the means m k, and the network returns one number",
         ),
         (
             "alphabet: 1 2\nassume: far\nm(i) := mean_j[1] 1\nfar(i) := m(i) > 0\nY(i) := Q_1(i)\n",
             True,
-            "Y is a vector of Boolean values, and the network is judged by",
+            "Y is a vector of Boolean values, which does not fit decide:",
         ),
-        ("alphabet: 1 3\nY(i) := in(i)\n", False, "the program is over 1 3, and words here over 1 2"),
+        ("alphabet: 1 3\nY(i) := in(i)\n", False, "the program has the symbols 1 3, and words here have 1 2"),
     ],
 )
 def test_a_program_that_says_something_else_is_refused(text: str, numbers: bool, message: str, tmp_path: Path) -> None:

@@ -57,7 +57,9 @@ def as_formula(program: ast.FormulaFile) -> ast.FormulaFile:
     try:
         parse_text(format_file(file))
     except SourceError as error:
-        raise Unsupported(program.source, formula.span, f"as a formula: {error.message}", hint=error.hint) from None
+        raise Unsupported(
+            program.source, formula.span, f"translated to a formula: {error.message}", hint=error.hint
+        ) from None
     return file
 
 
@@ -141,8 +143,8 @@ class _Translator:
         """Return a comparison, made once in each case of the choices below it."""
         cases = _cases(node) or _cases(_summed(node))
         if cases is None:
-            message = f"more than {MOST_CASES} cases of if, min, max and #[...] meet here"
-            raise Unsupported(self.source, node.span, message, hint="Compare parts of it one by one.")
+            message = f"more than {MOST_CASES} cases of if, min, max and #[...] in one comparison"
+            raise Unsupported(self.source, node.span, message, hint="Compare its parts one by one.")
         return _joined("|", cases)
 
     # ---- predicates ----
@@ -163,9 +165,9 @@ class _Translator:
         part = related.tree_of(self.holds[node.predicate])
         both = [atom for atom in atoms(part) if len(names_in(atom)) == 2 and distance(atom) is None]
         if None in map(period, both):
-            raise self.refusal(node, "it compares i and j other than by distance or modulo a constant")
+            raise self.refusal(node, "it compares i and j in another way than by distance or modulo a constant")
         if related.settles(part) > FARTHEST:
-            raise self.refusal(node, f"whether i - j is more than {FARTHEST} matters there")
+            raise self.refusal(node, f"it depends on distances i - j greater than {FARTHEST}")
         modulus = lcm(*(period(atom) or 1 for atom in both))
         if modulus * 2 ** len({atom for atom in atoms(part) if names_in(atom) == {HERE.name}}) > MOST_CASES:
             raise self.refusal(node, f"it has more than {MOST_CASES} cases of i")
@@ -174,8 +176,8 @@ class _Translator:
     def refusal(self, node: CountWhere, why: str) -> Unsupported:
         """Return the error for a predicate in a count that has no construction."""
         hint = (
-            "Comparisons of i alone, of j alone, of i - j with a constant, and of both modulo constants have one; "
-            "and, or, not may join them."
+            "Comparisons of i alone, of j alone, of i - j with a constant, and of both modulo constants can be "
+            "compiled, also joined by and, or, not."
         )
         return Unsupported(self.source, node.span, f"#[{node.predicate}] has no construction: {why}", hint=hint)
 

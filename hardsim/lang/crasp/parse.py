@@ -99,7 +99,7 @@ def parse_crasp(text: str | bytes, name: str = "<text>", alphabet: Sequence[str]
     # The definitions are dropped that the answer does not use; a mistake in one was reported above.
     answer = next((let.body for let in reversed(lets) if not scope.lets[let.name].is_term), None)
     if answer is None:
-        raise layout.error(layout.end, "a program without a Boolean: the last one is the answer", "as in L = C > 0")
+        raise layout.error(layout.end, "no line is a Boolean; the last Boolean is the answer", "as in L = C > 0")
     needed = {node.name for node in ast.walk(answer, lets=lets) if isinstance(node, ast.Ref)}
     used, own = tuple(let for let in lets if let.name in needed), tuple(layout.predicates.values())
     return FormulaFile(
@@ -127,8 +127,8 @@ def _symbols(
         return check_alphabet(alphabet)
     occurring = tuple(dict.fromkeys(token.value for each in tokens for token in each if token.kind == "QUOTED"))
     if not occurring:
-        hint = 'a symbol is written "a"; the line may be alphabet: a b'
-        raise layout.error(layout.end, "no symbol occurs", "a symbol, or an alphabet: line", hint)
+        hint = 'write a symbol as "a", or add a line alphabet: a b'
+        raise layout.error(layout.end, "the program mentions no symbol", "a symbol, or an alphabet: line", hint)
     return occurring
 
 
@@ -164,9 +164,9 @@ class _Scanner(Scanner):
         "=": "equality is written ==, and each definition has a line of its own",
         **dict.fromkeys("&|", "and is written &&, or is written ||"),
         '"': 'a symbol has two quotes and no blanks, as in "a"',
-        **dict.fromkeys("/%", "there is no division, and no remainder but in pred lines"),
-        ";": "a line ends without a mark",
-        "?": "of two counts A if X else B chooses, of two Booleans (X && A) || (!X && B)",
+        **dict.fromkeys("/%", "there is no division, and a remainder (mod) only in pred lines"),
+        ";": "a line has no mark at its end",
+        "?": "a choice is written A if X else B for counts, (X && A) || (!X && B) for Booleans",
         **dict.fromkeys("←⃖", "# alone counts the positions up to this one"),
         "∧": "and is written &&",
         "∨": "or is written ||",
@@ -175,7 +175,7 @@ class _Scanner(Scanner):
         "≤": "at most is written <=",
         "≥": "at least is written >=",
         "≠": "unequal is written !=",
-        "[": "square brackets stand after # only, around the name of a predicate; #[j <= i] of papers is # alone",
+        "[": "square brackets are allowed only after #, around the name of a predicate; #[j <= i] in papers is # alone",
     }
 
     def special(self) -> bool:
@@ -218,7 +218,7 @@ class CraspLayout(Layout):
         if header and not header["value"].startswith("="):
             if self.places:
                 expected, hint = "NAME = EXPR", "move the line above the first definition"
-                raise self.error(Span(start, start + header.end("key")), "header lines stand first", expected, hint)
+                raise self.error(Span(start, start + header.end("key")), "header lines must come first", expected, hint)
             self._add_header(start, header)
         else:
             self._take(Span(start, line.end))
@@ -233,7 +233,7 @@ class CraspLayout(Layout):
             name = self.written(span)
             if name not in self.predicates:
                 hint = did_you_mean(name, PUBLIC) or f"define it in a line of its own: pred {name}(i, j) = ..."
-                raise self.error(span, f"{name} cannot be imported: nothing is known of it", " ".join(PUBLIC), hint)
+                raise self.error(span, f"{name} cannot be imported: there is no such predicate", " ".join(PUBLIC), hint)
 
     def _take(self, span: Span) -> None:
         place = self.source.text, span.start, span.end
@@ -243,15 +243,15 @@ class CraspLayout(Layout):
             expected = "NAME = EXPR, #import NAME, pred NAME(i, j) = ... or a header line"
             hint = "each definition is one line" if self.lines else ""
             if _NUMBERED.match(text):
-                hint = "leave out the number of the line, and the word before the name"
+                hint = "remove the line number or the word before the name"
             elif signed := _SIGNED.match(text):
-                hint = f"a name is a letter, then letters, digits and underscores: {signed[0]} is none"
+                hint = f"{signed[0]} is not a name: a name is a letter, then letters, digits and underscores"
             if _OF_PAPERS.match(text):
-                hint = 'a name stands alone here, without (i), and Q_a(i) of papers is written "a"'
-            raise self.error(span, "this line is no definition", expected, hint)
+                hint = 'write names without (i); Q_a(i) in papers is written "a"'
+            raise self.error(span, "this line is not a definition", expected, hint)
         name, at = match["name"], Span(*match.span("name"))
         if name in words_of(SPELLINGS) or not NAME.fullmatch(name):
-            raise self.error(at, f"{name} is no name", "a letter, then letters, digits and underscores")
+            raise self.error(at, f"{name} is not a name", "a letter, then letters, digits and underscores")
         if match.re is _IMPORT:
             self.imports.append(at)
             if name in PUBLIC and name not in self.places:
@@ -287,7 +287,7 @@ def _tree(scope: Scope, tokens: list[Lexeme], body: Span, notes: dict[str, None]
         if raw.kind == "unary" and raw.whole.start == raw.at.start and after and after.kind in ("AND", "OR"):
             part, sign = scope.excerpt(raw.whole), scope.written(after.span)
             note = f"line {scope.line_of(raw.at)}: {part} {sign} ... is read as ({part}) {sign} ...; the public "
-            notes[f"{note}interpreter reads !({part[1:].strip()} {sign} ...): brackets say which is meant"] = None
+            notes[f"{note}interpreter reads !({part[1:].strip()} {sign} ...): add brackets to choose"] = None
     return root
 
 
@@ -336,7 +336,7 @@ class _Scope(Scope):
             case "psum" if not name:
                 return ast.Count("L", (yield self.as_formula(raw.args[0])), span=raw.at)
             case "psum" if name not in self.predicates or len(self.predicates[name].params) == 1:
-                message, expected = f"{name} is no predicate of i and j", "#import NAME, or pred NAME(i, j) = ..."
+                message, expected = f"{name} is not a predicate of i and j", "#import NAME, or pred NAME(i, j) = ..."
                 known = name in self.predicates or name not in PUBLIC
                 raise self.error(raw.at, message, expected, "" if known else self.hint(name))
             case "psum":

@@ -308,9 +308,9 @@ class Automaton:
             if len(before) > MAX_PAIRS:
                 least = len(_path(before, waiting[0], ""))  # breadth-first: all shorter words were compared
                 told = (
-                    f"they are the same up to length {least - 1}, after which more than {MAX_PAIRS:,} pairs of states"
+                    f"the languages agree up to length {least - 1}, after which more than {MAX_PAIRS:,} pairs of states"
                 )
-                raise Undecided(f"{told} would have to be looked at")
+                raise Undecided(f"{told} would have to be compared")
         return None
 
 

@@ -69,9 +69,9 @@ def _too_large(text: Cited, node: Raw, error: Exception) -> SourceError:
     if isinstance(error, _TooManyParts):
         told = f"with its repetitions written out this has more than {MOST:,} parts"
         return text.error(node.whole, told, "", "repeat less often")
-    told = f"the automaton of this has more than {MAX_STATES:,} states, the most that are made"
+    told = f"the automaton of this expression has more than {MAX_STATES:,} states, the limit"
     if isinstance(error, _TooManyHeld):
-        told = f"the states of the automaton of this stand for more than {MOST_HELD:,} parts of it in all"
+        told = f"the states of the automaton of this expression stand for more than {MOST_HELD:,} parts in total"
     return text.error(node.whole, told, "", "an expression that remembers less of a word has fewer states")
 
 

@@ -49,7 +49,7 @@ def notation_of(layout: Layout) -> Notation:
     for key, choices in CHOICES.items():
         line = layout.header(key)
         if line is not None and line.text not in choices:
-            message = f"{key}: cannot be {brief(line.text)}" if line.text else f"{key}: says nothing"
+            message = f"{key}: cannot be {brief(line.text)}" if line.text else f"{key}: has no value"
             raise layout.error(line.body, message, " or ".join(choices))
     return Notation(layout.value(PLUS) or None, layout.value(DOT) or None)
 
@@ -96,7 +96,7 @@ class _Signs:
         if infix:
             raise self._ambiguous_plus(index)
         if self.tokens[index - 1].span.end < token.span.start:
-            hint = "either of two is written |; a repetition stands right after what it repeats"
+            hint = "union is written |; a repetition follows its operand without a blank"
             expected = "a symbol, a repetition, |, & or the end"
             raise self.text.error(token.span, "a blank before +", expected, symbol_hint("+", self.symbols) or hint)
 

@@ -45,7 +45,7 @@ _OPERAND = "a symbol, ., a set such as [ab], ! or an opening bracket"
 _AFTER = "a symbol, a repetition, |, & or the end"
 _FORM = "{m}, {m,} or {m,n}"
 _REPEATS = {"*": "0,", "?": "0,1"}
-_BRACED = "one of some symbols is written [ab]; sets of propositions need a line props: in place of alphabet:"
+_BRACED = "a set of symbols is written [ab]; sets of propositions need a line props: in place of alphabet:"
 _EMPTY_WORD, _EMPTY_LANGUAGE = "the empty word is written ()", "the empty language is written !(.*)"
 _NAMED = re.compile(r"[@\\]?(?:(?P<word>eps(?:ilon)?|varepsilon|lambda|Lambda)|empty_?set|varnothing)\b")
 """Spellings of the empty word and the empty language in other notations."""
@@ -61,21 +61,21 @@ _LOOK_ALIKES = {
     **dict.fromkeys("€@1", _EMPTY_WORD),
     **dict.fromkeys("#0", f"{_EMPTY_LANGUAGE}, and {_EMPTY_WORD}"),
     **dict.fromkeys("~¬", "the complement is written !( ... )"),
-    **dict.fromkeys("∪⋃∨⋁⊔U", "either of two is written |"),
+    **dict.fromkeys("∪⋃∨⋁⊔U", "union is written |"),
     **dict.fromkeys("∩⋂∧⋀⊓", "the intersection is written &"),
-    **dict.fromkeys("∗⋆＊★", "any number of times is written *"),
+    **dict.fromkeys("∗⋆＊★", "repetition is written *"),
     **dict.fromkeys("⁺＋", "one or more times is written {1,}"),
     **dict.fromkeys("⁰¹²³⁴⁵⁶⁷⁸⁹", "a power such as a² is written a{2}"),
     **dict.fromkeys("·⋅∘;", "to concatenate, write operands side by side"),
     "-": "the difference of two languages is written e & !(f)",
-    "^": "a power such as a^3 is written a{3}; an expression is about whole words: leave out ^ and $",
-    "$": "an expression is about whole words: leave out ^ and $; the empty word is written ()",
+    "^": "a power such as a^3 is written a{3}; an expression matches whole words: leave out ^ and $",
+    "$": "an expression matches whole words: leave out ^ and $; the empty word is written ()",
     "Σ": "any symbol is written .",
     "\\": f"there are no escapes: symbols that are signs here are quoted, as in '('; {_EMPTY_WORD}",
-    "/": "the expression stands alone, without slashes around it",
+    "/": "write the expression without slashes around it",
     '"': "symbols are quoted as in 'a'",
-    ",": "symbols are separated by blanks alone",
-    ":=": "the expression stands alone",
+    ",": "separate symbols by blanks only",
+    ":=": "write the expression alone, without a name",
 }
 
 
@@ -118,7 +118,7 @@ class RegexLayout(Layout):
 
     keys = ("alphabet", "props", "one-of", "at-most-one", "accept", "reject", "source", *CHOICES)
     hints: ClassVar = {
-        "at": "at: belongs to formulas (.ltl files): an expression is about whole words",
+        "at": "at: belongs to formulas (.ltl files): an expression matches whole words",
         **{key: f"{key}: belongs to programs (.srasp files)" for key in ("map", "pad", "output", "rel")},
     }
     expression: Span | None = None
@@ -128,7 +128,7 @@ class RegexLayout(Layout):
         if self.expression is not None:
             if header and header["key"] in self.keys:
                 hint = f"move the line above the expression (line {self.line_of(self.expression)})"
-                raise self.error(line, "header lines stand before the expression", "the end of the file", hint)
+                raise self.error(line, "header lines must come before the expression", "the end of the file", hint)
             self.expression = Span(self.expression.start, line.end)
         elif header and not indented:
             self._add_header(start, header)
@@ -227,7 +227,7 @@ def parse_regex(
             told = f"the expression {does} '{written_word(example.word, symbols)}', which is listed under '{listed}:'"
             raise layout.error(example.span, told, hint="correct the expression or the example")
     notes = mistakable(layout, read.tokens, symbols)
-    notes += ["it matches no word (words are non-empty)"] * automaton.empty
+    notes += ["the expression matches no word (words are non-empty)"] * automaton.empty
     return RegexFile(symbols, read.expression, automaton, layout, read.examples, tuple(notes))
 
 
@@ -263,7 +263,7 @@ def mistakable(text: Cited, tokens: Sequence[Lexeme], alphabet: Alphabet) -> lis
     if not is_sets(alphabet):
         sets = {sign: numbers for sign in used if (numbers := _as_set(sign)) and set(numbers) <= {*alphabet}}
         notes += [
-            f"{sign} repeats what stands before it; the set is written [{' '.join(numbers)}]"
+            f"{sign} repeats the operand before it; the set is written [{' '.join(numbers)}]"
             for sign, numbers in sets.items()
         ]
     bare = dict.fromkeys(text.written(token.span) for token in tokens if token.kind == "SYMBOL")
@@ -375,9 +375,9 @@ class _RegexScanner(Scanner):
     def _repeat(self, sign: str) -> None:
         blank = self.tokens and self.tokens[-1].span.end < self.at
         if sign == "?" and self.tokens and self.tokens[-1].kind == "LPAR":
-            raise self.wrong(self.at + 1, "? repeats nothing", _OPERAND, "a group is plain brackets, without ?")
+            raise self.wrong(self.at + 1, "? repeats nothing", _OPERAND, "write a group in plain brackets, without ?")
         if sign == "?" and blank:
-            hint = "any symbol, which is ? in xfst, is written .; a repetition stands right after what it repeats"
+            hint = "any symbol (? in xfst) is written .; a repetition follows its operand without a blank"
             raise self.wrong(self.at + 1, "a blank before ?", _AFTER, symbol_hint(sign, self.symbols) or hint)
         self.add("REPEAT", _REPEATS[sign], self.at + 1)
 
@@ -385,7 +385,7 @@ class _RegexScanner(Scanner):
         bounds = self.match(_BOUNDS)
         if bounds is None or not (bounds[1] or bounds[3]):
             hint = symbol_hint("{", self.symbols) or _BRACED
-            raise self.wrong(self.at + 1, "these braces are no repetition", _FORM, hint)
+            raise self.wrong(self.at + 1, "these braces are not a repetition", _FORM, hint)
         low, comma, high = bounds.groups()
         place = Span(self.at, bounds.end())
         if not low:
@@ -422,8 +422,8 @@ def read_expression(text: Cited, tokens: Sequence[Lexeme], region: Span) -> Raw:
         for one in node.args[:-1] if node.kind == "sequence" else ():
             if one.kind == "not" and one.whole.start == one.at.start and one.args[0].whole == one.args[0].at:
                 inner = text.written(one.args[0].whole)
-                hint = f"write (!{inner}) for this alone, or !( ... ) around all that is meant"
-                raise text.error(one.at, f"what !{inner} ends with needs brackets", "", hint)
+                hint = f"write (!{inner}) for the complement of this operand, or !( ... ) for that of a longer part"
+                raise text.error(one.at, f"!{inner} before another operand needs brackets", "", hint)
     return tree
 
 
@@ -442,7 +442,9 @@ def _misfit(text: Cited, tokens: Sequence[Lexeme], index: int, region: Span) -> 
     place, written = token.span, text.written(token.span)
     if in_set(tokens[:index]):
         if token.kind == "RSQB":
-            return text.error(place, "a set without symbols", "a symbol", "any symbol is written ., none !(.*)")
+            return text.error(
+                place, "a set without symbols", "a symbol", "any symbol is written ., the empty language !(.*)"
+            )
         hint = f"in a set {written} has no meaning; the symbol is written {quoted(written)}"
         return text.error(place, f"{written} in a set", "a symbol or ]", hint)
     if token.kind == "REPEAT":
@@ -453,7 +455,7 @@ def _misfit(text: Cited, tokens: Sequence[Lexeme], index: int, region: Span) -> 
     if before is not None and (before.kind, token.kind) == ("NOT", "NOT"):
         hint = "write !(!( ... ))"
     if before is not None and before.kind == token.kind and token.kind in ("OR", "AND"):
-        hint = f"it is written {written} once"
+        hint = f"write {written} once"
     return text.error(place, f"{written} cannot stand {what}", _AFTER if ends else _OPERAND, hint)
 
 

@@ -27,11 +27,13 @@ _LISTS = frozenset({"alphabet", "tokens", "input", "source"})
 """Keys whose value may contain `//`, as a token or as text."""
 _ELSEWHERE = {
     "props": "the tokens of a network are symbols: alphabet: a b",
-    **dict.fromkeys(("accept", "reject", "map", "pad", "dialect", "one-of", "at-most-one"), "specifications have none"),
-    "against": "a formula is written here: output NAME: FORMULA; a program is named by program:",
-    "max-n": "how far is tried is said on the command line, with --max-n",
-    OUTPUT: f"write {FORM[OUTPUT]}, where NAME is what the network calls the output",
-    VALUE: f"write {FORM[VALUE]}, where NAME is what the network calls the output",
+    **dict.fromkeys(
+        ("accept", "reject", "map", "pad", "dialect", "one-of", "at-most-one"), "specifications have no such line"
+    ),
+    "against": "write a formula as output NAME: FORMULA, and name a program with program:",
+    "max-n": "set the greatest length on the command line, with --max-n",
+    OUTPUT: f"write {FORM[OUTPUT]}, where NAME is the network's name for the output",
+    VALUE: f"write {FORM[VALUE]}, where NAME is the network's name for the output",
 }
 
 
@@ -88,8 +90,8 @@ class SpecLayout(Layout):
     def _hold_alone(self, body: Span) -> None:
         """Raise SourceError if a comment follows a value on the same line."""
         if comment := _COMMENT.search(self.source.text, body.start + 1, body.end):
-            hint = "a comment stands on a line of its own, which begins with //"
-            raise self.error(Span(*comment.span()), "no comment follows a value here", "the end of the line", hint)
+            hint = "put a comment on a line of its own, which begins with //"
+            raise self.error(Span(*comment.span()), "a comment cannot follow a value here", "the end of the line", hint)
 
     def _unnamed(self, start: int, text: str) -> SourceError:
         """Return the error for a line about an output without a name, or without the colon after it."""
@@ -98,7 +100,7 @@ class SpecLayout(Layout):
             place = Span(start + equals.start("equals"), start + equals.end("equals"))
             return self.error(place, "the name of an output ends with a colon", f"{equals['name']}:", hint)
         key = text.split(None, 1)[0]
-        hint = "white space stands after the colon, and none inside the name"
+        hint = "put white space after the colon, and none inside the name"
         return self.error(Span(start, start + len(text)), f"{key} without a name and a colon", FORM[key], hint)
 
     def _stray(self, line: Span, text: str) -> SourceError:
@@ -107,7 +109,7 @@ class SpecLayout(Layout):
         known = [*FORM, *(key for key in self.keys if key.partition(" ")[0] not in FORM)]
         hint = did_you_mean(word, known, lambda key: FORM.get(key, f"{key}:"))
         expected = f"a key and a colon, {FORM[OUTPUT]}, or a comment that begins with //"
-        return self.error(line, "this line is none of a specification", expected, hint)
+        return self.error(line, "this line does not belong in a specification", expected, hint)
 
 
 def read_spec(text: str | bytes, name: str) -> SpecLayout:
@@ -117,24 +119,24 @@ def read_spec(text: str | bytes, name: str) -> SpecLayout:
         SourceError: at the first mistake: in a line, lines that exclude each other, or no line about the outputs.
     """
     hint = "a small file: network: net, then output NAME: F a"
-    layout = SpecLayout(source_of(text, name, "a line that says what is wanted", hint))
+    layout = SpecLayout(source_of(text, name, "a line about the expected outputs", hint))
     whole = layout.header("next")
     if whole is not None:
         others = [layout.header("assume"), *layout.outputs, *layout.values, layout.header("program")]
         beside = next((line for line in others if line is not None), None)
         if beside is not None:
-            told = "next: stands for assume: and for all outputs, so that this line has no place beside it"
-            hint = f"remove it, or next: (line {layout.line_of(whole.at)}) and say what each output should be"
+            told = "next: defines assume: and all outputs, so this line cannot be used with it"
+            hint = f"remove it, or remove next: (line {layout.line_of(whole.at)}) and write a line for each output"
             raise layout.error(beside.at, told, "", hint)
     elif layout.outputs and layout.values:
-        told = "a line value beside a line output: outputs are numbers, or they are not"
-        raise layout.error(layout.values[0].at, told, "lines of one of the two kinds")
+        told = "lines value and output in one specification: its outputs are numbers or truth values, not both"
+        raise layout.error(layout.values[0].at, told, "lines of one kind only")
     elif not layout.outputs and not layout.values and layout.header("program") is None:
         expected = f"{FORM[OUTPUT]}, {FORM[VALUE]}, program: FILE.srasp or next: /EXPRESSION/"
-        raise layout.error(layout.end, "nothing says what the outputs should be", expected)
+        raise layout.error(layout.end, "no line states what the outputs should be", expected)
     notation_of(layout)
     stray = next(filter(None, map(layout.header, CHOICES)), None)
     if stray is not None and whole is None and not layout.value("assume").startswith("/"):
-        told = f"{stray.name}: is about regular expressions, and there is none here"
+        told = f"{stray.name}: applies to regular expressions, and there is none here"
         raise layout.error(stray.at, told, "next: /EXPRESSION/ or assume: /EXPRESSION/", "remove the line")
     return layout

@@ -25,7 +25,7 @@ from hardsim.lang.valuations import Alphabet, is_sets, listed, same_symbols
 
 END = "<eos>"
 """The output that stands for the end of a word: it is allowed next where a word of the language is complete."""
-NOTHING = "nothing would be judged"
+NOTHING = "no output would be checked"
 
 
 @dataclass(frozen=True)
@@ -75,21 +75,21 @@ class Question:
         layout, outputs = self.layout, self.outputs
         region = _region(self.layout, line)
         if self.decide == "value":
-            told = "next: says which tokens may come next, and this network is judged by numbers"
+            told = "next: states which tokens may come next, but decide: value compares numbers"
             raise layout.error(line.at, told, "decide: above X or decide: argmax")
         if END in self.alphabet:
-            hint = "say what words are made of: alphabet: " + listed([one for one in self.alphabet if one[:1] != "<"])
-            raise layout.error(line.at, f"{END} stands for the end of a word, and is a symbol of words too", "", hint)
+            hint = "list the symbols of words: alphabet: " + listed([one for one in self.alphabet if one[:1] != "<"])
+            raise layout.error(line.at, f"{END} stands for the end of a word, and cannot be a symbol", "", hint)
         missing = next((one for one in (*self.alphabet, END) if one not in outputs), None)
         if missing is not None:
-            told = f"the network has no output {missing}, which may be what comes next"
+            told = f"the network has no output {missing}, which may come next"
             raise layout.error(line.at, told, f"outputs for {listed((*self.alphabet, END))}")
         automaton = self._automaton(region)
         prefixes, empty = prefixes_of(automaton), self.before and self.at != "first"
         if not prefixes.accepting:
-            raise layout.error(line.body, f"no word matches, so that {NOTHING}", "an expression that a word matches")
+            raise layout.error(line.body, f"no word matches, so {NOTHING}", "an expression that a word matches")
         if prefixes.empty and not empty:
-            told = f"only the empty word matches, and the network reads nothing before words, so that {NOTHING}"
+            told = f"only the empty word matches, and the network reads nothing before words, so {NOTHING}"
             raise layout.error(line.body, told, "an expression that a word matches")
         return Demands(NextSymbols(automaton, self.at, END, empty, self.causal), prefixes, 0 if empty else 1)
 
@@ -110,7 +110,7 @@ class Question:
             if not found:
                 found = [(None, self._own(line, self.program))]
             elif not any(isinstance(column, Vector) for _, column in found):
-                told = "no line names a vector of this program, so that it says nothing"
+                told = "no line names a vector of this program, so the program has no effect"
                 raise self.layout.error(line.body, told, f"output NAME: {self.program.output}, say, or no program:")
         single = len(self.outputs) == 1 and len(found) == 1 and self.decide != "argmax"
         lines = ((None, found[0][1]),) if single else tuple(found)
@@ -133,7 +133,7 @@ class Question:
         automaton = self._automaton(_region(self.layout, line))
         domain = automaton if self.at == "last" else (first_in if self.at == "first" else extensions_of)(automaton)
         if domain.empty:
-            told = "no place of any word is judged then"
+            told = "no position of any word would be checked"
             raise self.layout.error(line.body, told, "an expression that a word matches")
         return Matches(automaton), domain
 
@@ -142,11 +142,13 @@ class Question:
         layout, numbers = self.layout, self.decide == "value"
         wrong = layout.outputs if numbers else layout.values
         if wrong:
-            kind, told = (OUTPUT, "numbers are") if numbers else (VALUE, "no numbers are")
+            kind, told = (OUTPUT, "numbers") if numbers else (VALUE, "truth values")
             other = (
                 f"decide: above 0, or {FORM[VALUE]}" if numbers else f"decide: value within 1/100, or {FORM[OUTPUT]}"
             )
-            raise layout.error(wrong[0].at, f"a line {kind}, where {told} judged (decide: {self.decide})", other)
+            raise layout.error(
+                wrong[0].at, f"a line {kind} does not fit decide: {self.decide}, which compares {told}", other
+            )
 
     def _column(self, scope: Scope, line: FileLine) -> Column:
         """Return what a line expects of its output: a vector of the program, or a formula or a term."""
@@ -160,7 +162,7 @@ class Question:
     def _vector(self, scope: Scope, line: FileLine, program: SraspProgram, sorts: Sequence[Sort]) -> Vector:
         """Return the vector of the program that a line names."""
         if line.text in scope.symbols:
-            told = f"{line.text} is a vector of the program, and a symbol of the alphabet"
+            told = f"{line.text} is both a vector of the program and a symbol of the alphabet"
             raise self.layout.error(line.body, told, "", f"the symbol is written '{line.text}'; rename the vector")
         self._hold_sort(line, program, line.text, sorts)
         return Vector(program, line.text)
@@ -168,9 +170,9 @@ class Question:
     def _own(self, line: FileLine, program: SraspProgram) -> Column:
         """Return the output vector of the program, for a specification in which no line assigns vectors to outputs."""
         if self.decide != "argmax" and len(self.outputs) != 1:
-            told = f"the network has {len(self.outputs)} outputs, and the program's output is one"
+            told = f"the network has {len(self.outputs)} outputs, and the program has one"
             key = VALUE if self.decide == "value" else OUTPUT
-            hint = f"say which one in a specification, a file .spec: a line {key} NAME: {program.output}"
+            hint = f"choose one in a specification (a .spec file), with a line {key} NAME: {program.output}"
             hint += f" (the outputs are {listed(self.outputs)})"
             raise self.layout.error(line.body, told, "", hint)
         winners = (Sort.SYMBOL, Sort.INT) + (Sort.BOOL,) * ({"True", "False"} <= {*self.outputs})
@@ -189,15 +191,15 @@ class Question:
         needed = program.needed(program.output)
         means = [one.name for one in program.statements if one.sort is Sort.RATIONAL and one.name in needed]
         if len(means) > 1:
-            told = f"the output {program.output} needs the means {listed(means)}, and the network says one number"
-            hint = f"say which one in a specification, a file .spec: a line {VALUE} {self.outputs[0]}: {means[0]}"
+            told = f"the output {program.output} needs the means {listed(means)}, and the network returns one number"
+            hint = f"choose one in a specification (a .spec file), with a line {VALUE} {self.outputs[0]}: {means[0]}"
             raise self.layout.error(line.body, told, "", hint)
         return means[0] if means else None
 
     def _hold_sort(self, line: FileLine, program: SraspProgram, name: str, sorts: Sequence[Sort]) -> None:
         sort = program.vectors[name].sort
         if sort not in sorts:
-            told = f"{name} is a vector of {sort.value} values, and the network is judged by decide: {self.decide}"
+            told = f"{name} is a vector of {sort.value} values, which does not fit decide: {self.decide}"
             expected = " or ".join(one.value for one in sorts)
             raise self.layout.error(line.body, told, f"{expected} values")
 
@@ -228,11 +230,11 @@ def _region(layout: SpecLayout, line: FileLine) -> Span:
     """Return the place of a regular expression between slashes."""
     text, body = line.text, line.body
     if len(text) < 2 or not (text.startswith("/") and text.endswith("/")):
-        hint = "a regular expression stands between slashes, and nothing after it"
-        raise layout.error(body, f"{line.name}: is no regular expression", "/(ab)*/, say", hint)
+        hint = "write a regular expression between slashes, and nothing after it"
+        raise layout.error(body, f"{line.name}: is not followed by a regular expression", "such as /(ab)*/", hint)
     region = Span(body.start + 1, body.end - 1)
     if not layout.written(region).strip():
-        raise layout.error(body, "nothing stands between the slashes", "", "the empty word is written ()")
+        raise layout.error(body, "nothing is between the slashes", "", "the empty word is written ()")
     return region
 
 
@@ -247,5 +249,5 @@ def hold_program(layout: SpecLayout, program: SraspProgram, alphabet: Alphabet) 
     line = layout.header("program")
     assert line is not None  # it names the program
     if is_sets(alphabet) or not same_symbols(alphabet, program.alphabet):
-        told = f"the program is over {listed(program.alphabet)}, and words here over {listed(alphabet)}"
+        told = f"the program has the symbols {listed(program.alphabet)}, and words here have {listed(alphabet)}"
         raise layout.error(line.body, told, "", "give both the same symbols; their order does not matter")

@@ -260,7 +260,7 @@ class Lines(_Sent):
         names = self._names
         if self.decide == "value" and any(value is None for value in said):
             told = f"the value {names[said.index(None)] or 'of the output'} is a division by 0"
-            raise self._error(word, place, told, "With assume: places where it has no value are not judged.")
+            raise self._error(word, place, told, "Exclude positions where it has no value with assume:.")
         if names == [None]:
             return str(said[0]) if self.decide == "argmax" else said[0]
         if self.decide != "argmax":
@@ -269,7 +269,7 @@ class Lines(_Sent):
         if len(holding) == 1:
             return holding[0]
         some = " and ".join(f"output {name}" for name in holding[:3]) + " ..." * (len(holding) > 3)
-        hint = "Under argmax exactly one of them must hold wherever something is judged (assume: says where)."
+        hint = "Under argmax exactly one output line must hold at each position that is judged (assume: selects these)."
         raise self._error(word, place, f"{some} hold" if holding else "no line output holds", hint)
 
     @cached_property

@@ -239,7 +239,7 @@ def check_program_examples(program: ast.SraspProgram) -> None:
                 output = oracle.output(example.word)
                 right = output == example.output
                 found, wanted = (written_output(word, program.alphabet) for word in (output, example.output))
-                message = f"the program maps '{shown}' to '{found}', and 'map:' says '{wanted}'"
+                message = f"the program maps '{shown}' to '{found}', but 'map:' expects '{wanted}'"
             else:
                 accepted = oracle.accepts(example.word)
                 right = accepted == example.accept

@@ -34,7 +34,7 @@ def padded_word(program: ast.SraspProgram, word: Sequence[str]) -> tuple[str, ..
     )
     if length.denominator != 1:
         hint = "The padded length must be an integer for every length."
-        raise InputError(f"{given}, and a length is an integer", hint)
+        raise InputError(f"{given}, which is not an integer", hint)
     if length < len(word):
         raise InputError(f"{given}: shorter than the word", "The padded length must be the word's length or more.")
     if length > LONGEST_PADDED:

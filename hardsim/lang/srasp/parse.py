@@ -140,13 +140,13 @@ def _alphabet(
                 seen.setdefault(token.value, token.span)
     for symbol, span in seen.items():
         if unprintable(symbol):
-            raise layout.error(span, f"this symbol has {unprintable(symbol)} in it", "symbols that can be printed")
+            raise layout.error(span, f"this symbol contains {unprintable(symbol)}", "symbols that can be printed")
     symbols = given or tuple(seen)
     if not symbols:
         expected = "a line with all symbols, as in alphabet: a b"
         hint = "add it at the top of the file, or declare each symbol by a line such as Q_a(i)"
         raise layout.error(layout.first or layout.end, "missing alphabet", expected, hint)
-    blank = "of a program with a pad: line", "words are filled up with #, and # is dropped from the output"
+    blank = "of a program with a pad: line", "padding fills words up with #, and the output omits #"
     begin = "of a program", f"{ast.BOS} is the beginning of sequence of its network, at position 0"
     for symbol, (where, hint) in (*([(ast.BLANK, blank)] if padded else []), (ast.BOS, begin)):
         if symbol in symbols:
@@ -164,7 +164,7 @@ def _pad(layout: ProgramLayout) -> Arith | None:
     if line is None:
         return None
     if not line.text:
-        raise layout.error(line.body, "pad: says no length", "an expression in len, as in pad: 2*len")
+        raise layout.error(line.body, "pad: has no value", "an expression in len, as in pad: 2*len")
     return Arith(read_tree(layout.source, line.body.start, line.text, ("len",), "number"), layout.source)
 
 
@@ -195,7 +195,7 @@ def _assume(layout: ProgramLayout, statements: Sequence[ast.Statement]) -> str:
     found = _named(layout, line, statements)
     if found.sort is not Sort.BOOL:
         message = f"{found.name} is {_WITH_ARTICLE[found.sort]} vector, and assume: says where the output is specified"
-        hint = "a statement of its own compares it, as in known(i) := ... > 0"
+        hint = "compare it in a statement of its own, as in known(i) := ... > 0"
         raise layout.error(line.body, message, "a Boolean vector", hint)
     return found.name
 
@@ -254,7 +254,7 @@ def _map_examples(
     if single:
         if len(arrows) > 1:
             what = "integers" if integers else "words"
-            hint = f"one pair stands on each map: line, because the {what} have blanks in them"
+            hint = f"write one pair on each map: line, because the {what} contain blanks"
             raise layout.error(pieces[arrows[1]], "more than one arrow", _MAP_FORM, hint)
         starts, ends = [0], [len(pieces)]
     else:
@@ -264,7 +264,7 @@ def _map_examples(
             raise layout.error(pieces[0], "a word without an arrow", _MAP_FORM)
     for arrow, start, end in zip(arrows, starts, ends, strict=True):
         if start < 0 or start >= arrow or start in arrows:
-            raise layout.error(pieces[arrow], "no word stands before this arrow", _MAP_FORM, "words are non-empty")
+            raise layout.error(pieces[arrow], "no word precedes this arrow", _MAP_FORM, "words are non-empty")
         if not single and end > arrow + 2:
             raise layout.error(pieces[arrow + 2], "a word without an arrow", _MAP_FORM)
         words = read_words(layout.source, Span(pieces[start].start, pieces[arrow - 1].end), alphabet)
@@ -283,7 +283,7 @@ def _listed_integer(layout: ProgramLayout, piece: Span) -> int:
     text = layout.source.text[piece.start : piece.end]
     if not re.fullmatch("[+-]?[0-9]+", text):
         expected = "integers with blanks between them, one for each position, as in ab -> 1 -2"
-        raise layout.error(piece, f"{brief(text)} is no integer", expected)
+        raise layout.error(piece, f"{brief(text)} is not an integer", expected)
     if len(text.lstrip("+-0")) > len(str(MAX_INTEGER)):
         raise layout.error(piece, *TOO_LARGE)
     return int(text)
@@ -307,7 +307,7 @@ def _relation(scope: ProgramScope, line: FileLine) -> ast.Relation:
             groups[-1].append(token)
             continue
         if token.kind not in ("COMMA", "RBRACE"):
-            message = f"{scope.written(token.span)} is no quoted symbol"
+            message = f"{scope.written(token.span)} is not a quoted symbol"
             hint = symbol_hint(scope.written(token.span), scope.symbols)
             raise scope.error(token.span, message, "a quoted symbol, a comma or }", hint)
         if not groups[-1]:
@@ -325,11 +325,11 @@ def _relation(scope: ProgramScope, line: FileLine) -> ast.Relation:
         values = tuple(scope.symbol(token.value, token.span) for token in group)
         place = Span(group[0].span.start, group[-1].span.end)
         if tuples and len(values) != len(tuples[0]):
-            message = f"a tuple of {len(values)}, where the first has {len(tuples[0])}"
-            hint = "all tuples of a relation have as many symbols; commas stand between tuples only"
+            message = f"a tuple of length {len(values)}, but the first has length {len(tuples[0])}"
+            hint = "all tuples of a relation have the same length; commas separate tuples only"
             raise scope.error(place, message, f"{len(tuples[0])} quoted symbols", hint)
         if values in tuples:
-            raise scope.error(place, "this tuple stands twice in the relation", "each tuple once")
+            raise scope.error(place, "this tuple is in the relation twice", "each tuple once")
         tuples.append(values)
     return ast.Relation(line.name, tuple(tuples), span=line.at)
 
@@ -353,7 +353,7 @@ class ProgramScope(Cited):
     current: str = ""
     indices: frozenset[str] = frozenset({"i"})
     """The position variables at which vectors may be read."""
-    elsewhere: str = "j is known in attention, psum, count_j and mean_j only"
+    elsewhere: str = "j exists only in attention, psum, count_j and mean_j"
     """Reason, for messages, why vectors may not be read at the other position variable."""
     sorts: dict[Raw, _Found] = field(default_factory=dict)
     """Known sorts of trees: finding one may take a walk over the operands."""
@@ -370,7 +370,7 @@ class ProgramScope(Cited):
         expected = f"a symbol of the alphabet ({listed(self.alphabet)})"
         hint = did_you_mean(symbol, self.alphabet, quoted)
         if symbol == ast.BLANK:
-            hint = "# fills words up in programs with a pad: line"
+            hint = "# is the blank of programs with a pad: line"
         raise self.error(span, f"{brief(symbol)} is not a symbol of the alphabet", expected, hint)
 
     def unknown(self, word: str, span: Span, called: bool) -> SourceError:
@@ -389,7 +389,7 @@ class ProgramScope(Cited):
 
     def _hint(self, word: str) -> str:
         if word in self.symbols:
-            return f"the symbol {word} is written {quoted(word)}, and Q_{word}(i) says that it stands at i"
+            return f"the symbol {word} is written {quoted(word)}, and Q_{word}(i) is true where it is at i"
         if f"{word}_?" in self.vectors:
             return f"did you mean {word}_??"
         others = (*PROGRAM_VECTORS, "leftmost", "rightmost", "psum", "count_j", "mean_j", "true", "false")
@@ -435,9 +435,9 @@ class ProgramScope(Cited):
         hint = ""
         for raw, sort in ((left, first), (right, second)):
             if sort is Sort.BOOL and Sort.SYMBOL not in (first, second):
-                hint = f"as a number a Boolean is written ({self._text(raw)} ? 1 : 0)"
+                hint = f"to use a Boolean as a number, write ({self._text(raw)} ? 1 : 0)"
             hint = symbol_hint(self._text(raw), self.symbols) or hint
-        raise self.error(at, f"{what} have one sort: {shown}", "two expressions of one sort", hint)
+        raise self.error(at, f"{what} differ in sort: {shown}", "two expressions of one sort", hint)
 
     def of(self, raw: Raw, wanted: Sort) -> ast.Expression:
         """Return the expression for a tree that must have a given sort. Raises SourceError if it has another one."""
@@ -482,7 +482,7 @@ class ProgramScope(Cited):
         if wanted is Sort.BOOL:
             hint = "compare it, as in ... > 0" if found is Sort.INT else "compare it, as in ... = 'a'"
         elif found is Sort.BOOL:
-            hint = "a Boolean counts 0 or 1 in + - * and psum; elsewhere write (... ? 1 : 0)"
+            hint = "a Boolean counts as 0 or 1 in + - * and psum; elsewhere write (... ? 1 : 0)"
         if wanted is Sort.SYMBOL:
             hint = "a symbol is in(i), a quoted symbol, or a vector of symbols"
         needed = _WITH_ARTICLE[wanted]
@@ -520,7 +520,7 @@ class ProgramScope(Cited):
             hint = ""
             if self.sort(raw) is Sort.INT:
                 self.of(raw, Sort.INT)  # raises a better error if there is a mean inside
-                hint = "an integer v(i) is the mean mean_j[1, pos(j) = pos(i)] v(j) : 0, in a statement of its own"
+                hint = "write an integer v(i) as a mean, mean_j[1, pos(j) = pos(i)] v(j) : 0, in its own statement"
             raise self.error(raw.whole, message, "an integer, a fraction such as 1/2, or a mean", hint)
         return constant
 
@@ -546,10 +546,10 @@ class ProgramScope(Cited):
         for member in members:
             if member.kind != "quoted":
                 hint = f"the symbol {member.text} is written '{member.text}'" if not member.args else ""
-                raise self.error(member.whole, f"{self._text(member)} is no quoted symbol", "a quoted symbol", hint)
+                raise self.error(member.whole, f"{self._text(member)} is not a quoted symbol", "a quoted symbol", hint)
             symbol = self.symbol(member.text, member.at)
             if symbol in symbols:
-                raise self.error(member.at, f"'{symbol}' stands twice in the set", "each symbol once")
+                raise self.error(member.at, f"'{symbol}' is in the set twice", "each symbol once")
             symbols.append(symbol)
         return ast.Member(self.of(element, Sort.SYMBOL), tuple(symbols), span=raw.at)
 
@@ -562,7 +562,7 @@ class ProgramScope(Cited):
     def _arithmetic(self, raw: Raw) -> ast.Expression:
         for mean in (arg for arg in raw.args if arg.kind == "word" and self.sort(arg) is Sort.RATIONAL):
             message = f"{self._text(mean)} is a mean, which can only be compared"
-            hint = "compute inside of the mean, as in mean_j[mask, score] 2 * x(j) + y(j) : default"
+            hint = "compute inside the mean, as in mean_j[mask, score] 2 * x(j) + y(j) : default"
             raise self.error(mean.whole, message, "a comparison with a mean", hint)
         if raw.kind == "sum":
             left, right = (self.number(arg) for arg in raw.args)
@@ -587,7 +587,7 @@ class ProgramScope(Cited):
         if word in ("i", "j"):
             hint = f"the number of the position is pos({word})"
             if "j" in self.indices and "i" in self.indices:
-                hint += "; a condition such as j<i is a mask, and stands before the comma"
+                hint += "; a condition such as j<i is a mask, and belongs before the comma"
             raise self.error(raw.at, f"{word} is a position, not a vector", "a vector, as in pos(i)", hint)
         if word in self.relations:
             return self._related(raw, self.relations[word])
@@ -614,7 +614,7 @@ class ProgramScope(Cited):
             message = f"{name} is a vector, with {len(raw.args)} arguments here"
             raise self.error(raw.whole, message, f"one argument, as in {name}(i)")
         if raw.called and index not in ("i", "j"):
-            hint = "other positions are reached by attention: its score picks them, its value is read there"
+            hint = "to read another position use attention: its score selects the position, its value is read there"
             message = f"a vector is read at i or j, not at {self._text(raw.args[0])}"
             raise self.error(raw.args[0].whole, message, "i or j", hint)
         found = cast(ast.Index, index or "i")
@@ -666,7 +666,7 @@ def _attention(scope: ProgramScope, raw: Raw) -> ast.Attention:
     value = inner.of(value_raw, sort)
     if default_sort is not None and default_sort is not sort:
         message = f"the value is {_WITH_ARTICLE[sort]} and the default {_WITH_ARTICLE[default_sort]}"
-        hint = "" if Sort.SYMBOL in (sort, default_sort) else "as a number a Boolean is written (... ? 1 : 0)"
+        hint = "" if Sort.SYMBOL in (sort, default_sort) else "to use a Boolean as a number, write (... ? 1 : 0)"
         raise scope.error(default_raw.whole, message, _WITH_ARTICLE[sort], hint)
     side = cast(ast.Side, raw.text)
     return ast.Attention(side, mask, score, value, outer.of(default_raw, sort), span=raw.at)
@@ -677,7 +677,7 @@ def _mean(scope: ProgramScope, raw: Raw) -> ast.MatchMean:
     mask = _mask(scope, mask_raw)
     if mask in ("j<i", "j>i") and not score_raw:
         shown = scope.excerpt(mask_raw.whole)
-        message = f"there is no position to take the mean of under {shown} at one end of the word"
+        message = f"at one end of the word, {shown} leaves no position to take the mean of"
         hint = f"j<=i and j>=i include i itself; with a default: mean_j[{shown}, 1] value : default"
         raise scope.error(mask_raw.whole, message, "1, j<=i or j>=i", hint)
     inner = replace(scope, indices=frozenset({"i", "j"}))
@@ -701,7 +701,7 @@ def _mask(scope: ProgramScope, raw: Raw) -> ast.Mask:
     sides = [arg.text for arg in raw.args if arg.kind == "word" and not arg.called]
     if raw.kind == "compare" and sorted(sides) == ["i", "j"] and raw.text in _FLIPPED:
         return cast(ast.Mask, f"j{raw.text if sides[0] == 'j' else _FLIPPED[raw.text]}i")
-    message = f"{scope.excerpt(raw.whole)} is no mask"
+    message = f"{scope.excerpt(raw.whole)} is not a mask"
     hint = "other conditions on j belong to the score, after the comma"
     raise scope.error(raw.whole, message, "1, j<i, j<=i, j>i or j>=i", hint)
 
@@ -738,7 +738,7 @@ def _mistake(scope: ProgramScope, tokens: Sequence[Lexeme], index: int, region: 
             hint = "count_j[mask, score] counts positions; compute with the count in a statement after this one"
             told = "count_j is a whole right-hand side, without a value", "the end of the statement", hint
         elif ends and token.value == "in" and token.kind == "WORD" and inside != "LBRACE":
-            place, told = Span(place.end, place.end + 1), ("in is followed by a set", "{ 'a', 'b' }")
+            place, told = Span(place.end, place.end + 1), ("in must be followed by a set", "{ 'a', 'b' }")
         elif ends:
             told = _after_operand(scope, tokens, index, inside, form)
         else:
@@ -752,7 +752,7 @@ def _missing_at_end(tokens: Sequence[Lexeme], last: str, form: str) -> tuple[str
     full form of the statement's attention or psum.
     """
     if not tokens:
-        return "nothing stands after :=", f"attention, psum, count_j, mean_j or {_OPERAND}"
+        return "nothing follows :=", f"attention, psum, count_j, mean_j or {_OPERAND}"
     kinds = [token.kind for token in tokens]
     lacking = kinds.count("CONDITIONAL") - kinds.count("COLON")  # negative: the `:` of a default is there too
     if kinds[-1] in _FORM:
@@ -787,18 +787,18 @@ def _after_operand(
         case "COLON" if first == "MEAN_J" and not scored:
             return _unscored(scope, tokens, form)
         case "COLON":
-            told = "this : belongs to no conditional and no attention"
+            told = "this : belongs to neither a conditional nor attention"
             if form and first not in ("ATTENTION", "MEAN_J"):
                 told = f"{what} has no default"
             return told, end, form or "P(i) ? a : b"
         case "COMMA":
-            return "a comma separates arguments, and mask and score, only", "an operator"
+            return "a comma is allowed only between arguments, or between mask and score", "an operator"
         case "LSQB":
             return f"{shown} has no meaning here", end, _bracketed(tokens[index - 1].value)
         case "LBRACE":
             return f"{shown} has no meaning here", end, "membership is written in(i) in { 'a', 'b' }"
         case "MEMBER":
-            return "in cannot be chained", "an operator that is no comparison"
+            return "in cannot be chained", "an operator other than a comparison"
         case "LPAR" if tokens[index - 1].kind in ("QUOTED", "NUMBER", "FRACTION", "TRUTH"):
             return f"{scope.written(tokens[index - 1].span)} takes no argument", end
     if inside == "LSQB" and not scored and first in ("ATTENTION", "MEAN_J", "COUNT_J"):
@@ -828,7 +828,7 @@ def _bracketed(name: str) -> str:
     known = {"mean": "mean_j", "average": "mean_j", "avg": "mean_j", "count": "count_j", "sum": "psum_j"}
     if plain in known:
         return f"did you mean {known[plain]}?"
-    return "brackets follow leftmost_j, rightmost_j, psum_j, count_j and mean_j"
+    return "square brackets follow only leftmost_j, rightmost_j, psum_j, count_j and mean_j"
 
 
 def _before_operand(before: Lexeme | None, kind: str, last: str, shown: str) -> tuple[str, ...]:
@@ -839,8 +839,8 @@ def _before_operand(before: Lexeme | None, kind: str, last: str, shown: str) -> 
             empty = before.kind == "LPAR"
             return "nothing between the brackets" if empty else f"missing operand after {last}", _OPERAND
         case "LSQB":
-            return "[ stands after leftmost, rightmost, psum, count_j and mean_j only", _OPERAND
+            return "[ is allowed only after leftmost, rightmost, psum, count_j and mean_j", _OPERAND
         case "LBRACE":
-            return "a set stands after in only", _OPERAND, "as in in(i) in { 'a', 'b' }"
+            return "a set is allowed only after in", _OPERAND, "as in in(i) in { 'a', 'b' }"
     hint = "the input is in(i): write in(i) in { 'a', 'b' }" if kind == "MEMBER" else ""
     return f"missing operand before {shown}", _OPERAND, hint

@@ -220,7 +220,7 @@ def test_concatenation_of_symbols_of_several_characters() -> None:
     ("line", "told", "expected"),
     [
         ("plus: or", "plus: cannot be 'or'", "union or repeat"),
-        ("plus:", "plus: says nothing", "union or repeat"),
+        ("plus:", "plus: has no value", "union or repeat"),
         ("dot: all", "dot: cannot be 'all'", "any or concatenation"),
         ("plus: union\nplus: union", "duplicate header line plus:", "one plus: line"),
     ],

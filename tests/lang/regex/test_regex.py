@@ -210,15 +210,15 @@ def test_what_a_file_says() -> None:
 
 def test_notes() -> None:
     assert read(".* a", ". a").notes == (". is an operator; the symbol is written '.'",)
-    assert read("a & b").notes == ("it matches no word (words are non-empty)",)
-    assert read("()").notes == ("it matches no word (words are non-empty)",)
+    assert read("a & b").notes == ("the expression matches no word (words are non-empty)",)
+    assert read("()").notes == ("the expression matches no word (words are non-empty)",)
     assert read("'.' a", ". a").notes == ()
     assert read("(()|a)*", "( ) a").notes == (
         "( is a bracket; the symbol is written '('",
         ") is a bracket; the symbol is written ')'",
     )
     assert read("('(' ')'|a)*", "( ) a").notes == ()
-    assert read("1{0,1}", "0 1").notes == ("{0,1} repeats what stands before it; the set is written [0 1]",)
+    assert read("1{0,1}", "0 1").notes == ("{0,1} repeats the operand before it; the set is written [0 1]",)
     assert read("1{2}1{0,}", "0 1").notes == ()
     assert read("aε", "a ε").notes == ("ε is a symbol of the alphabet here; the empty word is written ()",)
     assert read("a'ε'", "a ε").notes == ()
@@ -233,33 +233,33 @@ def test_notes() -> None:
         ("a**", "3", "two repetitions in a row need brackets", "( ... *)*"),
         ("a+?", "3", "two repetitions in a row need brackets", "no lazy or possessive repetitions"),
         ("!a*", "3", "! beside * needs brackets", "write !( ... *) or (! ...)*"),
-        ("!ab", "1", "what !a ends with needs brackets", "(!a) for this alone"),
+        ("!ab", "1", "!a before another operand needs brackets", "(!a) for the complement of this operand"),
         ("!!a", "2", "! cannot stand after !", "write !(!( ... ))"),
         ("*a", "1", "* repeats nothing", "a symbol"),
-        ("(?:a)", "2", "? repeats nothing", "a group is plain brackets"),
+        ("(?:a)", "2", "? repeats nothing", "write a group in plain brackets"),
         ("a |", "4", "an operand is missing after |", "the empty word is written ()"),
         ("|a", "1", "| cannot stand at the beginning", "the empty word is written ()"),
         ("(a|)b", "4", ") cannot stand after |", "the empty word is written ()"),
-        ("a && b", "4", "& cannot stand after &", "it is written & once"),
+        ("a && b", "4", "& cannot stand after &", "write & once"),
         ("!", "2", "an operand is missing after !", "an opening bracket"),
         ("a{2,1}", "2", "1 repetitions are fewer than 2", "{1,2}"),
         ("a{,3}", "2", "a repetition without its least number", "write {0,3}"),
-        ("a{3", "2", "these braces are no repetition", "{m}, {m,} or {m,n}"),
+        ("a{3", "2", "these braces are not a repetition", "{m}, {m,} or {m,n}"),
         ("a{1 2}", "2", "a comma is missing", "write {1,2}"),
-        ("a{p}", "2", "these braces are no repetition", "sets of propositions need a line props:"),
-        ("a{,}", "2", "these braces are no repetition", "{m}, {m,} or {m,n}"),
+        ("a{p}", "2", "these braces are not a repetition", "sets of propositions need a line props:"),
+        ("a{,}", "2", "these braces are not a repetition", "{m}, {m,} or {m,n}"),
         ("a{1000000}", "2", "more than 100,000 repetitions", "a smaller number"),
         ("a{9999999999999999999}", "2", "a number larger than 10^18", "a smaller integer"),
         ("[ab", "1", "this bracket is never closed: [", "] further on"),
         ("(a]", "3", "] does not close (", ")"),
         ("a)", "2", "this bracket closes nothing: )", ""),
         ("a}", "2", "this bracket closes nothing: }", ""),
-        ("[]", "2", "a set without symbols", "none !(.*)"),
+        ("[]", "2", "a set without symbols", "the empty language !(.*)"),
         ("[^]", "3", "a set without symbols", "any symbol is written ."),
         ("[a-c]", "3", "there are no ranges of symbols", "list all of its symbols"),
         ("[a*]", "3", "* in a set", "the symbol is written '*'"),
-        ("a + | b", "3", "a blank before +", "either of two is written |"),
-        ("a ?b", "3", "a blank before ?", "any symbol, which is ? in xfst, is written ."),
+        ("a + | b", "3", "a blank before +", "union is written |"),
+        ("a ?b", "3", "a blank before ?", "any symbol (? in xfst) is written ."),
         ("a & b | c", "3", "& beside | needs brackets", "write (e & f) | g or e & (f | g)"),
         ("a | b & c", "7", "& beside | needs brackets", "write (e & f) | g or e & (f | g)"),
         ("(a | !)", "7", ") cannot stand after !", "the empty word is written ()"),
@@ -283,7 +283,7 @@ def test_notes() -> None:
         pytest.param(
             "(a?){9000}",
             "1",
-            "stand for more than 10,000,000 parts of it",
+            "stand for more than 10,000,000 parts in total",
             "remembers less of a word",
             marks=pytest.mark.slow,
         ),
@@ -307,12 +307,12 @@ def test_a_mistake_is_told_with_its_place(expression: str, place: str, told: str
         ("alphabet: a", "x.re:1:12: error: missing expression", "such as (ab)*"),
         ("", "x.re:1:1: error: the file is empty", "alphabet: a b, then (ab)*"),
         ("alphabet: a\nat: last\na", "x.re:2:1: error: unknown header key 'at'", "at: belongs to formulas"),
-        ("alphabet: a\na\nreject: aa", "x.re:3:1: error: header lines stand before the expression", "line 2"),
+        ("alphabet: a\na\nreject: aa", "x.re:3:1: error: header lines must come before the expression", "line 2"),
         ("alphabet = a\na", "x.re:1:10: error: a header line has a colon", "write alphabet: a"),
         ("alphabet: a\n a", "x.re:2:1: error: an indented line after a header line", "repeat its key"),
         ("alphabet: a\naccept: aa\na", "x.re:2:9: error: the expression does not match 'aa'", "correct"),
         ("alphabet: a\nreject: aa\na*", "x.re:2:9: error: the expression matches 'aa'", "correct"),
-        ("alphabet: a\n# no\na*", "x.re:2:1: error: # begins no comment here", "//"),
+        ("alphabet: a\n# no\na*", "x.re:2:1: error: # does not begin a comment here", "//"),
         ("alphabet: ab c\nabc", "x.re:2:1: error: 'abc' is not a symbol", "separate symbols by blanks: ab c"),
         ("alphabet: a - z\n[a-z]", "x.re:2:3: error: there are no ranges", "the symbol - is quoted"),
     ],
@@ -326,5 +326,5 @@ def test_a_mistake_of_a_file_is_told(text: str, told: str, advice: str) -> None:
 
 def test_a_comparison_has_a_limit_that_it_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(automata, "MAX_PAIRS", 10)
-    with pytest.raises(Undecided, match="the same up to length 10, after which more than 10 pairs"):
+    with pytest.raises(Undecided, match="agree up to length 10, after which more than 10 pairs"):
         automaton("a{40}", "a").difference(automaton("a{41}", "a"))

@@ -93,7 +93,7 @@ def test_constraints_leave_sets_out(pattern: str, key: str) -> None:
     """`.` and `[^...]` are sets that the constraint leaves."""
     left = "bc" if key == "one-of" else "abc"
     if "d" in pattern or (key == "one-of" and "a" in pattern):
-        with pytest.raises(SourceError, match=f"breaks {key}: p q"):
+        with pytest.raises(SourceError, match=f"violates {key}: p q"):
             read(over_sets(pattern, False), "props: p q", f"{key}: p q")
         return
     python = re.compile(pattern.replace(".", f"[{left}]"))
@@ -191,9 +191,9 @@ def test_propositions_that_are_mentioned() -> None:
         ("{p}{,2}", "4", "a repetition without its least number", "write {0,2}"),
         ("{p}{1 2}", "4", "a comma is missing", "write {1,2}"),
         ("{p}*{2}", "5", "two repetitions in a row need brackets", "( ... *){2}"),
-        ("{p,p}", "4", "p stands twice in this set", "leave one out"),
-        (".*{q,p}", "3", "{p,q} breaks at-most-one: p q", "at most one of p, q holds"),
-        ("'{q,p}'", "2", "{p,q} breaks at-most-one: p q", "at most one of p, q holds"),
+        ("{p,p}", "4", "p is in this set twice", "leave one out"),
+        (".*{q,p}", "3", "{p,q} violates at-most-one: p q", "at most one of p, q holds"),
+        ("'{q,p}'", "2", "{p,q} violates at-most-one: p q", "at most one of p, q holds"),
         ("{p", "1", "this brace is never closed", "} further on"),
         ("{p}}", "4", "this bracket closes nothing: }", ""),
         ("p", "1", "'p' is not a symbol of the alphabet", "{p} is the set of p alone"),
@@ -211,10 +211,10 @@ def test_a_mistake_is_told_with_its_place(expression: str, place: str, told: str
 @pytest.mark.parametrize(
     ("header", "told"),
     [
-        (["props: p q", "alphabet: a b"], "props: beside alphabet:"),
+        (["props: p q", "alphabet: a b"], "both props: and alphabet:"),
         (["one-of: p q"], "one-of: without props:"),
         (["props: p q", "one-of: p x"], "unknown proposition 'x'"),
-        (["props: p,q"], "'p,q' is no proposition"),
+        (["props: p,q"], "'p,q' is not a proposition"),
     ],
 )
 def test_a_header_that_says_nothing_clear_is_refused(header: list[str], told: str) -> None:

@@ -87,17 +87,17 @@ def test_all_lines_may_be_indented_alike_and_end_in_any_way() -> None:
         (
             "value x 3\n",
             "x.spec:1:1: error: value without a name and a colon\n  value x 3\n  ^^^^^^^^^\n"
-            "  expected: value NAME: TERM\n  white space stands after the colon, and none inside the name",
+            "  expected: value NAME: TERM\n  put white space after the colon, and none inside the name",
         ),
         (
             "output x: a // here\n",
-            "x.spec:1:13: error: no comment follows a value here\n  output x: a // here\n              ^^\n"
-            "  expected: the end of the line\n  a comment stands on a line of its own, which begins with //",
+            "x.spec:1:13: error: a comment cannot follow a value here\n  output x: a // here\n              ^^\n"
+            "  expected: the end of the line\n  put a comment on a line of its own, which begins with //",
         ),
         (
             "at: last // where\noutput x: a\n",
-            "x.spec:1:10: error: no comment follows a value here\n  at: last // where\n           ^^\n"
-            "  expected: the end of the line\n  a comment stands on a line of its own, which begins with //",
+            "x.spec:1:10: error: a comment cannot follow a value here\n  at: last // where\n           ^^\n"
+            "  expected: the end of the line\n  put a comment on a line of its own, which begins with //",
         ),
         (
             "output x: a &\n  b\n",
@@ -106,18 +106,18 @@ def test_all_lines_may_be_indented_alike_and_end_in_any_way() -> None:
         ),
         (
             "let p = a\noutput x: p\n",
-            "x.spec:1:1: error: this line is none of a specification\n  let p = a\n  ^^^^^^^^^\n"
+            "x.spec:1:1: error: this line does not belong in a specification\n  let p = a\n  ^^^^^^^^^\n"
             "  expected: a key and a colon, output NAME: FORMULA, or a comment that begins with //",
         ),
         (
             "outputs x: a\n",
-            "x.spec:1:1: error: this line is none of a specification\n  outputs x: a\n  ^^^^^^^^^^^^\n"
+            "x.spec:1:1: error: this line does not belong in a specification\n  outputs x: a\n  ^^^^^^^^^^^^\n"
             "  expected: a key and a colon, output NAME: FORMULA, or a comment that begins with //\n"
             "  did you mean output NAME: FORMULA?",
         ),
         (
             "network: net\n",
-            "x.spec:1:13: error: nothing says what the outputs should be\n  network: net\n              ^\n"
+            "x.spec:1:13: error: no line states what the outputs should be\n  network: net\n              ^\n"
             "  expected: output NAME: FORMULA, value NAME: TERM, program: FILE.srasp or next: /EXPRESSION/",
         ),
         (
@@ -126,13 +126,14 @@ def test_all_lines_may_be_indented_alike_and_end_in_any_way() -> None:
         ),
         (
             "output x: a\nplus: union\nassume: a\n",
-            "x.spec:2:1: error: plus: is about regular expressions, and there is none here\n  plus: union\n  ^^^^\n"
+            "x.spec:2:1: error: plus: applies to regular expressions, and there is none here\n  plus: union\n  ^^^^\n"
             "  expected: next: /EXPRESSION/ or assume: /EXPRESSION/\n  remove the line",
         ),
         (
             "output x: a\nvalue y: 1\n",
-            "x.spec:2:7: error: a line value beside a line output: outputs are numbers, or they are not\n"
-            "  value y: 1\n        ^\n  expected: lines of one of the two kinds",
+            "x.spec:2:7: error: lines value and output in one specification: its outputs are numbers or "
+            "truth values, not both\n"
+            "  value y: 1\n        ^\n  expected: lines of one kind only",
         ),
     ],
 )  # fmt: skip
@@ -143,10 +144,10 @@ def test_a_mistake_is_told_with_its_place(text: str, told: str) -> None:
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("output: a\n", "write output NAME: FORMULA, where NAME is what the network calls the output"),
-        ("value: 1\n", "write value NAME: TERM, where NAME is what the network calls the output"),
+        ("output: a\n", "write output NAME: FORMULA, where NAME is the network's name for the output"),
+        ("value: 1\n", "write value NAME: TERM, where NAME is the network's name for the output"),
         ("props: p q\noutput x: p\n", "the tokens of a network are symbols: alphabet: a b"),
-        ("accept: ab\noutput x: a\n", "specifications have none"),
+        ("accept: ab\noutput x: a\n", "specifications have no such line"),
         ("# comment\noutput x: a\n", "a comment begins with //, on each line"),
         ("", "a small file: network: net, then output NAME: F a"),
     ],
@@ -159,8 +160,8 @@ def test_what_belongs_elsewhere_has_a_hint(text: str, hint: str) -> None:
 def test_next_stands_alone(line: str) -> None:
     told = refused(f"next: /a*/\n{line}\n")
     assert told.startswith("x.spec:2:")
-    assert "next: stands for assume: and for all outputs" in told
-    assert told.endswith("remove it, or next: (line 1) and say what each output should be")
+    assert "next: defines assume: and all outputs" in told
+    assert told.endswith("remove it, or remove next: (line 1) and write a line for each output")
 
 
 def test_a_layout_knows_its_keys() -> None:

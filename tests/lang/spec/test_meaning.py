@@ -253,7 +253,7 @@ def test_a_plus_in_an_expression_means_what_the_header_says(line: str) -> None:
 @pytest.mark.parametrize(
     ("text", "alphabet", "told"),
     [
-        ("next: /(1{0,1})*/\n", "01", ["{0,1} repeats what stands before it; the set is written [0 1]"]),
+        ("next: /(1{0,1})*/\n", "01", ["{0,1} repeats the operand before it; the set is written [0 1]"]),
         ("assume: /(()|a)*/\noutput x: a\n", "a()", ["( is a bracket", ") is a bracket"]),
         ("assume: a -> b <-> a\noutput x: a\n", "ab", ["-> binds tighter than <->"]),
         ("output x: a\noutput y: a -> b <-> a\n", "ab", ["-> binds tighter than <->"]),
@@ -310,7 +310,7 @@ def test_domains(expression: str) -> None:
             "output x: a b\n",
             {},
             "x.spec:1:13: error: missing operator before b\n  output x: a b\n              ^\n"
-            "  expected: an operator or the end of the formula\n  a name with blanks is quoted: 'a b'",
+            "  expected: an operator or the end of the formula\n  write a name with blanks in quotes: 'a b'",
         ),
         (
             "assume: #L[a] / 2 > 1\noutput x: a\n",
@@ -321,7 +321,7 @@ def test_domains(expression: str) -> None:
         (
             "output x: X a & X[!] b\n",
             {},
-            "x.spec:1:17: error: X[!] and a bare X in one file: without a dialect it is open whether X is strong or "
+            "x.spec:1:17: error: X[!] and a bare X in one file: without a dialect, X could be strong or "
             "weak\n  output x: X a & X[!] b\n                  ^^^^\n  expected: X[!] or WX alone\n"
             "  strong-next: X a is false at the last position, as X[!] a is; weak-next: X a is true there, as WX a is",
         ),
@@ -346,13 +346,15 @@ def test_domains(expression: str) -> None:
         (
             "value x: 1\n",
             {},
-            "x.spec:1:7: error: a line value, where no numbers are judged (decide: above)\n  value x: 1\n        ^\n"
+            "x.spec:1:7: error: a line value does not fit decide: above, which compares truth values\n"
+            "  value x: 1\n        ^\n"
             "  expected: decide: value within 1/100, or output NAME: FORMULA",
         ),
         (
             "output x: a\n",
             {"decide": "value"},
-            "x.spec:1:8: error: a line output, where numbers are judged (decide: value)\n  output x: a\n         ^\n"
+            "x.spec:1:8: error: a line output does not fit decide: value, which compares numbers\n"
+            "  output x: a\n         ^\n"
             "  expected: decide: above 0, or value NAME: TERM",
         ),
         (
@@ -364,31 +366,31 @@ def test_domains(expression: str) -> None:
         (
             "assume: /ab\noutput x: a\n",
             {},
-            "x.spec:1:9: error: assume: is no regular expression\n  assume: /ab\n          ^^^\n"
-            "  expected: /(ab)*/, say\n  a regular expression stands between slashes, and nothing after it",
+            "x.spec:1:9: error: assume: is not followed by a regular expression\n  assume: /ab\n          ^^^\n"
+            "  expected: such as /(ab)*/\n  write a regular expression between slashes, and nothing after it",
         ),
         (
             "assume: /a & b/\noutput x: a\n",
             {},
-            "x.spec:1:9: error: no place of any word is judged then\n  assume: /a & b/\n          ^^^^^^^\n"
+            "x.spec:1:9: error: no position of any word would be checked\n  assume: /a & b/\n          ^^^^^^^\n"
             "  expected: an expression that a word matches",
         ),
         (
             "assume: /ab/\noutput x: a\n",
             {"at": "first"},
-            "x.spec:1:9: error: no place of any word is judged then\n  assume: /ab/\n          ^^^^\n"
+            "x.spec:1:9: error: no position of any word would be checked\n  assume: /ab/\n          ^^^^\n"
             "  expected: an expression that a word matches",
         ),
         (
             "next: (ab)*\n",
             {"outputs": TOKENS},
-            "x.spec:1:7: error: next: is no regular expression\n  next: (ab)*\n        ^^^^^\n"
-            "  expected: /(ab)*/, say\n  a regular expression stands between slashes, and nothing after it",
+            "x.spec:1:7: error: next: is not followed by a regular expression\n  next: (ab)*\n        ^^^^^\n"
+            "  expected: such as /(ab)*/\n  write a regular expression between slashes, and nothing after it",
         ),
         (
             "next: / /\n",
             {"outputs": TOKENS},
-            "x.spec:1:7: error: nothing stands between the slashes\n  next: / /\n        ^^^\n"
+            "x.spec:1:7: error: nothing is between the slashes\n  next: / /\n        ^^^\n"
             "  the empty word is written ()",
         ),
         (
@@ -400,56 +402,57 @@ def test_domains(expression: str) -> None:
         (
             "next: /!(.*)/\n",
             {"outputs": TOKENS},
-            "x.spec:1:7: error: no word matches, so that nothing would be judged\n  next: /!(.*)/\n        ^^^^^^^\n"
+            "x.spec:1:7: error: no word matches, so no output would be checked\n  next: /!(.*)/\n        ^^^^^^^\n"
             "  expected: an expression that a word matches",
         ),
         (
             "next: /()/\n",
             {"outputs": TOKENS},
-            "x.spec:1:7: error: only the empty word matches, and the network reads nothing before words, so that "
-            "nothing would be judged\n  next: /()/\n        ^^^^\n  expected: an expression that a word matches",
+            "x.spec:1:7: error: only the empty word matches, and the network reads nothing before words, so "
+            "no output would be checked\n  next: /()/\n        ^^^^\n  expected: an expression that a word matches",
         ),
         (
             "next: /a/\n",
             {"decide": "value"},
-            "x.spec:1:1: error: next: says which tokens may come next, and this network is judged by numbers\n"
+            "x.spec:1:1: error: next: states which tokens may come next, but decide: value compares numbers\n"
             "  next: /a/\n  ^^^^\n  expected: decide: above X or decide: argmax",
         ),
         (
             "next: /a/\n",
             {"outputs": ("a", "b")},
-            "x.spec:1:1: error: the network has no output <eos>, which may be what comes next\n  next: /a/\n  ^^^^\n"
+            "x.spec:1:1: error: the network has no output <eos>, which may come next\n  next: /a/\n  ^^^^\n"
             "  expected: outputs for a b <eos>",
         ),
         (
             "next: /a/\n",
             {"outputs": TOKENS, "alphabet": ("a", "<eos>")},
-            "x.spec:1:1: error: <eos> stands for the end of a word, and is a symbol of words too\n  next: /a/\n  ^^^^\n"
-            "  say what words are made of: alphabet: a",
+            "x.spec:1:1: error: <eos> stands for the end of a word, and cannot be a symbol\n"
+            "  next: /a/\n  ^^^^\n"
+            "  list the symbols of words: alphabet: a",
         ),
         (
             "program: p.srasp\n",
             {"program": PROGRAM.format(output="ones")},
-            "x.spec:1:10: error: ones is a vector of integer values, and the network is judged by decide: above\n"
+            "x.spec:1:10: error: ones is a vector of integer values, which does not fit decide: above\n"
             "  program: p.srasp\n           ^^^^^^^\n  expected: Boolean values",
         ),
         (
             "program: p.srasp\n",
             {"program": PROGRAM.format(output="more"), "outputs": ("x", "y")},
-            "x.spec:1:10: error: the network has 2 outputs, and the program's output is one\n  program: p.srasp\n"
-            "           ^^^^^^^\n  say which one in a specification, a file .spec: a line output NAME: more "
+            "x.spec:1:10: error: the network has 2 outputs, and the program has one\n  program: p.srasp\n"
+            "           ^^^^^^^\n  choose one in a specification (a .spec file), with a line output NAME: more "
             "(the outputs are x y)",
         ),
         (
             "program: p.srasp\noutput x: a\n",
             {"program": PROGRAM.format(output="more")},
-            "x.spec:1:10: error: no line names a vector of this program, so that it says nothing\n"
+            "x.spec:1:10: error: no line names a vector of this program, so the program has no effect\n"
             "  program: p.srasp\n           ^^^^^^^\n  expected: output NAME: more, say, or no program:",
         ),
         (
             "program: p.srasp\nvalue x: more\n",
             {"program": PROGRAM.format(output="more"), "decide": "value"},
-            "x.spec:2:10: error: more is a vector of Boolean values, and the network is judged by decide: value\n"
+            "x.spec:2:10: error: more is a vector of Boolean values, which does not fit decide: value\n"
             "  value x: more\n           ^^^^\n  expected: integer or rational values",
         ),
     ],

@@ -47,7 +47,7 @@ def test_the_documented_count_sorts() -> None:
         ("1 + count_j[1,1]", 13, "count_j is a whole right-hand side: it cannot be nested"),
         ("count_j 1", 17, "missing [ after count_j"),
         ("count_j", 16, "missing [ after count_j"),
-        ("count_j[2,1]", 17, "2 is no mask"),
+        ("count_j[2,1]", 17, "2 is not a mask"),
         ("count_j[1,pos(j)]", 19, "pos(j) is an integer, and a Boolean is needed here"),
         ("count_j[1,1", 16, "this bracket is never closed: ["),
     ],
@@ -83,7 +83,7 @@ def test_a_mean_is_rational_and_only_compared() -> None:
         ("mean_j[1,1]", 20, "missing value after ]"),
         ("mean_j[1] 2 : 0", 21, "mean_j without a score has no default"),
         ("mean_j[1,1,1] 2 : 0", 19, "mean_j has one mask and one score"),
-        ("mean_j[1,1] 2 : 0 : 1", 27, "this : belongs to no conditional and no attention"),
+        ("mean_j[1,1] 2 : 0 : 1", 27, "this : belongs to neither a conditional nor attention"),
         ("mean_j[1, pos(j)] 2 : 0", 19, "pos(j) is an integer, and a Boolean is needed here"),
         ("mean_j[1, m(j)] 2 : 0", 19, "m(j) is a mean, which can only be compared"),
         ("mean_j[1,1] in(j) : 0", 21, "in(j) is a symbol, and an integer is needed here"),
@@ -95,7 +95,7 @@ def test_a_mean_is_rational_and_only_compared() -> None:
         ("mean_j[1,1] 2 : 1/2 + 1", 25, "1/2 is a fraction, which can only be compared"),
         ("1 + mean_j[1,1] 2 : 0", 13, "mean_j is a whole right-hand side: it cannot be nested"),
         ("psum_j[j<=i,1] 2", 20, "psum has a mask and no score"),
-        ("mean_j[j<i] Q_a(j)", 16, "there is no position to take the mean of under j<i at one end of the word"),
+        ("mean_j[j<i] Q_a(j)", 16, "at one end of the word, j<i leaves no position to take the mean of"),
         ("mean_j[1] Q_a(i)", 23, "i has no meaning here: mean_j takes the mean of vectors at j"),
         ("mean_j[1] in(j)", 19, "in(j) is a symbol, and an integer is needed here"),
         ("m(i)", 9, "m(i) is a mean, which can only be compared"),
@@ -126,12 +126,12 @@ def test_mistakes_with_means(right: str, column: int, message: str) -> None:
 @pytest.mark.parametrize(
     ("right", "hint"),
     [
-        ("2 * m(i) > 1", "compute inside of the mean, as in mean_j[mask, score] 2 * x(j) + y(j) : default"),
-        ("m(i) > 2 * m(i)", "compute inside of the mean, as in mean_j[mask, score] 2 * x(j) + y(j) : default"),
-        ("m(i) > pos", "an integer v(i) is the mean mean_j[1, pos(j) = pos(i)] v(j) : 0, in a statement of its own"),
+        ("2 * m(i) > 1", "compute inside the mean, as in mean_j[mask, score] 2 * x(j) + y(j) : default"),
+        ("m(i) > 2 * m(i)", "compute inside the mean, as in mean_j[mask, score] 2 * x(j) + y(j) : default"),
+        ("m(i) > pos", "write an integer v(i) as a mean, mean_j[1, pos(j) = pos(i)] v(j) : 0, in its own statement"),
         ("m(i) = in(i)", ""),
-        ("m(i) > 0.75", "numbers are exact: write 3/4 beside a mean; between integers multiply both sides of the "
-         "comparison"),
+        ("m(i) > 0.75", "numbers are exact: write 3/4 to compare with a mean; between integers, multiply both "
+         "sides of the comparison"),
     ],
 )  # fmt: skip
 def test_what_to_write_in_place_of_a_mistake_with_means(right: str, hint: str) -> None:

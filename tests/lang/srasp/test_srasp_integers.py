@@ -40,14 +40,14 @@ def test_the_padding_has_integers_too() -> None:
 def test_a_wrong_example_is_told_with_blanks() -> None:
     program = parse_program(f"{DEPTH}map: (( -> 1 3\n")
     error = raised(SourceError, check_program_examples, program)
-    assert error.message == "the program maps '((' to '1 2', and 'map:' says '1 3'"
+    assert error.message == "the program maps '((' to '1 2', but 'map:' expects '1 3'"
 
 
 @pytest.mark.parametrize(
     ("line", "column", "message"),
     [
-        ("map: () -> 1 x", 14, "'x' is no integer"),
-        ("map: () -> 1.5", 12, "'1.5' is no integer"),
+        ("map: () -> 1 x", 14, "'x' is not an integer"),
+        ("map: () -> 1.5", 12, "'1.5' is not an integer"),
         ("map: () -> 1 0 (( -> 1 2", 19, "more than one arrow"),
         ("map: () (( -> 1 2", 9, "two words before one arrow"),
         ("map: () 1 2", 6, "a pair without an arrow"),

@@ -202,7 +202,7 @@ def test_a_blank_without_padding_is_a_symbol_like_others() -> None:
     ("pad", "message"),
     [
         ("len - 1", "pad: len-1 is 2 for the word 'aba' of length 3: shorter than the word"),
-        ("len/2", "pad: len/2 is 3/2 for the word 'aba' of length 3, and a length is an integer"),
+        ("len/2", "pad: len/2 is 3/2 for the word 'aba' of length 3, which is not an integer"),
         ("len^20", f"pad: len^20 is 3486784401 for the word 'aba' of length 3: longer than {LONGEST_PADDED} positions"),
         ("1/(len - 3)", "division by zero in 1 / 0, at len = 3"),
     ],
@@ -224,9 +224,9 @@ def test_words_that_are_none() -> None:
     [
         ("a b\naccept: a ab\nreject: b\nY := Q_a", 2, "the program rejects 'ab', which is listed under 'accept:'"),
         ("a b\naccept: a\nreject: b ba\nY := Q_a", 3, "the program accepts 'ba', which is listed under 'reject:'"),
-        ("a b\nmap: a -> a  ab -> ba\nY := in", 2, "the program maps 'ab' to 'ab', and 'map:' says 'ba'"),
-        ("a b\nmap: a ->\nY := in", 2, "the program maps 'a' to 'a', and 'map:' says ''"),
-        ("on off\nmap: on off -> off\nY := in", 2, "the program maps 'on off' to 'on off', and 'map:' says 'off'"),
+        ("a b\nmap: a -> a  ab -> ba\nY := in", 2, "the program maps 'ab' to 'ab', but 'map:' expects 'ba'"),
+        ("a b\nmap: a ->\nY := in", 2, "the program maps 'a' to 'a', but 'map:' expects ''"),
+        ("on off\nmap: on off -> off\nY := in", 2, "the program maps 'on off' to 'on off', but 'map:' expects 'off'"),
         ("a b\npad: len-1\nmap: ab -> b\nY := in", 3, "pad: len-1 is 1 for the word 'ab' of length 2: shorter"),
     ],
 )
