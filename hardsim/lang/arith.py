@@ -254,6 +254,7 @@ def read_tree(source: Source, start: int, text: str, names: Iterable[str], sort:
 
 # ---- reading ----
 
+# A number may contain points here, so that `1.5` is one token and its error shows the decimal as a whole.
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>[0-9][0-9.]*)|(?P<word>[^\W\d]\w*)|(?P<sign>\*\*|[<>=!]=|[-+*/^()<>=≤≥≠\[\]])|(?P<other>\S))"
 )
@@ -410,6 +411,7 @@ class _Reader(Cited):
                 if _CLOSING.get(self.before.value) == token.value:
                     message = "nothing between the brackets"
             raise self.error(token.span, message, self.operand)
+        # `n(i)` looks like a call: the hint lists the functions instead of similar names.
         if token.value not in self.names:
             hint = did_you_mean(token.value, sorted([*WORD_OPERATORS, *self.functions, *self.names]))
             if self.bounded and token.value in FUNCTIONS:
@@ -492,6 +494,7 @@ class _Reader(Cited):
         """Process a token after an operand that is no operator: a closing bracket or the end."""
         if token.kind != "end" and token.value not in _CLOSING.values():
             shown, before = self.excerpt(token.span), self.before
+            # Only operands without a space between them, as in `2n`, look like a product.
             touches = before is not None and before.span.end == token.span.start
             hint = f"a product is written *: {self.excerpt(before.span)}*{shown}" if before and touches else ""
             raise self.error(token.span, f"missing operator before {shown}", _END_OR_OPERATOR, hint)

@@ -65,6 +65,7 @@ def _formula_style(file: FormulaFile, names: frozenset[str]) -> Style:
     atoms = _atoms(file.alphabet)
 
     def atom(word: str) -> str:
+        # without a declaration, a bare `GFa` or `once` would be read as operators
         known = not mentioned or not (word in YIELDING or PREFIXES.match(word) or word[0].isdigit())
         return word if is_bare(word) and known else quoted(word)
 

@@ -250,6 +250,7 @@ class CoreBuilder:
                 elif part != self.true:
                     members[part] = None
         if letters is not None and self.letters(letters) != self.true:
+            # all functions of the symbol are merged into one node
             members[self.letters(letters)] = None
         # fewer nodes than literals: a literal and its negation are both members
         if self.false in members or len({lit.node for lit in members}) < len(members):
@@ -271,6 +272,7 @@ class CoreBuilder:
         if first is not None and second is not None:
             return self.letters(first ^ second)
         sign = left.negated != right.negated
+        # xor is symmetric: one order of operands makes equal nodes equal
         low, high = sorted((left.node, right.node))
         if low == high:
             return self.true if sign else self.false

@@ -57,6 +57,7 @@ def read_corpus(data: bytes, name: str) -> Corpus:
         if not text or _is_comment(text):
             continue
         header = HEADER.match(text)
+        # an indented line right after the head continues the definition above
         indented = head == number - 1 and head > 0 and line[0].isspace()
         said = _DEFINITION.match(text) or (header and header["key"] in FormulaLayout.keys)
         if not formulas and (indented or said):

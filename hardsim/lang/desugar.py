@@ -52,6 +52,7 @@ def desugar(file: ast.FormulaFile, at: Literal["first", "last"] | None = None) -
     MOD, EVEN and ODD), and for a formula with more than MOST_OPERATORS or MOST_NODES distinct operators,
     or MOST_LEVELS of them above each other.
     """
+    # `lit` refuses huge formulas while they are built; the exact limits are checked below on the live nodes.
     builder, file = _Desugarer(file), replace(file, at=at or file.at)
     root = walked(builder.formula(file.formula))
     if file.at == "first":
@@ -232,6 +233,7 @@ class _Desugarer(CoreBuilder):
                 return Linear({}).plus((yield self.term(arg)), 1 if op == "+" else -1)
             case ast.Product(left, right):
                 first, second = (yield self.term(left)), (yield self.term(right))
+                # the parser guarantees that one side is a constant
                 number, other = (first, second) if not first.counts else (second, first)
                 return Linear({}).plus(other, number.constant)
             case _:
@@ -240,6 +242,7 @@ class _Desugarer(CoreBuilder):
     def _compare(self, node: ast.Compare, op: ast.CompareOp, left: Linear, right: Linear) -> Lit:
         """Return the literal of a comparison: every comparison over the integers is one inequality `>= 0` or two."""
         up, down = left.plus(right, -1), right.plus(left, -1)
+        # a = b is a >= b and b >= a; over the integers a > b is a - b - 1 >= 0
         forms = [up] if op in (">=", ">") else [down] if op in ("<=", "<") else [up, down]
         shift = -1 if op in (">", "<") else 0
         found = [self._count_mention(node, self.at_least(form.counts, form.constant + shift)) for form in forms]
@@ -252,6 +255,7 @@ class _Desugarer(CoreBuilder):
             raise Unsupported(self.file.source, node.span, message, hint=hint)
         first = len(self.nodes)
         result = self.congruent(form.counts, form.constant, modulus, residue)
+        # one congruence may create many nodes; each of them cites the user's operator
         for number in range(first, len(self.nodes)):
             self._count_mention(node, Lit(number))
         return result

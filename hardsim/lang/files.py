@@ -132,6 +132,7 @@ class Layout(Cited, ABC):
         texts = [self.written(span) for span in spans]
         indents = [line[: len(line) - len(line.lstrip())] for line in texts]
         columns = enumerate(zip(*indents, strict=False))
+        # the longest common prefix of all indentations, character by character
         shared = next((k for k, column in columns if len(set(column)) > 1), min(map(len, indents), default=0))
         comments = [text.lstrip().startswith("//") for text in texts]
         if comments and comments[0]:
@@ -271,6 +272,7 @@ class ProgramLayout(Layout):
     def _line(self, line: Span, text: str, indented: bool) -> None:
         place = Span(line.end - len(text), line.end)
         begins = _STATEMENT.match(text) is not None
+        # A line with `:=` begins a statement even if it is indented.
         if indented and self._pending is not None and not begins:
             self._pending = Span(self._pending.start, line.end)
             return

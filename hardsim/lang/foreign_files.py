@@ -123,6 +123,7 @@ def _by_content(place: str, data: bytes, sure: bool) -> ForeignFormat | None:
         found = _json(text)
     at = _COMMENTS.match(text)
     start = 0 if at is None else at.end()
+    # weak patterns count only if nothing shows that the file is for hardsim
     unsure = not (sure or place.lower().endswith(_OWN_SUFFIXES) or DECLARES.search(text))
     return found or _first(one for one in FORMATS if _fits(one, text, start, unsure))
 
@@ -174,6 +175,7 @@ def _json(text: str) -> ForeignFormat | None:
     try:
         value, end = json.JSONDecoder().raw_decode(text, len(text) - len(text.lstrip()))
     except (ValueError, RecursionError):
+        # only the head of a large file is read, so its JSON may be cut off
         value, end = dict(_members(text)), len(text)
     if isinstance(value, dict) and isinstance(value.get("format"), str) and value["format"] in _OWN_JSON:
         return None
@@ -255,6 +257,7 @@ def _converted(tokens: Sequence[str]) -> str | None:
             made = f"({parts[0]} {_BINARY[token]} {parts[1]})"
         else:
             made = f"{token} {parts[0]}" if operands else _CONSTANTS.get(token, token)
+        # without the cut, nested text could grow quadratically
         stack.append(made if len(made) <= 2 * _LONGEST else "...")
     if len(stack) != 1:
         return None

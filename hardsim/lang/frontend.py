@@ -103,6 +103,7 @@ def _agreed(
     one).
     Raises SourceError at the header line if a different one is given.
     """
+    # An alphabet given twice is accepted if both are equal, so that scripts can always give one.
     given = None if alphabet is None and props in (None, MENTIONED) else given_alphabet(alphabet, props)
     if given is not None and given != own:
         what, names = ("propositions are", given.props) if isinstance(given, Valuations) else ("alphabet is", given)
@@ -151,6 +152,7 @@ def tree_of_tokens(
     if wrong := bracket_error(text, tokens, symbols):
         raise wrong
     root = build(grammar, text, tokens, misfit)
+    # programs pass a limit; for formulas, `parse` checks its own limit after expanding `let`
     for node, above in levels(root) if most is not None else ():
         if above > (most or 0):
             hint = "a chain of &, | or ^ is one level; give a part of it a line of its own"

@@ -24,6 +24,7 @@ _STRONG = re.compile(r"\s*\[\s*!\s*\]")
 """The suffix `[!]`, which makes X the strong next operator in every dialect."""
 # Bounds such as `[0,3]`; the lookahead leaves `[]` (always) and `[` before other text alone.
 _BOUNDS = re.compile(r"\s*\[(?=\s*[-+.,:0-9])(?P<inside>[^\[\]()\n]*)(?P<end>\]?)")
+# `[2]`, `[0,3]`, `[0:3]` and `[0..3]`, as different tools write bounds.
 _NUMBERS = re.compile(r"\s*(?P<least>[0-9]*)\s*(?:(?P<to>,|:|\.\.)\s*(?P<most>[0-9]*)\s*)?")
 _DOUBLY_QUOTED = re.compile(r'"([^"\s]+(?:[ ]+[^"\s]+)*)"')
 """A symbol or proposition as Spot, Owl and pylogics quote it."""
@@ -190,6 +191,7 @@ class Scanner(Cited, ABC):
             return
         self.check_word(word, end)
         number = NUMBER.fullmatch(word)
+        # `1.5` is reported as one decimal number, not as an unknown operator `.`
         fraction = number and _DECIMALS.match(self.text, end, self.end)
         if fraction:
             hint = self.decimal_hint(word + fraction[0])
@@ -204,6 +206,7 @@ class Scanner(Cited, ABC):
         """Read the longest operator at the current offset. Raises SourceError if there is none, with a hint where
         one is known.
         """
+        # `--->` and the like are rejected whole; otherwise `--` and `->` would be read as two operators
         overlong = self.match(vocabulary.OVERLONG)
         for size in range(0 if overlong else max(map(len, self.spellings)), 0, -1):
             spelling = self.text[self.at : min(self.at + size, self.end)]
@@ -264,6 +267,7 @@ class _FormulaScanner(Scanner):
         if kind in ("UNARY", "BINARY"):
             if value == "X" and (strong := _STRONG.match(self.text, end, self.end)):
                 value, end = "X[!]", strong.end()
+            # after `!` a bracket cannot be bounds
             elif value != "!" and (bounds := _BOUNDS.match(self.text, end, self.end)):
                 value, end = self._bounded(value, bounds), bounds.end()
         super().add(kind, value, end)
@@ -300,6 +304,7 @@ class _FormulaScanner(Scanner):
         return f"without an upper bound, write {form.format(n=number, m=self.integer(number, place) - 1)}"
 
     def word(self, word: str, end: int) -> None:
+        # the file's own names come first, then other tools' spellings, then glued operators
         known = word in self.symbols or word in self.names
         if known or word in vocabulary.RESERVED:
             super().word(word, end)

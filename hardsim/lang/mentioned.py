@@ -61,6 +61,7 @@ def mentioned(source: Source, regions: Iterable[Span], defined: Collection[str])
     enclosed = {token.value for token in atoms if token.kind == "QUOTED" or _is_braced(source, token)}
     words = dict.fromkeys(token.value for token in atoms if token.kind == "WORD" and not _is_braced(source, token))
     known = set(enclosed)
+    # these words have one reading only, and so help to read the others
     known |= {word for word in words if NAME.fullmatch(word) and not PREFIXES.match(word) and not _is_spelled(word)}
     found, whole = Mentions(), list[str]()
     split: dict[str, tuple[str, ...]] = {}
@@ -73,6 +74,7 @@ def mentioned(source: Source, regions: Iterable[Span], defined: Collection[str])
         known.add(meant[word])
         if operators:
             split[word] = operators
+        # `wX` is an operator too, but a word in lower case is a name without doubt
         elif PREFIXES.match(word) and not word[0].islower():
             whole.append(word)
     for token in atoms:
@@ -85,6 +87,7 @@ def mentioned(source: Source, regions: Iterable[Span], defined: Collection[str])
         (word, " ".join([*split[word], meant[word]]))
         for word in order
         if word in split
+        # a name that other words contain too is certain, so no note
         and shown[meant[word]] == 1
         and meant[word] not in enclosed
         and not (len(split[word]) > 1 and meant[word][0].islower())

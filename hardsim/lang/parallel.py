@@ -108,6 +108,7 @@ def _next(bits: Bits, phi: int) -> int:
 
 def _since(bits: Bits, phi: int, psi: int) -> int:
     either = phi | psi
+    # the xor of a sum with its operands is the carries into each bit
     return ((either + psi) ^ either ^ psi) >> 1
 
 
@@ -376,6 +377,7 @@ def _table(holds: NumericalPredicate, terms: Numbers, n: int) -> Booleans:
     that occurs.
     """
     low, high = int(terms.min()), int(terms.max())
+    # a table over a huge range would waste memory: look up distinct values instead
     if high - low >= WIDEST:
         values, places = np.unique(terms, return_inverse=True)
         truth = np.array([bool(holds(int(value), n)) for value in values], dtype=np.bool_)

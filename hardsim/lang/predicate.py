@@ -42,6 +42,7 @@ def is_prime(value: int) -> bool:
 def _passes(value: int, base: int) -> bool:
     """Return True if an odd value passes the Miller-Rabin test to one base."""
     twos = ((value - 1) & -(value - 1)).bit_length() - 1
+    # value - 1 = odd * 2^twos: base^odd and its repeated squares modulo value
     powers = [pow(base, ((value - 1) >> twos) << doubled, value) for doubled in range(twos)]
     return powers[0] == 1 or value - 1 in powers
 

@@ -158,6 +158,7 @@ def apply(name: Function, value: RealNumber) -> RealNumber:
         SignUnknown: the precision does not show whether the function has a value.
     """
     if name == "exp":
+        # a larger result could exhaust memory
         if sign(value, LARGEST_ARGUMENT) > 0 or sign(value, -LARGEST_ARGUMENT) < 0:
             raise ValueError(f"an argument beyond {LARGEST_ARGUMENT:,} in {{}}")
         return 1 if value == 0 else Real(name, (value,))
@@ -170,6 +171,7 @@ def apply(name: Function, value: RealNumber) -> RealNumber:
     if isinstance(value, Real):
         return Real(name, (value,))
     top, bottom = isqrt(value.numerator), isqrt(value.denominator)
+    # a fraction in lowest terms is a square iff both its parts are
     square = top * top == value.numerator and bottom * bottom == value.denominator
     return Fraction(top, bottom) if square else Real(name, (value,))
 

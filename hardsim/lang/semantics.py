@@ -134,6 +134,7 @@ def _bounded(op: str, least: int, most: int) -> Callable[[list[Column]], Column]
     def dual(args: list[Column]) -> Column:
         return _not(ahead([_not(arg) for arg in args]))
 
+    # `X[k]` has one operand and least = most = k, so `_within` covers it
     meaning = dual if op in ("G", "H", "WX", "WY") else ahead
     if op in ("O", "H", "S", "Y", "WY"):
         return lambda args: _backwards(meaning([_backwards(arg) for arg in args]))

@@ -127,6 +127,7 @@ def _parser(grammar: str) -> Lark:
             for index, token in enumerate(cast("Sequence[Lexeme]", lexer_state.text)):
                 yield Token(token.kind, token.value, token.span.start, line=index, end_pos=token.span.end)
 
+    # LALR needs no recursion in Python; the tokens come from our own lexers
     text = resources.files("hardsim.lang").joinpath(grammar).read_text(encoding="utf-8")
     return Lark(text, parser="lalr", lexer=Replay, transformer=_Builder(), maybe_placeholders=False)
 

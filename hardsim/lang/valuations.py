@@ -86,6 +86,7 @@ class Valuations(Sequence[str]):
         if not size:
             raise InputError("no set of propositions fulfils all of these constraints", "leave one of them out")
         self.strides = [prod(sizes[:place]) for place in range(len(sizes))]
+        # the hash does not list the sets, of which there may be 2^62
         self._size, self._hash = size, hash((self.props, self.constraints))
         self._place = {name: place for place, part in enumerate(self.parts) for name in part}
 
@@ -103,6 +104,7 @@ class Valuations(Sequence[str]):
         if not 0 <= number < self._size:
             raise IndexError(index)
         digits = zip(self.choices, self.strides, strict=True)
+        # mixed radix: one digit for each independent part
         return written_set(set().union(*(some[number // stride % len(some)] for some, stride in digits)), self.props)
 
     def __iter__(self) -> Iterator[str]:
@@ -116,6 +118,7 @@ class Valuations(Sequence[str]):
 
     def index(self, symbol: str, start: int = 0, stop: int | None = None) -> int:
         """Return the number of a symbol. Raises ValueError for text that is no symbol."""
+        # any order of the propositions is accepted here; `__contains__` compares the spelling
         names = frozenset(members_of(symbol))
         if not names <= self._place.keys():
             raise ValueError(f"{symbol!r} is not in the alphabet")
@@ -212,6 +215,7 @@ def _parts(props: Sequence[str], constraints: Sequence[Exclusion]) -> list[list[
     """Divide the propositions into parts that no constraint connects, each in the order of declaration."""
     groups = [{name} for name in props]
     for constraint in constraints:
+        # the constraint joins all groups that it mentions
         touched = [group for group in groups if not group.isdisjoint(constraint.names)]
         groups = [group for group in groups if group not in touched] + [set().union(*touched)]
     order = {name: number for number, name in enumerate(props)}

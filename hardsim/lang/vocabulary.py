@@ -22,6 +22,7 @@ NAME = re.compile(r"[^\W\d]\w*")
 VECTOR_NAME = re.compile(r"[^\W\d](?:\w*_\?|\w*)")
 """A name of a vector or relation: a word that does not begin with a digit, perhaps with `_?` at its end."""
 SYMBOL_PREFIX = "Q_"
+# A closing quote counts only before white space, so that text such as `'a'b` stays one piece.
 PIECE = re.compile(
     r"""'(?P<single>(?:''|[^'\s])+(?:[ ]+(?:''|[^'\s])+)*)'(?!\S)|"(?P<double>[^"\s]+(?:[ ]+[^"\s]+)*)"(?!\S)|\S+"""
 )
@@ -313,6 +314,7 @@ def symbol_hint(text: str, symbols: Collection[str]) -> str:
 
 def foreign_hint(word: str) -> str:
     """Return the hint for a word that is an operator in other languages; "" if the word is not."""
+    # `P` differs from `p`, so the exact spelling comes first
     return FOREIGN.get(word) or FOREIGN.get(word.lower(), "")
 
 

@@ -200,6 +200,7 @@ def read_words(source: Source, region: Span, alphabet: Sequence[str]) -> list[tu
     if not pieces:
         message, expected = "there is no word here, and the empty word is not allowed", "a word of at least one symbol"
         raise SourceError(source, region, message, expected, "words are non-empty")
+    # long symbols need spaces inside a word, so a line holds one word
     words = [pieces] if has_long_symbols(alphabet) else [[piece] for piece in pieces]
     return [(_symbols(source, word, alphabet), Span(word[0][1].start, word[-1][1].end)) for word in words]
 
@@ -308,8 +309,10 @@ def _set_symbol(source: Source, piece: re.Match[str], alphabet: Sequence[str]) -
     text, span = piece[0], Span(*piece.span())
     if not text.startswith("{") or not text.endswith("}") or len(text) < 2:
         raise _no_set(source, text, span, names)
+    # the common case: the exact spelling of the alphabet
     if text in alphabet:
         return text
+    # each name's own place is needed for its error
     held: dict[str, Span] = {}
     start = span.start + 1
     for part in text[1:-1].split(",") if text[1:-1].strip() else []:

@@ -95,6 +95,7 @@ class _Translator:
 
     def fresh(self, name: str) -> str:
         """Return an unused name that a formula may define, similar to a name of the program."""
+        # a formula has more reserved words than a program, and `Q_` begins symbols there
         while name in self.taken or name.startswith("Q_"):
             name = f"_{name}"
         self.taken.add(name)
@@ -207,6 +208,7 @@ class _Translator:
                 counted = self.named(_joined("&", [self.positional(node, remains, node.predicate), arg]))
             nearest = self.named(_back(counted, ranged[0]))
             count: ast.Node = ast.Count("L", nearest, span=span)
+            # a single distance needs one test instead of the difference of two counts
             if ranged[-1] < far and len(ranged) == 1:
                 count = Conditional(nearest, ast.Integer(1, span=span), ast.Integer(0, span=span), span=span)
             elif ranged[-1] < far:
@@ -231,6 +233,7 @@ def _cases(node: ast.Node) -> list[ast.Node] | None:
             continue
         if len(todo) + len(done) + 2 > MOST_CASES:
             return None
+        # the case where the test is true is on top of the stack, so it comes first in the disjunction
         sides = ((ast.Not(choice.test, span=choice.span), False), (choice.test, True))
         todo += [(_decided(one, choice.test, value), (*guards, on)) for on, value in sides]
     return done

@@ -21,12 +21,14 @@ class CraspOracle(Oracle):
 
     def _column(self, node: ast.Node) -> Walk[int]:
         match node:
+            # a predicate of i alone takes the length as its second argument (see `conditions`)
             case ast.Predicate(name):
                 holds = self._predicates[name]
                 return self._emit(
                     ("predicate", name), lambda word, columns: [holds(i, len(word)) for i in range(len(word))]
                 )
             case CountWhere(name, arg):
+                # a direct sum over j for each i: slow, and as close to the definition as possible
                 related, inner = self._predicates[name], (yield self._column(arg))
                 return self._emit(
                     ("#[]", name, inner),

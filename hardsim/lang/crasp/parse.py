@@ -88,6 +88,7 @@ def parse_crasp(text: str | bytes, name: str = "<text>", alphabet: Sequence[str]
     layout = CraspLayout(source_of(text, name, "lines NAME = EXPR", 'a small program: L = #"a" == #"b"'))
     tokens = [crasp_tokens(layout.source, line.body) for line in layout.lines]
     symbols = _symbols(layout, tokens, alphabet)
+    # An alphabet that was taken from the program may lack symbols that its words have.
     lone = lone_symbol_notes(symbols) if alphabet is None and layout.header("alphabet") is None else ()
     scope = _Scope(layout.source, symbols, predicates=layout.predicates, later=layout.places)
     lets, notes = list[ast.Let](), dict[str, None]()
@@ -265,6 +266,7 @@ class CraspLayout(Layout):
             self.lines.append(FileLine(name, at, body))
             return
         params = tuple(part.strip() for part in match["params"].split(","))
+        # counts the valid, distinct names; fewer than the parameters means that one is bad
         if not len({*filter(NAME.fullmatch, params)} - WORD_OPERATORS) == len(params) < 3:
             message = "a predicate has one argument, i, or two, i and j <= i"
             raise self.error(Span(*match.span("params")), message, "different names, as in pred NAME(i, j) = ...")
@@ -282,6 +284,7 @@ def _tree(scope: Scope, tokens: list[Lexeme], body: Span, notes: dict[str, None]
         "crasp.lark", scope, tokens, lambda index: misfit_error(scope, tokens, index, body, False), most=LINE_LEVELS
     )
     following = {before.span.end: token for before, token in pairwise(tokens)}
+    # The public interpreter reads `!a && b` as `!(a && b)`, and `!a || b` likewise.
     for raw, _ in levels(root):
         after = following.get(raw.whole.end)
         if raw.kind == "unary" and raw.whole.start == raw.at.start and after and after.kind in ("AND", "OR"):

@@ -32,6 +32,7 @@ HERE: Final = Variable("i")
 """The position i at which a predicate is evaluated, whatever the predicate's own name for it."""
 THERE: Final = Variable("j")
 """The position j that a predicate relates to i, whatever the predicate's own name for it."""
+# The expression language has no truth constants, so comparisons of 0 with 0 stand for them.
 TRUE: Final = Operation("=", Constant(0), Constant(0))
 FALSE: Final = Operation("!=", Constant(0), Constant(0))
 
@@ -108,12 +109,14 @@ def distance(atom: Expression) -> tuple[int, int] | None:
     if not isinstance(atom, Operation) or atom.op not in COMPARISONS:
         return None
     form = linear_form(Operation("-", atom.left, atom.right), (HERE.name, THERE.name))
+    # c*i - c*j + k is c*(i - j) + k
     return (form[0], form[2]) if form and form[0] == -form[1] != 0 else None
 
 
 def settles(tree: Expression) -> int:
     """Return a distance from which on every atom that compares distances keeps its value."""
     forms = filter(None, map(distance, atoms(tree)))
+    # c*d + k has one sign for all d > |k|/|c|
     return max((abs(k) // abs(c) + 1 for c, k in forms), default=0)
 
 
@@ -137,9 +140,11 @@ def period(tree: Expression) -> int | None:
         case Variable():
             return None
         case Operation("mod", left, right) if _polynomial(left):
+            # a polynomial of i modulo m depends on i modulo m only
             return abs(_constant(right) or 0) or None
     parts = [period(part) for part in _parts(tree)]
     known = [part for part in parts if part is not None]
+    # one part without a period leaves the whole without one
     return lcm(*known) if len(known) == len(parts) else None
 
 

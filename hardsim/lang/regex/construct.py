@@ -42,6 +42,7 @@ def automaton_of(text: Cited, expression: Raw, alphabet: Alphabet) -> Automaton:
     Raises:
         SourceError: at the part of the expression whose automaton would be too large, with the limit.
     """
+    # symbols that the expression does not name share one letter
     named = {node.text for node, _ in levels(expression) if node.kind == "symbol"}
     return _made(text, expression, SymbolClasses.of(alphabet, named))
 
@@ -55,6 +56,7 @@ def _made(text: Cited, expression: Raw, letters: SymbolClasses) -> Automaton:
         except (TooManyStates, _TooManyParts, _TooManyHeld) as error:
             raise _too_large(text, node, error) from None
 
+    # `levels` lists each node before its operands, so the reverse order is innermost first
     inner = [node for node, _ in levels(expression) if node.kind == "not" or (node.kind, node.text) == ("nary", "&")]
     for node in reversed(inner):
         parts = [made(one) for one in node.args]
@@ -128,6 +130,7 @@ class _Parts:
         self.held += len(found)
         if self.held > MOST_HELD:
             raise _TooManyHeld
+        # other states only pass on; leaving them out makes equal sets equal
         return frozenset(state for state in found if self.by_letter[state] or state == end)
 
     def _part(self, node: Raw, begin: int, finish: int) -> Iterator[tuple[Raw, int, int]]:
@@ -172,6 +175,7 @@ class _Parts:
         (inner,) = node.args
         places = [begin, *(self._state() for _ in range(int(most or least)))]
         if not most:
+            # the loop has a state of its own, so that no transition leads back to a shared state
             loop = self._state()
             self.by_nothing[places[-1]].append(loop)
             self.by_nothing[loop].append(finish)

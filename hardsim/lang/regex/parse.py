@@ -237,6 +237,7 @@ def _mentioned(source: Source, region: Span) -> Valuations:
     too many.
     """
     inside = [found["set"] for found in _MENTIONS.finditer(source.text, region.start, region.end) if found["set"]]
+    # braces with only digits and commas are repetitions, not sets
     found = dict.fromkeys(name.strip() for one in inside if not _COUNTED.fullmatch(one) for name in one.split(","))
     names = tuple(filter(None, found))
     if not names:
@@ -266,6 +267,7 @@ def mistakable(text: Cited, tokens: Sequence[Lexeme], alphabet: Alphabet) -> lis
             f"{sign} repeats the operand before it; the set is written [{' '.join(numbers)}]"
             for sign, numbers in sets.items()
         ]
+    # quoted symbols are certain, so only bare ones get a note
     bare = dict.fromkeys(text.written(token.span) for token in tokens if token.kind == "SYMBOL")
     notes += [f"{sign} is a symbol of the alphabet here; {hint}" for sign in bare if (hint := _NOTHING.get(sign))]
     return notes
@@ -305,6 +307,7 @@ class _RegexScanner(Scanner):
         char = self.text[self.at]
         if char in _REPEATS:
             self._repeat(char)
+        # for an alphabet of sets, braces are a set unless they can only be a repetition
         elif char == "{" and self.sets and not self._repeats():
             self._set()
         elif char == "{":
@@ -362,6 +365,7 @@ class _RegexScanner(Scanner):
 
     def _foreign(self, found: str) -> tuple[str, str, str]:
         """Return message, expected text and hint for text that is no symbol."""
+        # `abc` over symbols `ab` and `c`: the blanks are missing
         parts = segmented(found, self.symbols) if len(found) > 1 and not self.sets else []
         hint = f"separate symbols by blanks: {' '.join(parts)}" if parts else _LOOK_ALIKES.get(found[0], "")
         if named := self.match(_NAMED):
@@ -420,6 +424,7 @@ def read_expression(text: Cited, tokens: Sequence[Lexeme], region: Span) -> Raw:
             hint = "write (e & f) | g or e & (f | g)"
             raise text.error(both.at, "& beside | needs brackets: tools disagree on which binds tighter", "", hint)
         for one in node.args[:-1] if node.kind == "sequence" else ():
+            # `!ab` without brackets: in some tools `!` takes `a`, in others `ab`
             if one.kind == "not" and one.whole.start == one.at.start and one.args[0].whole == one.args[0].at:
                 inner = text.written(one.args[0].whole)
                 hint = f"write (!{inner}) for the complement of this operand, or !( ... ) for that of a longer part"

@@ -31,12 +31,14 @@ def prefixes_of(automaton: Automaton) -> Automaton:
 
 def extensions_of(automaton: Automaton) -> Automaton:
     """Return the automaton of the words that have a non-empty prefix in a language."""
+    # the empty prefix does not count, so the start state is never merged
     return explored(automaton.letters, 0, _stopping(automaton), _DONE.__eq__)
 
 
 def first_in(automaton: Automaton) -> Automaton:
     """Return the automaton of the words whose first symbol alone is a word of a language."""
     follow = _stopping(automaton)
+    # any number that is no state and not _DONE
     dead = _DONE - 1
 
     def following(state: int) -> Sequence[int]:

@@ -57,6 +57,7 @@ class SpecLayout(Layout):
         if indented:
             hint = "a line cannot be continued: write all of it in one, without a space before it"
             raise self.error(line, "an indented line", "a line without indentation", hint)
+        # before HEADER, which would split a name at its first colon
         if named := _NAMED.match(text):
             self._add_named(start, named)
         elif _UNNAMED.match(text) and not HEADER.match(text):

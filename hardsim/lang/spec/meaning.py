@@ -112,6 +112,7 @@ class Question:
             elif not any(isinstance(column, Vector) for _, column in found):
                 told = "no line names a vector of this program, so the program has no effect"
                 raise self.layout.error(line.body, told, f"output NAME: {self.program.output}, say, or no program:")
+        # with a single output the expected value is given without a name
         single = len(self.outputs) == 1 and len(found) == 1 and self.decide != "argmax"
         lines = ((None, found[0][1]),) if single else tuple(found)
         return Demands(Lines(self.at, self.decide, assume, lines, self.layout.source.name), domain, 1)
@@ -179,6 +180,7 @@ class Question:
         sorts = {"above": (Sort.BOOL,), "argmax": winners, "value": (Sort.INT, Sort.RATIONAL)}
         name = program.output
         if self.decide == "value" and program.vectors[name].sort is not Sort.INT:
+            # a network trained on a mean returns the mean, not the Boolean computed from it
             name = self._mean(line, program) or name
         self._hold_sort(line, program, name, sorts[self.decide])
         return Vector(program, name)
@@ -222,6 +224,7 @@ def remarks(layout: SpecLayout, program: SraspProgram | None, alphabet: Alphabet
     formulas = [*([assumed] if assumed is not None and not assumed.text.startswith("/") else []), *layout.outputs]
     for line in formulas:
         if program is None or line.text not in program.vectors:
+            # only to raise errors, and to collect notes in the scope
             formula_in(scope, line.body)
     return (*notes, *scope.notes)
 

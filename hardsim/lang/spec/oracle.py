@@ -336,5 +336,7 @@ class NextSymbols(_Sent):
             return list(map(allowed, states[:, -1].tolist()))
         rows = [list(map(allowed, row)) for row in states[:, first:].tolist()]
         if not self.causal:
+            # A network that is not causal sees the whole word. If that is not a prefix of the language, the expected
+            # outputs at its earlier positions are open.
             rows = [row if row[-1] is not None else [None] * len(row) for row in rows]
         return rows if self.at == "each" else [row[0] for row in rows]

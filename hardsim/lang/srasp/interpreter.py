@@ -94,6 +94,7 @@ class ProgramOracle:
         """
         padded = padded_word(self.program, word)
         state = _State(padded, len(padded), {})
+        # vectors depend on earlier vectors only, so one pass in order suffices
         for name, step in self._steps:
             state.vectors[name] = [step(state, (i, 0)) for i in range(1, state.n + 1)]
         return state.vectors
@@ -218,6 +219,7 @@ class ProgramOracle:
         def attend(state: _State, at: _Place) -> Any:
             i = at[0]
             positions = range(1, state.n + 1)
+            # a plain search, as the definition says; no scores are computed
             for j in positions if leftmost else reversed(positions):
                 if allowed(i, j) and score(state, (i, j)):
                     return value(state, (i, j))

@@ -28,6 +28,7 @@ def padded_word(program: ast.SraspProgram, word: Sequence[str]) -> tuple[str, ..
         raise InputError(f"the symbol '{foreign}' is not in the alphabet", f"The alphabet is: {known}")
     if program.pad is None:
         return tuple(word)
+    # an exact rational, so `denominator` tells integers apart
     length = program.pad.evaluate(len=len(word))
     given = (
         f"pad: {program.pad} is {length} for the word '{written_word(word, program.alphabet)}' of length {len(word)}"

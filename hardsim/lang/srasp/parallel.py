@@ -74,6 +74,7 @@ class ParallelProgram:
             self._code(symbol)
         self._relations = {relation.name: relation.tuples for relation in program.relations}
         self._steps = [(statement.name, self._statement(statement.right)) for statement in program.statements]
+        # after the statements, which may add symbols of their own
         self._names = list(self._codes)
 
     def accepts(self, words: Sequence[Sequence[str]]) -> list[bool]:
@@ -107,6 +108,7 @@ class ParallelProgram:
     def _vectors(self, words: Sequence[Sequence[str]], name: str) -> list[Table]:
         """Return a vector for all words, in batches."""
         codes = np.array([[self._codes[symbol] for symbol in padded_word(self.program, word)] for word in words])
+        # memory is n^2 for each word, so long words run in smaller batches
         size, found = max(1, PAIRS // codes.shape[1] ** 2), list[Table]()
         for start in range(0, len(codes), size):
             batch = _Batch(codes[start : start + size])
@@ -146,6 +148,7 @@ class ParallelProgram:
         score, value, default = (self._function(expr) for expr in (node.score, node.value, node.default))
 
         def attend(batch: _Batch) -> Table:
+            # argmax finds the first True along j; reversed, the last one
             seen = _allowed(mask, batch.n) & score(batch)
             chosen = seen.argmax(axis=2) if leftmost else batch.n - 1 - seen[:, :, ::-1].argmax(axis=2)
             return np.where(seen.any(axis=2), _chosen(value(batch), chosen), _vector(default(batch)))

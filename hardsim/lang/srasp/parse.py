@@ -88,6 +88,7 @@ def _statements(layout: ProgramLayout) -> tuple[ProgramScope, tuple[ast.Statemen
     """
     source, line = layout.source, layout.header("alphabet")
     given = None if line is None else read_alphabet(source, line.body)
+    # All statements are split into tokens first: without a header, `Q_` tokens anywhere define the alphabet.
     tokens = [program_tokens(source, line.body, given or ()) for line in layout.statements]
     declared = [_declared(layout, span, given or ()) for span in layout.declarations]
     mentioned = [token for line in tokens for token in line if token.kind == "SYMBOL"]
@@ -262,6 +263,7 @@ def _map_examples(
         ends = [*starts[1:], len(pieces)]
         if starts[0] > 0:
             raise layout.error(pieces[0], "a word without an arrow", _MAP_FORM)
+    # each pair: the word before the arrow, then its output up to the next word
     for arrow, start, end in zip(arrows, starts, ends, strict=True):
         if start < 0 or start >= arrow or start in arrows:
             raise layout.error(pieces[arrow], "no word precedes this arrow", _MAP_FORM, "words are non-empty")
@@ -296,6 +298,7 @@ def _relation(scope: ProgramScope, line: FileLine) -> ast.Relation:
     """
     tokens = program_tokens(scope.source, line.body, scope.symbols)
     end = tokens[-1].span.end if tokens else line.body.start
+    # a sentinel, so that an error at the end has a place
     tokens.append(Lexeme("END", "", Span(end, end + 1)))
     if tokens[0].kind != "LBRACE":
         raise scope.error(tokens[0].span, f"{line.name} has no set of tuples", "{ 'a' 'b', 'c' 'd' }")
@@ -442,6 +445,7 @@ class ProgramScope(Cited):
     def of(self, raw: Raw, wanted: Sort) -> ast.Expression:
         """Return the expression for a tree that must have a given sort. Raises SourceError if it has another one."""
         found = self.sort(raw)
+        # a mean is never an operand: `_rational` handles comparisons with means
         if found is not None and (found is not wanted or found is Sort.RATIONAL):
             raise self._wrong(raw, found, wanted)
         match raw.kind:
@@ -571,9 +575,11 @@ class ProgramScope(Cited):
             arg = self.number(raw.args[0])
             if raw.text == "+":
                 return arg
+            # `-1` becomes a literal, so that printing it gives `-1` again
             if isinstance(arg, ast.Integer):
                 return ast.Integer(-arg.value, span=raw.at)
             return ast.Scale(-1, arg, span=raw.at)
+        # either side may be the constant
         for constant, other in (raw.args, reversed(raw.args)):
             factor = constant_of(self, constant, {})
             if factor is not None:
@@ -662,6 +668,7 @@ def _attention(scope: ProgramScope, raw: Raw) -> ast.Attention:
     score = inner.of(score_raw, Sort.BOOL)
     outer = replace(scope, elsewhere="the default is for positions i that have no j")
     value_sort, default_sort = inner.sort(value_raw), outer.sort(default_raw)
+    # literals 0 and 1 take the sort of the other branch
     sort = value_sort or default_sort or Sort.BOOL
     value = inner.of(value_raw, sort)
     if default_sort is not None and default_sort is not sort:
@@ -714,6 +721,7 @@ def _mistake(scope: ProgramScope, tokens: Sequence[Lexeme], index: int, region: 
     before = tokens[index - 1] if index > 0 else None
     last = scope.written(before.span) if before else ""
     ends = before is not None and before.kind in _ENDS_OPERAND
+    # attention and the like only begin a right-hand side
     form = _FORM[tokens[0].kind].format(tokens[0].value) if tokens and tokens[0].kind in _FORM else ""
     opened = [""]
     for token in tokens[:index]:
