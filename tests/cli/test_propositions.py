@@ -155,7 +155,7 @@ FILE = "G(req -> F ack)\n"
         (REQUESTS, ["{req}{akc}"], ["<word>:1:7: error: unknown proposition 'akc'", "       ^^^", "mean ack?"]),
         (REQUESTS, ["req", "ack"], ["<word 1>:1:1: error: 'req' is not a set", "shells expand braces"]),
         (FILE, ["{req}"], ["f.ltl:1:1: error: missing alphabet", "--props auto reads the names"]),
-        ("alphabet: a b\nprops: p q\nF p\n", ["{p}"], ["f.ltl:2:1: error: the file has both props: and alphabet:", "  ^^^^^"]),
+        ("alphabet: a b\nprops: p q\nF p\n", ["{p}"], ["f.ltl:2:1: error: the file has both props:", "  ^^^^^"]),
         ("props: p q p\nF p\n", ["{p}"], ["f.ltl:1:12: error: duplicate proposition p", "remove one of the two"]),
         ("props: p q\none-of: p r\nF p\n", ["{p}"], ["f.ltl:2:11: error: unknown proposition 'r'", "props: p q r"]),
         (
