@@ -385,7 +385,7 @@ def test_integers_may_be_of_numpy(since: Model) -> None:
         ("check", {"beta": "7/0"}, "--beta 7/0", "'7/0' divides by zero"),
         ("check", {"beta": float("nan")}, "--beta nan", "'nan' is not a positive rational number"),
         ("check", {"beta": float("inf")}, "--beta inf", "'inf' is not a positive rational number"),
-        ("check", {"epsilon": Fraction(3, 2)}, "--epsilon 3/2", "'3/2' is no such error"),
+        ("check", {"epsilon": Fraction(3, 2)}, "--epsilon 3/2", "'3/2' is no error between 0 and 1"),
         ("check", {"regime": "cold"}, "--regime cold", "unknown regime 'cold'"),
         ("check", {"at": "middle"}, "--at middle", "at must be first or last, not 'middle'"),
         ("check", {"counting": "up"}, "--counting up", "counting must be lookup or sign, not 'up'"),
@@ -465,7 +465,7 @@ def test_what_is_of_no_such_type_is_refused(since: Model, method: str, options: 
         ({"at": "middle"}, 'at must be first or last, not \'middle\'\n  Write at="first" or at="last".'),
         ({"resume": "-"}, "resume -: not a file that a run can be resumed from\n  Name a file."),
         ({"resume": Path("-")}, "resume -: not a file that a run can be resumed from\n  Name a file."),
-        ({"regime": "all"}, 'one result is of one network: regime="all" is several\n  Name one regime.'),
+        ({"regime": "all"}, 'one result is of one network: regime="all" names several\n  Name one regime.'),
     ],
 )
 def test_what_only_python_can_say_is_refused_with_advice(since: Model, options: dict[str, Any], message: str) -> None:
@@ -766,7 +766,7 @@ def test_what_a_command_notes_is_a_warning(since: Model, capfd: pytest.CaptureFi
         hardsim.load(SHIPPED / "flipflop.ahat.json").compile(hard=True, tau=3)
     with pytest.warns(Remark, match='regime="position": for formulas; the temperature of a hard-attention model is'):
         hardsim.load(SHIPPED / "flipflop.ahat.json").check(max_n=2, regime="position")
-    with pytest.warns(Remark, match="it has no proof, and no longer one has"):
+    with pytest.warns(Remark, match="it and longer ones have no proof"):
         hardsim.load(SHIPPED / "tieless_until_7.ahat.json").prove(max_n=15, search=0)
     with pytest.warns(Remark):
         hardsim.parse("alphabet: a b\nF a\n")  # looks forward, read at the last position
@@ -954,7 +954,7 @@ def test_a_certificate_of_a_hard_attention_model_is_of_its_formula(since: Model,
     hard, target = since.compile(hard=True), tmp_path / "c.json"
     path = tmp_path / "hard.ahat.json"
     hard.save(path)
-    raised(InputError, hard.prove, smt=tmp_path / "q.smt2", all_n=True, match="is no formula, and queries of proofs")
+    raised(InputError, hard.prove, smt=tmp_path / "q.smt2", all_n=True, match="is no formula, and smt writes queries")
     assert hard.prove(certificate=target, max_n=2).claim == "heads"
     assert (
         run(["verify", str(target), "--model", str(path), "--formula", str(Path("formulas/since.ltl").resolve())]) == 0

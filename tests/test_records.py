@@ -319,9 +319,10 @@ def test_the_verdict_stands_before_the_facts_in_a_notebook() -> None:
     assert "score_gap" not in html
     assert "<details><summary>1</summary><table>" in html  # the head of a length
     # Where softmax leaves hard attention: it reads 0 as 1/(1 + e) where the score is 1 ahead at temperature 1.
-    assert {"parting", ": layer 1, position 2, head S4.read: where 0 is right it reads 0.269, off by 0.269; 0.25"} <= {
-        one.removesuffix(" is rounded away") for one in said
-    }
+    assert {
+        "parting",
+        ": layer 1, position 2, head S4.read: it reads 0.269 instead of 0, off by 0.269; up to 0.25",
+    } <= {one.removesuffix(" is rounded away") for one in said}
     # An answer that is missing on every word keeps its column; the exact ends of a bracket are told apart.
     blunt = Page(hardsim.load(SINCE).eval("bc", beta="1/2")._repr_html_()).texts
     assert blunt[blunt.index("word") :][:4] == ["word", "oracle", "hard", "soft"]
@@ -356,9 +357,7 @@ def test_what_is_told_of_words_in_one_line() -> None:
     assert TemperatureRange(Fraction(1, 8), Fraction(1, 8)).summary == "0.125"
     assert ProgramArgument("1/n").summary == "proved at temperature 1/n"
     assert ProgramArgument(None, reason="no rate").summary == "not proved: no rate"
-    assert (
-        Parting(1, "h", "", 2, Fraction(0), Fraction(1, 4), None).reads == "where 0 is right it reads 0.25, off by 0.25"
-    )
+    assert Parting(1, "h", "", 2, Fraction(0), Fraction(1, 4), None).reads == "it reads 0.25 instead of 0, off by 0.25"
 
 
 def test_rows_of_different_classes_stand_one_by_one_in_a_notebook() -> None:

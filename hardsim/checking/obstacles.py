@@ -1,7 +1,7 @@
 """Words on which softmax cannot do what hard attention does, at any temperature: outputs that lie exactly on the
 threshold, and leftmost or rightmost heads whose tied positions carry different values.
 
-A proof for every length that fails is explained by such a word where a short one is found. Words are run in exact
+If a proof for every length fails, such a word explains why, where a short one is found. Words are run in exact
 arithmetic. All words are tried while they are few, then words of longer lengths whose symbols are in order: a head
 without positions in its scores and values reads the same from every order of the symbols.
 """
@@ -22,9 +22,11 @@ from hardsim.checking.words import count_words, enumerate_words
 from hardsim.lang.valuations import Alphabet
 
 TRIED, IN_ORDER = 2_000, 3_000
-"""The most words that are tried, of all orders and in order."""
+"""Largest number of words tried: first over all words of the short lengths, then over words with their symbols in
+order.
+"""
 LONGEST = 24
-"""The longest of these words."""
+"""Length of the longest of these words."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +39,9 @@ class Obstacles:
     ties: tuple[Tie, ...] = ()
 
     def reason(self, proof: str | None) -> str:
-        """The reason why a model's own weights are not proved to simulate it. A tie whose positions carry different
-        values comes first, then a word on the threshold, then the other ties; the last two stand beside the prover's
-        reason (`proof`).
+        """Return the reason why a model's own weights are not proved to simulate it. A tie whose positions carry
+        different values comes first, then a word on the threshold, then the other ties; the last two stand beside the
+        prover's reason (`proof`).
         """
         differ = next((tie.reason for tie in self.ties if tie.reason), "")
         if differ:
@@ -58,8 +60,8 @@ class Obstacles:
 
 
 def obstacles(subject: Subject) -> Obstacles:
-    """Search short words of a hard-attention model for reasons why softmax cannot simulate it. Stop at the first length
-    with a word that hard attention leaves undecided, or with a tie whose positions carry different values.
+    """Search short words of a hard-attention model for reasons why softmax cannot simulate it. Stop at the first
+    length with a word that hard attention leaves undecided, or with a tie whose positions carry different values.
     """
     ties: tuple[Tie, ...] = ()
     for words in _searched(subject.alphabet):
@@ -73,10 +75,11 @@ def obstacles(subject: Subject) -> Obstacles:
 
 
 def known_ties(subject: Subject) -> tuple[Tie, ...]:
-    """The first tie, on short words, of each leftmost or rightmost head whose maximum is not known to be unique. For a
-    model that is proved from its weights.
+    """Return the first tie, on short words, of each leftmost or rightmost head whose maximum is not known to be
+    unique. Used for a model that is proved from its weights.
     """
     law = subject.law
+    # A law that is text is the reason why there is none. Programs are proved from their structure, not their weights.
     if isinstance(law, str) or subject.kind == "srasp":
         return ()
     layers = [layer.heads for world in (law.one, law.more) for layer in world.layers]
@@ -110,6 +113,7 @@ def _searched(alphabet: Alphabet) -> Iterator[list[Word]]:
         left -= count_words(size, n)
         if left >= 0:
             yield list(enumerate_words(alphabet, n))
+            # Words in one order of the alphabet are multisets of symbols: there are C(n + size - 1, n) of them.
             continue
         ordered -= comb(n + size - 1, n)
         if ordered < 0:
@@ -118,8 +122,8 @@ def _searched(alphabet: Alphabet) -> Iterator[list[Word]]:
 
 
 def hard_undecided(subject: Subject, word: Word) -> HardUndecided | None:
-    """The first output of a word that decides nothing; None if every output decides, or if the fault is that the
-    outputs of a position name no symbol, or several.
+    """Return the first output of a word that decides nothing. Return None if every output decides, or if the cause is
+    that the outputs of a position name no symbol, or several.
     """
     program, prepared = subject.program, subject.prepared(word)
     trace = HardRunner(subject).trace([prepared])
@@ -132,6 +136,7 @@ def hard_undecided(subject: Subject, word: Word) -> HardUndecided | None:
             if threshold is not None:
                 decides = value != threshold
             else:
+                # Without a threshold an integer is stored as its n-th part, a truth value as 0 or 1.
                 decides = (value * n).denominator == 1 if program.integers else value in (0, 1)
             if not decides:
                 level = None if threshold is None else Fraction(threshold)

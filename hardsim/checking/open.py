@@ -1,4 +1,9 @@
-"""What a command is given, whatever it is: told apart by content, made a subject of by the options of a model."""
+"""Opening of inputs: recognise by content what a command was given, and compile it into a subject with model
+options.
+
+An input is a formula, a program, a regular expression, a compiled formula, a hard-attention model, a specification,
+or an external network.
+"""
 
 from __future__ import annotations
 
@@ -108,14 +113,14 @@ FORMAT = "hardsim-model"
 SCHEMA_VERSION = 2
 PROGRAM, CRASP, REGEX = ".srasp", ".cr", ".re"
 SUFFIXES = (".ltl", PROGRAM, CRASP, ".ahat.json", ".model.json", SPEC)
-"""Of the files that a directory stands for: what can be checked, and so no regular expressions."""
+"""The suffixes of the files that a directory stands for: everything that can be checked, so no regular expressions."""
 OTHER = (
-    "the network in this file is not the one that its specification makes at its beta: verdicts speak of the network, "
-    "error bounds, declared gaps and what the heads are for of the specification"
+    "the network in this file differs from the one that its specification compiles to at its beta: verdicts are about "
+    "the network; error bounds, declared gaps and purposes of heads are about the specification"
 )
 
 _DECLARING = (PROGRAM, ".json", SPEC)
-"""The suffixes of files that never leave their alphabet to others."""
+"""The suffixes of files that always declare their own alphabet."""
 
 _LOOKED_AT = 20
 """The largest number of files to inspect in a directory that has nothing to check."""
@@ -130,11 +135,11 @@ CHANGED = (
 
 @dataclass(frozen=True)
 class Input:
-    """One thing that a command was given, with the name and SHA-256 of where it came from.
+    """One input of a command, with the name and SHA-256 of its source.
 
-    `formula` is there for formulas and what was compiled from them; `made` is the subject where one is given with the
-    input (a compiled formula, a model), `refusal` why no network is made of it: its semantics can
-    be asked all the same.
+    `formula` is set for formulas and compiled formulas. `made` is the subject that comes with the input (of a
+    compiled formula or a model). `refusal` is the reason why the input cannot be compiled into a network; its
+    semantics can be evaluated all the same.
     """
 
     name: str
@@ -146,7 +151,7 @@ class Input:
     remarked: tuple[str, ...] = ()
     """Remarks on the input."""
     warnings: tuple[str, ...] = ()
-    """Where the integers of a program can leave the range of its construction, as its static analysis finds."""
+    """The places where the integers of a program can leave the range of its construction, found by static analysis."""
     formula: FormulaFile | None = None
     made: Subject | None = None
     refusal: Unsupported | None = None
@@ -155,33 +160,35 @@ class Input:
     oracle: Callable[[Word], Answer] | None = None
     """The semantics of a program or a regular expression."""
     against: Meant | None = None
-    """What it is held against in place of its own semantics."""
+    """The reference that the input is checked against instead of its own semantics."""
     document: str = ""
     """The JSON that a compiled formula or a model was read from."""
     foreign: Foreign | None = None
-    """A network that others made; it has nothing that is compiled."""
+    """An external network; it has nothing that is compiled."""
     stored: Stored | None = None
-    """What it was read from, if that was a folder."""
+    """The stored tensors and settings of an external network that was read from a folder."""
     described: tuple[tuple[str, str], ...] = ()
-    """What was read of it."""
+    """The report of what was read of an external network, as labels and texts."""
     settings: tuple[TakenSetting, ...] = ()
     """The settings that decide what a network computes and how it reads words, with the source of each."""
     specification: Specification | None = None
-    """What says so in the file that names it; `foreign` is the network as that reads it."""
+    """The specification that names the network, if the input is a `.spec` file; `foreign` is the network with its
+    readout.
+    """
     bare: Foreign | None = None
-    """The network as it is stored, where a specification reads it."""
+    """The network as it is stored, where a specification changes its readout."""
 
     @property
     def regimes(self) -> bool:
-        """Whether it is compiled for a regime when that is asked for."""
+        """True if the input is compiled for the regime that the user asks for."""
         return self.formula is not None and self.made is None
 
     @property
     def file(self) -> FormulaFile:
-        """The formula.
+        """The formula of the input.
 
         Raises:
-            InputError: if it is none.
+            InputError: if the input is no formula.
         """
         if self.formula is None:
             hint = "Name a formula (.ltl) or a compiled formula."
@@ -190,11 +197,11 @@ class Input:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Remarks on the input, and on a network that is not what its specification makes."""
+        """Remarks on the input, including one on a network that differs from what its specification compiles to."""
         return self.remarked if self.made is None or self.made.specified else (*self.remarked, OTHER)
 
     def remarks(self, at: str | None) -> tuple[str, ...]:
-        """The remarks that apply where a formula is read at `at` (None: where the file says)."""
+        """Return the remarks that apply where a formula is read at `at` (None: at the file's own position)."""
         if at is None or not self.regimes:
             return self.notes
         others = tuple(note for note in self.notes if note != FUTURE_NOTE)
@@ -206,27 +213,27 @@ class Input:
         )
 
     def network(self, options: ModelOptions) -> Foreign:
-        """The network that others made, with what it is held against.
+        """Return the external network with its reference.
 
         Raises:
-            InputError: if an option is for what is compiled, or a file cannot say what its outputs should be.
+            InputError: if an option is for what is compiled, or the reference cannot give the expected outputs.
         """
         if self.foreign is None:
             raise InvariantError(f"{self.name} is {KINDS[self.kind]}")
         if self.specification is not None and self.bare is not None:
             if self.against is not None:
-                told = f"{self.name} says itself what its network should compute"
+                told = f"{self.name} already specifies what its network should compute"
                 raise InputError(told, "Leave out --against, or name the network in place of the specification.")
             return self.foreign if options.at is None else self.read_as(at=options.at).network(ModelOptions())
         found = self.foreign if options.at is None else _read_at(self.foreign, options.at)
         return found if self.against is None else self.against.deciding(found)
 
     def read_as(self, **how: Any) -> Input:
-        """The network that a specification names, read in another way than it says: `how` are names of tokens, the
-        alphabet, input, at and decide.
+        """Return this input with its network read in another way than the specification states: `how` are names of
+        tokens, the alphabet, input, at and decide.
 
         Raises:
-            InputError: if what it says of the outputs does not go with that.
+            InputError: if what the specification says of the outputs does not fit that.
         """
         assert self.specification is not None
         assert self.bare is not None
@@ -235,18 +242,18 @@ class Input:
         return replace(self, specification=changed, foreign=foreign, alphabet=foreign.alphabet)
 
     def compile(self, options: ModelOptions) -> Subject:
-        """The subject to check: compiled with these options, or the stored network.
+        """Return the subject to check: compiled with these options, or the stored network.
 
         Raises:
             SourceError: see `compile_formula`.
             Unsupported: if a program has a score for which there is no construction.
-            InputError: if an option contradicts a stored network, which was compiled with its own; if it is a network
-                that others made.
+            InputError: if an option contradicts a stored network, which was compiled with its own; if the input is an
+                external network.
         """
         if self.foreign is not None:
-            told = f"{self.name} is {KINDS[self.kind]}: it has no hard attention, which is what this is about"
+            told = f"this command needs hard attention, and {self.name} is {KINDS[self.kind]}, which has none"
             raise InputError(
-                told, "For such networks there are show, eval, check --against, prove --against and heads."
+                told, "Commands for external networks: show, eval, check --against, prove --against and heads."
             )
         subject = self._compiled(options)
         return subject if self.against is None else self.against.judging(subject)
@@ -262,7 +269,9 @@ class Input:
         return self.made
 
     def meaning(self, at: str | None) -> Callable[[Word], Answer] | None:
-        """The semantics, of a formula read at `at` (by default where it says); None of a model."""
+        """Return the semantics, for a formula read at `at` (by default at the file's own position). Return None
+        for a model.
+        """
         if self.formula is None:
             return self.oracle
         return Accepts(self.formula if at is None else replace(self.formula, at=cast(Any, at)))
@@ -270,7 +279,8 @@ class Input:
     @contextmanager
     def answering(self) -> Iterator[None]:
         """Turn a false claim about a stored network into an InputError, since its file is at fault. A claim that
-        hardsim derived from its formula stays an internal error; no file contradicts a proof."""
+        hardsim derived from its formula stays an internal error; no file contradicts a proof.
+        """
         try:
             yield
         except InvariantError as error:
@@ -286,7 +296,7 @@ KINDS: dict[Opened, str] = {
     "srasp": "an S-RASP program",
     "ahat": "a hard-attention model",
     "re": "a regular expression",
-    "network": "a network that others made",
+    "network": "an external network",
 }
 
 
@@ -296,14 +306,14 @@ def _read_at(foreign: Foreign, at: At) -> Foreign:
 
 
 def _sharpened(made: Subject, options: ModelOptions) -> Subject:
-    """A program or model with another temperature, or another beta where it has one.
+    """Return a program or model with another temperature, or with another beta where it has one.
 
     Raises:
         InputError: if both a beta and Theorem 26's temperature for an error are asked for.
     """
     old = made.sharpness
     if old is not None and options.epsilon is not None and options.beta is not None:
-        told = f"{made.name}: --epsilon asks for Theorem 26's temperature in place of the one that --beta is for"
+        told = f"{made.name}: --epsilon selects Theorem 26's temperature, and --beta belongs to a regime's"
         raise InputError(told, "Give one of --epsilon and --beta.")
     if old is None or options.epsilon is not None:
         schedule: Schedule | None = options.tau or made.schedule
@@ -346,14 +356,17 @@ def read_input(
     beside: Alphabet | None = None,
     alone: bool = False,
 ) -> Input:
-    """A formula file, a program, a regular expression, a compiled formula, a hard-attention model, or a specification
-    with its network (or `alone`): that of this path, or what is shipped under this name where there is no such path.
-    `props` are the propositions of a formula or an expression that declares none, and no alphabet (MENTIONED: those
-    that it mentions); `alphabet` is for these and for C-RASP programs. A formula is read in a `dialect` if one is
-    given. What declares no alphabet, and is given none, has that of what it is read `beside`.
+    """Read the file at a path, or the example that is shipped under this name if there is no such path: a formula
+    file, a program, a regular expression, a compiled formula, a hard-attention model, an external network, or a
+    specification with its network (with `alone`: without it).
+
+    `props` are the propositions of a formula or an expression that declares neither propositions nor an alphabet
+    (MENTIONED: those that it mentions); `alphabet` is for these and for C-RASP programs. A formula is read in a
+    `dialect` if one is given. An input that declares no alphabet, and is given none, uses the alphabet `beside`, that
+    of another input.
 
     Raises:
-        InputError: if it cannot be read, or is none of them; if there is none, with the nearest name.
+        InputError: if the file cannot be read, or is none of these; if there is no file, with the nearest name.
         SourceError: if the formula or program is wrong, or an example is.
     """
     if (line := line_of(path)) is not None:
@@ -379,6 +392,7 @@ def read_input(
     with naming(path, place):
         data = read_bytes(place, None if place.endswith(".json") else LARGEST_TEXT, others=example_names)
         if place.lower().endswith(".lbt") and (prefix := prefix_error(path, place, data)):
+            # LTL in prefix notation; some of its lines would also parse as other formulas of hardsim.
             raise prefix
         if place.endswith(SPEC):
             return _read_spec(data, place, path, alone)
@@ -389,12 +403,12 @@ def read_input(
     own = Path(place).name
     if place == path or not os.path.lexists(own) or same_file(own, place):
         return found
-    told = f"this is what is shipped; the file of this directory is {own}"
+    told = f"this is the shipped example; this directory has a file {own} of its own"
     return replace(found, remarked=(*found.remarked, told))
 
 
 def _read_spec(data: bytes, place: str, name: str, alone: bool) -> Input:
-    """A specification, with the network that it names."""
+    """Read a specification, with the network that it names unless `alone`."""
     given = read_specification(data, name, place)
     text = given.layout.source.text
     if alone:
@@ -420,6 +434,7 @@ def _read_spec(data: bytes, place: str, name: str, alone: bool) -> Input:
         raise given.wrong_network(error.message, hint=error.hint) from None
     if found.foreign is None:
         raise given.wrong_network(f"{path} is {KINDS[found.kind]}", KINDS["network"])
+    # The verdict depends on both files, so the digest covers both.
     sha256 = digest(f"{given.sha256} {found.sha256}".encode())
     title = given.layout.title or found.title
     bare = replace(found.foreign, name=name, sha256=sha256, title=title)
@@ -432,11 +447,13 @@ def _read_spec(data: bytes, place: str, name: str, alone: bool) -> Input:
 
 
 Meant: TypeAlias = "Semantics | Specification | Another | ProgramReference | PythonReference"
-"""What says what is wanted of networks."""
+"""The references that give the expected answers."""
 
 
 def read_with(path: str) -> list[str]:
-    """The files that are read where this is: itself, what a specification names, and the files of a network."""
+    """Return all files that reading a path involves: the file itself, the files that a specification names, and the
+    files of a network.
+    """
     line = line_of(path)
     place = located(path) if line is None else line[0]
     found = [place, *(named_files(place) if place.endswith(SPEC) else [])]
@@ -447,11 +464,11 @@ def read_with(path: str) -> list[str]:
 
 
 def meant_by(given: Input, at: At | None = None) -> Meant:
-    """Return the reference that an input is for others: a specification, the semantics of a formula (read at `at`, or
-    where its file says), a program or an expression, or the outputs of a network.
+    """Return the reference that an input is for other targets: a specification, the semantics of a formula (read at
+    `at`, or at the file's own position), a program or an expression, or the outputs of a network.
 
     Raises:
-        InputError: if it does not say that.
+        InputError: if the input cannot give expected answers.
         SourceError: if an example of a formula is wrong.
     """
     if given.specification is None and given.foreign is not None:
@@ -462,8 +479,9 @@ def meant_by(given: Input, at: At | None = None) -> Meant:
 
 
 def declares(path: str) -> bool:
-    """Whether a file says its own alphabet: C-RASP programs, formulas and expressions may leave it to whoever reads
-    them. InputError if it cannot be read; of what it says otherwise nothing is judged."""
+    """Return True if a file declares its own alphabet; formulas, expressions and C-RASP programs need not. Raise
+    InputError if the file cannot be read. Mistakes in its text are not reported here.
+    """
     if (line := line_of(path)) is not None:
         return _declared(read_corpus(read_bytes(line[0], LARGEST_TEXT), line[0]).head.encode())
     place = located(path)
@@ -485,7 +503,7 @@ def _read_data(
     alphabet: str | Sequence[str] | None,
     dialect: str | None,
 ) -> Input:
-    """The same of bytes that were read at a place, under the name that it was given."""
+    """Read an input from the bytes of the file at `place`; `name` is the name that the user gave."""
     sha256 = digest(data)
     if props not in (None, MENTIONED) and place.endswith((PROGRAM, CRASP, ".json")):
         told = f"{name} declares its own symbols: --props is for formulas and regular expressions"
@@ -505,7 +523,7 @@ def _read_data(
 
 
 def _read_beside(data: bytes, place: str, name: str, alphabet: Alphabet, dialect: str | None) -> Input:
-    """What declares no alphabet, over that of something else."""
+    """Read a file that declares no alphabet, over the alphabet of another input."""
     sha256 = digest(data)
     if place.endswith(CRASP):
         # A program names symbols one by one: sets that are declared by propositions are not listed for it.
@@ -516,10 +534,10 @@ def _read_beside(data: bytes, place: str, name: str, alphabet: Alphabet, dialect
 
 
 def of_stored(stored: Stored, name: str) -> Input:
-    """A network that others made.
+    """Return the input for the stored tensors and settings of an external network.
 
     Raises:
-        InputError: naming what is not understood of it.
+        InputError: naming the part that hardsim does not understand.
     """
     if is_exported(stored):
         return _of_exported(stored, name)
@@ -530,7 +548,10 @@ def of_stored(stored: Stored, name: str) -> Input:
 
 
 def _of_exported(stored: Stored, name: str) -> Input:
-    """The exact network of a folder that was exported: a compiled formula, a model, or a network that others made."""
+    """Return the input for the exact network of an exported folder: a compiled formula, a model, or an external
+    network.
+    """
+    # The tensors of the folder are rounded; its document has the exact network, and both must agree.
     text = visible_json(json_text(document_of(stored)))
     found = of_document(text.encode(), name, stored.sha256)
     target = found.foreign or found.made
@@ -548,10 +569,10 @@ def of_network(
     stored: Stored | None = None,
     told: tuple[tuple[str, str], ...] = (),
 ) -> Input:
-    """The same of a network that is understood."""
+    """Return the input for an external network that was understood; `told` describes what was read of it."""
     symbols = network.symbols
     if not symbols:
-        hint = "Words need one token at least that does not stand before or after every word."
+        hint = "Words need at least one token that does not stand before or after every word."
         raise InputError(f"{name}: no token is left that words could be made of", hint)
     made = Foreign(
         name=name, sha256=sha256, kind="network", alphabet=symbols, title=title, network=network,
@@ -561,8 +582,8 @@ def of_network(
 
 
 def of_document(data: bytes, name: str, sha256: str = "") -> Input:
-    """A compiled formula, a hard-attention model, or a network written down by hand; `sha256` is that of where the text
-    is from, by default its own.
+    """Read JSON: a compiled formula, a hard-attention model, or a hand-written network. `sha256` is the digest of the
+    source of the text, by default of the text itself.
 
     Raises:
         InputError: if it is none of them, naming the place inside the document.
@@ -572,6 +593,7 @@ def of_document(data: bytes, name: str, sha256: str = "") -> Input:
     found = document.value.get("format") if isinstance(document.value, dict) else None
     if found == CERTIFICATE:
         raise InputError(f"{name}: this is a certificate, not a model", f"Check it: hardsim verify {name}")
+    # Without a "format" the file may be any JSON, so the message explains the formats instead of naming one place.
     if found not in formats and not document.has("schema_version"):
         told = f'{name}: this is JSON without "format": one of {", ".join(formats)}'
         raise InputError(told, "docs/networks.md describes these three formats, and how other networks are read.")
@@ -594,7 +616,7 @@ def of_document(data: bytes, name: str, sha256: str = "") -> Input:
 
 
 def of_formula(file: FormulaFile, sha256: str, name: str | None = None) -> Input:
-    """A parsed formula."""
+    """Return the input for a parsed formula."""
     return _compilable(_input_of(file, sha256, name))
 
 
@@ -604,7 +626,7 @@ def _input_of(file: FormulaFile, sha256: str, name: str | None = None) -> Input:
 
 
 def _compilable(given: Input) -> Input:
-    """A formula, with the reason if no regime can have a construction."""
+    """Return the input for a formula, with the reason if no regime can have a construction."""
     try:
         desugar(given.file)
     except Unsupported as refusal:
@@ -618,9 +640,10 @@ def read_expression(
     props: str | Sequence[str] | None = None,
     dialect: str | None = None,
 ) -> Input:
-    """A formula given as text, with its alphabet or its propositions: a sequence, or one text separated by white space;
-    the propositions may be MENTIONED, those that the formula mentions. Without both its symbols are the alphabet. It
-    is read in a `dialect` if one is given."""
+    """Read a formula given as text, with its alphabet or its propositions: a sequence, or one text separated by white
+    space. The propositions may be MENTIONED, those that the formula mentions. If neither is given, its symbols are
+    the alphabet. The formula is read in a `dialect` if one is given.
+    """
     data = text.encode("utf-8", "surrogatepass")
     with naming("<expression>", "", data):
         file = parse.parse_expression(text, alphabet, props=props, dialect=dialect)
@@ -689,7 +712,7 @@ def _files_in(folder: str) -> list[str]:
 
 
 def _foreign_among(folder: str, names: Iterable[str]) -> str:
-    """Return the first file of a folder in a format of another tool, and what to do about it; "" if there is none."""
+    """Return a message on the first file of a folder in a format of another tool, with a hint; "" if there is none."""
     for name in sorted(names)[:_LOOKED_AT]:
         place = str(Path(folder, name))
         if found := foreign_error(name, place, read_head(place, ENOUGH)):
@@ -698,6 +721,7 @@ def _foreign_among(folder: str, names: Iterable[str]) -> str:
 
 
 def _read_crasp(data: bytes, path: str, sha256: str, alphabet: str | Sequence[str] | None) -> Input:
+    # The examples are checked against the program's own semantics; what is compiled is a formula made of it below.
     program = parse_crasp(data, path, alphabet)
     given = _input_of(replace(program, oracle=CraspOracle(program)), sha256)
     check_examples(given.file)
@@ -714,6 +738,9 @@ def _read_srasp(data: bytes, path: str, sha256: str) -> Input:
     text, title, notes = program.source.text, program.title, program.notes
     examples = tuple(example.word for example in program.examples)
     given = Input(path, sha256, program.alphabet, "srasp", text, title, notes, oracle=Runs(program), examples=examples)
+    # A program that cannot be compiled still has a semantics, so the refusal is kept and raised only by commands that
+    # need a
+    # network.
     try:
         made, warnings = compile_srasp(program, path, sha256)
     except Unsupported as refusal:
@@ -731,8 +758,8 @@ def _read_regex(
     file = parse_regex(data, path, props, alphabet)
     refusal = file.error(
         "a regular expression is an oracle alone: it is not compiled into a network",
-        f"hardsim check FILE --against {path} holds a formula, a program or a model against it; `hardsim words`, "
-        "`eval`, `show` and `equiv` take it as it is",
+        f"hardsim check FILE --against {path} checks a formula, a program or a model against it; `hardsim words`, "
+        "`eval`, `show` and `equiv` read it directly",
     )
     text, oracle = file.layout.source.text, Members(file.automaton)
     examples = tuple(example.word for example in file.examples)
@@ -755,7 +782,7 @@ def _read_regex(
 
 @dataclass(frozen=True)
 class Members:
-    """Whether a word is in the language of an automaton."""
+    """The language of an automaton as a semantics: True for the words that it accepts."""
 
     automaton: Automaton
 
@@ -763,17 +790,17 @@ class Members:
         return self.automaton.accepts(word)
 
     def many(self, words: Sequence[Word]) -> list[Answer]:
-        """Of words of one length."""
+        """Return the answers for words of one length."""
         return [self.automaton.accepts(word) for word in words]
 
 
 @dataclass(frozen=True)
 class Respelled:
-    """A semantics asked about sets whose propositions may be in another order than in its own alphabet."""
+    """A semantics for words whose sets of propositions may be spelled in another order than in its own alphabet."""
 
     oracle: Accepts | Runs
     alphabet: Alphabet
-    """Its own."""
+    """The alphabet of the semantics itself."""
 
     @cached_property
     def _own(self) -> Callable[[str], str]:
@@ -783,10 +810,11 @@ class Respelled:
         return self.oracle(tuple(map(self._own, word)))
 
     def many(self, words: Sequence[Word]) -> list[Answer]:
-        """Of words of one length."""
+        """Return the answers for words of one length."""
         return self.oracle.many([tuple(map(self._own, word)) for word in words])
 
     def __reduce__(self) -> tuple[type[Respelled], tuple[Accepts | Runs, Alphabet]]:
+        # The cached numbering is left out when this is sent to a worker process.
         return Respelled, (self.oracle, self.alphabet)
 
 
@@ -803,11 +831,13 @@ class Semantics:
 
     @classmethod
     def of(cls, given: Input, at: At | None = None) -> Semantics:
-        """The semantics of an input, of a formula read at `at` (None: where it says).
+        """Return the semantics of an input, of a formula read at `at` (None: at the file's own position).
 
         Raises:
-            InputError: if it has none of its own (a model, a compiled formula), or does not accept words.
-            SourceError: if an example of a formula is wrong; those of others are judged when they are read.
+            InputError: if the input has no semantics of its own (a model, a compiled formula), or does not accept
+                words.
+            SourceError: if an example of a formula is wrong; the examples of other files are checked when they are
+                read.
         """
         oracle, examples = given.oracle, given.examples
         if given.regimes:
@@ -817,7 +847,7 @@ class Semantics:
             oracle, examples = Accepts(file), tuple(example.word for example in file.examples)
         if not isinstance(oracle, Accepts | Runs | Members):
             what = "compiled already" if given.formula is not None else KINDS[given.kind]
-            told = f"{given.name} is {what}, and what is wanted here is a file that says which words are accepted"
+            told = f"{given.name} is {what}, and a file that says which words are accepted is needed here"
             hint = (
                 "Name a formula (.ltl), a program (.srasp, .cr), a regular expression (.re) or a specification (.spec)."
             )
@@ -830,7 +860,7 @@ class Semantics:
         return cls(given.name, given.sha256, given.kind, given.alphabet, oracle, examples)
 
     def over(self, alphabet: Alphabet) -> Semantics:
-        """The same, of words as they are written in an alphabet with the same symbols."""
+        """Return this semantics for words written in another alphabet with the same symbols."""
         if same_spelling(alphabet, self.alphabet):
             return self
         oracle = self.oracle
@@ -843,20 +873,18 @@ class Semantics:
         return replace(self, alphabet=alphabet, oracle=oracle, examples=examples)
 
     def hold_alphabet(self, name: str, alphabet: Alphabet) -> None:
-        """Hold that words are over the same symbols, in whatever order.
-
-        Raises:
-            InputError: with both alphabets.
+        """Raise an InputError that shows both alphabets unless words have the same symbols here as in `name`, in
+        any order.
         """
         if not same_symbols(alphabet, self.alphabet):
             told = f"{name} and {self.name} have different alphabets: {_shown(alphabet)}; {_shown(self.alphabet)}"
             raise InputError(told, "Give both the same symbols; their order does not matter.")
 
     def judging(self, subject: Subject) -> Subject:
-        """A subject with this semantics as its oracle.
+        """Return a subject with this semantics as its oracle.
 
         Raises:
-            InputError: if it maps words to words, or its alphabet is another one.
+            InputError: if the subject maps words to words, or its alphabet is another one.
         """
         if not subject.acceptor:
             made = "integers" if subject.program.integers else "words"
@@ -868,20 +896,23 @@ class Semantics:
         return replace(subject, oracle=meant.oracle, against=self.name, examples=examples, pins=True)
 
     def deciding(self, foreign: Foreign) -> Foreign:
-        """A network that others made, whose single output is to be above its level where this semantics accepts.
+        """Return an external network with this semantics as its reference: its single output should be above its
+        level where the semantics accepts.
 
         Raises:
-            InputError: if it has several outputs, or no token for a symbol.
+            InputError: if the network has several outputs, or no token for a symbol.
         """
         network = foreign.network
         readout = network.readout
         if len(network.outputs) != 1 or readout.decide != "above":
             if isinstance(self.oracle, Runs):
                 return ProgramReference(self.name, self.sha256, self.oracle.program).deciding(foreign)
-            what = "is a number" if len(network.outputs) == 1 else f"has {len(network.outputs)} outputs"
+            what = "gives one number" if len(network.outputs) == 1 else f"has {len(network.outputs)} outputs"
             told = f"{foreign.name} {what}, and {self.name} says only which words are accepted"
-            hint = "What is missing is which output says so (`output NAME:`) and how (`decide:`, `at:`). A .spec file "
-            hint += "says that, or in Python hardsim.load(DIR, decide=..., at=...).check(against=FUNCTION)."
+            hint = (
+                "State which output decides (`output NAME:`) and how (`decide:`, `at:`) in a .spec file, or in Python "
+            )
+            hint += "hardsim.load(DIR, decide=..., at=...).check(against=FUNCTION)."
             raise InputError(told, hint)
         symbols = list(listed_symbols(self.alphabet))
         unknown = [symbol for symbol in symbols if symbol not in network.ids]
@@ -889,6 +920,7 @@ class Semantics:
             told = f"{foreign.name} has no token {unknown[0]}, which is a symbol of {self.name}"
             hint = f"Its tokens are: {' '.join(list(network.ids)[:20])}"
             raise InputError(told, hint)
+        # One answer is expected for each word, so a network read at each position is read at the last.
         at: At = "first" if readout.at == "first" else "last"
         read = replace(readout, at=at, alphabet=tuple(symbols))
         made = replace(foreign, network=replace(network, readout=read), alphabet=self.alphabet)
@@ -898,7 +930,7 @@ class Semantics:
 
 
 def listed_symbols(alphabet: Alphabet) -> Sequence[str]:
-    """All symbols of an alphabet.
+    """Return all symbols of an alphabet.
 
     Raises:
         InputError: if they are sets of propositions, which no token of a network is.
@@ -910,7 +942,7 @@ def listed_symbols(alphabet: Alphabet) -> Sequence[str]:
 
 
 def _shown(alphabet: Alphabet) -> str:
-    """What an alphabet is, for messages that hold two against each other."""
+    """Return an alphabet as text, for messages that compare two alphabets."""
     more = f" ({len(alphabet):,} symbols)" if not isinstance(alphabet, Valuations) and len(alphabet) > 20 else ""
     return alphabet_text(alphabet, 20) + more
 
@@ -921,8 +953,8 @@ def _shown(alphabet: Alphabet) -> str:
 def compile_formula(
     file: FormulaFile, options: ModelOptions, sha256: str | None = None, name: str | None = None
 ) -> Subject:
-    """Compile a formula, after holding its accept and reject examples against the semantics, unless they were written
-    for another position than the one that is asked for.
+    """Compile a formula, after checking its accept and reject examples against the semantics, unless they were
+    written for another position than the one that is asked for.
 
     Raises:
         SourceError: if an example is wrong, or the formula has no construction in the regime (Unsupported).
@@ -964,7 +996,9 @@ def _of_formula(
 
 @dataclass(frozen=True)
 class Accepts:
-    """Whether a formula holds of a word; it travels as the formula, without what was computed."""
+    """The semantics of a formula: True for the words that satisfy it. It is pickled as the formula, without what
+    was computed.
+    """
 
     file: FormulaFile
 
@@ -980,7 +1014,7 @@ class Accepts:
         return ParallelOracle(self.file)
 
     def many(self, words: Sequence[Word]) -> list[Answer]:
-        """Of words of one length."""
+        """Return the answers for words of one length."""
         if self.file.oracle is not None:
             return list(map(self, words))
         return list(self._parallel.accepts(self._parallel.symbols(words)).tolist())
@@ -991,11 +1025,11 @@ class Accepts:
 
 @contextmanager
 def about_alphabet(file: FormulaFile | None) -> Iterator[None]:
-    """Say where the alphabet comes from if a word uses a symbol outside it: a formula may have supplied the symbols or
-    names.
+    """Say where the alphabet comes from if a word uses a symbol outside it: a formula may have supplied the symbols
+    or names.
 
     Raises:
-        InputError: the one that was raised inside, with that as its hint.
+        InputError: the one that was raised inside, with this explanation in its hint.
     """
     try:
         yield
@@ -1011,8 +1045,9 @@ def about_alphabet(file: FormulaFile | None) -> Iterator[None]:
 
 
 def examples_apply(file: FormulaFile, at: str | None) -> bool:
-    """Whether a file's examples speak of the position `at` (None: the file's own). A file that names none leaves it
-    to whoever reads it, unless its examples are right at the default position and not at `at`."""
+    """Return True if a file's examples apply at the position `at` (None: the file's own). A file that names no
+    position leaves it to the user, unless its examples are right at the default position and not at `at`.
+    """
 
     def hold(asked: At) -> bool:
         try:
@@ -1028,7 +1063,9 @@ def examples_apply(file: FormulaFile, at: str | None) -> bool:
 
 @dataclass(frozen=True)
 class Runs:
-    """What an S-RASP program answers; it travels as the program, without what was computed."""
+    """The semantics of an S-RASP program: its answer for a word. It is pickled as the program, without what was
+    computed.
+    """
 
     program: ast.SraspProgram
 
@@ -1044,7 +1081,7 @@ class Runs:
         return self._oracle.accepts(word) if self.program.is_acceptor else self._oracle.output(word)
 
     def many(self, words: Sequence[Word]) -> list[Answer]:
-        """Of words of one length."""
+        """Return the answers for words of one length."""
         found = self._parallel.accepts(words) if self.program.is_acceptor else self._parallel.outputs(words)
         return list(found)
 
@@ -1053,7 +1090,8 @@ class Runs:
 
 
 def compile_srasp(program: ast.SraspProgram, name: str, sha256: str) -> tuple[Subject, tuple[str, ...]]:
-    """An S-RASP program as hard attention, and where its integers may leave the range of the construction.
+    """Compile an S-RASP program into hard attention. Return the subject, and warnings where its integers may leave
+    the range of the construction.
 
     Raises:
         Unsupported: if a score has no construction.
@@ -1110,6 +1148,7 @@ def _of_ahat(file: AhatFile, name: str, sha256: str) -> tuple[Subject, tuple[str
         confirmed=labels.compiled,
         origin=formula if labels.compiled else None,
     )
+    # Without the outputs of a transduction, the model answers by its single output, as its examples expect.
     runner = HardRunner(replace(subject, program=replace(program, outputs=())))
     for word, accepted in file.examples:
         answer = runner.answer(word)
@@ -1128,7 +1167,7 @@ def _of_ahat(file: AhatFile, name: str, sha256: str) -> tuple[Subject, tuple[str
 
 
 def _unpadded(alphabet: Alphabet, blank: str | None) -> Alphabet:
-    """The symbols of the words that are tried."""
+    """Return the symbols that words are made of: all except the blank, which only pads words."""
     if blank is None or isinstance(alphabet, Valuations):
         return alphabet
     return tuple(symbol for symbol in alphabet if symbol != blank)
@@ -1146,8 +1185,9 @@ def _origin(origin: Origin) -> FormulaFile | None:
 
 
 def store_text(subject: Subject) -> str:
-    """The `model.json` of a formula: the network, the specification of its heads, the formula, and how it was
-    compiled."""
+    """Return the `model.json` of a formula: the network, the specification of its heads, the formula, and how it was
+    compiled.
+    """
     document: dict[str, Any] = {
         "format": FORMAT,
         "schema_version": SCHEMA_VERSION,
@@ -1171,11 +1211,11 @@ def _document(content: dict[str, Any]) -> str:
 
 
 def store_program(subject: Subject, schedule: Schedule | None = None, program: Program | None = None) -> str:
-    """The `.ahat.json` of a subject: hard attention, with the sharpness of its regime if it has one, or as the softmax
-    model at a temperature.
+    """Return the `.ahat.json` of a subject: hard attention, with the sharpness of its regime if it has one, or as the
+    softmax model at a temperature.
 
     Raises:
-        InputError: if a formula's network is another one than the specification makes.
+        InputError: if a formula's network is another one than the specification compiles to.
     """
     subject.hold_specified("the hard-attention model")
     formula, compiled = subject.formula, None
@@ -1221,6 +1261,7 @@ def _read_model(document: Reader, path: str, sha256: str) -> tuple[Subject, tupl
     missing = set(program.coordinates) - set(model.coordinates)
     if missing:
         raise document.field("model").field("coordinates").error(f"those of the specification too ({min(missing)})")
+    # These belong to hand-written models; the constructions for formulas never make them.
     if program.bos or program.threshold is not None or program.outputs or program.reading != "last":
         raise specification.error("the hard attention of a formula, read where its output is 0 or 1")
     _check_heads(document, [[head.name for head in layer.heads] for layer in model.layers])
@@ -1234,7 +1275,7 @@ def _read_model(document: Reader, path: str, sha256: str) -> tuple[Subject, tupl
 
 
 def _read_network(data: Reader, users: Users) -> Transformer:
-    """The network of a formula, which has nothing of what only other models have."""
+    """Read the network of a formula. Refuse the features that only other models have."""
     data.only("alphabet", "bos", "coordinates", "embedding", "encodings", "layers", "output", "weighting",
               "temperature", "threshold", "reading")  # fmt: skip
     model = read_transformer(data, users)
@@ -1259,7 +1300,9 @@ def _read_network(data: Reader, users: Users) -> Transformer:
 
 
 def _read_options(options: Reader, file: FormulaFile, model: Transformer, program: Program) -> tuple[bool, Budget]:
-    """Whether a layer has a single head, and the sharpness; where the formula is read, its text says too."""
+    """Return True if every layer has a single head, and the sharpness. The options must agree with the formula and
+    the network.
+    """
     options.only("at", "beta", "beta_for_all", "single_head", "counting")
     if options.field("at").choice({"first": "first", "last": "last"}.__getitem__, "first, last") != file.at:
         raise options.field("at").error(f"{file.at}, where the formula of the source is read")
@@ -1276,7 +1319,7 @@ def _read_options(options: Reader, file: FormulaFile, model: Transformer, progra
 
 
 def _check_heads(document: Reader, found: list[list[str]]) -> None:
-    """The specification speaks of the network's own heads, layer by layer."""
+    """Raise InputError unless the specification lists the heads of the network, layer by layer."""
     layers = document.field("specification").field("layers")
     for index, layer in enumerate(layers.items(len(found))):
         heads = layer.field("heads")

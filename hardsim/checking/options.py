@@ -1,7 +1,8 @@
-"""What can be asked, on the command line and in Python: the options, what they are by default, and what they may be.
+"""The options of all commands, on the command line and in Python: their defaults and their possible values.
 
-A `Request` holds what is asked of one command or method. What is typed goes through `PARSERS`, and a value of Python
-through `of_python`, which ends in the same parsers, so that both are refused alike and before anything runs.
+A `Request` stores the options of one command or method. Text from the command line goes through `PARSERS`; a Python
+value goes through `of_python`, which ends in the same parsers, so that both are refused alike and before
+anything runs.
 """
 
 from __future__ import annotations
@@ -29,44 +30,45 @@ ALL = "all"
 LARGEST_LENGTH = 100_000
 LARGEST_COUNT = 10**9
 LARGEST_SAMPLE = 10**6
-"""Random words of a length are held in memory, so that none is drawn twice."""
+"""Largest number of random words of a length. They are kept in memory, so that none is drawn twice."""
 LARGEST_DIGITS = 100_000
-"""With more of them a single exponential takes seconds."""
+"""Largest number of decimal digits. With more digits, a single exponential takes seconds."""
 LARGEST_BETA = 1_000_000
-"""Errors shrink like exp(-beta/2), so that beyond it they have more digits than can be worked with."""
+"""Largest beta. Errors shrink like exp(-beta/2), so beyond this they have more digits than can be computed with."""
 LARGEST_WORKERS = 256
 LONGEST_NUMBER = 1000
 MOST_BITS = int(LONGEST_NUMBER * log2(10))
-"""Characters of a number that is asked for, and the bits of an integer that has no more."""
+"""Largest number of characters of a number that a user gives, and of bits of an integer with that many characters."""
 
 MODEL = "regime beta tau at single_head counting"
 TRIED = "max_n exhaustive samples seed"
 DECIDING = f"{TRIED} engine dps {MODEL} epsilon against dialect"
-"""The options of a model, those of the words that are tried, and all that decide what a check finds: one can be gone on
-from with the same ones alone."""
+"""The fields of a network's options, of the words that are tried, and of everything that decides the result of a
+check. A check can be resumed only with the same values of the last group.
+"""
 
 COMPILED = "regime beta tau single_head counting epsilon"
-"""The options of what is compiled, which have no meaning for a network that others made."""
+"""The fields of compilation options, which do not apply to an external network."""
 
 TEXT, JSON = "text", "json"
 FORMATS = (TEXT, JSON, "junit", "github", "sarif")
-"""What standard output may be: tables, the JSON document, or what other programs read."""
+"""Formats of standard output: tables, the JSON document, or a format that other programs read."""
 
 Judge: TypeAlias = Literal["oracle", "hard", "soft"]
-"""Whose answer counts."""
+"""The source of the answers: the oracle, hard attention or softmax."""
 
 _RATIONAL = re.compile("[0-9]+([.][0-9]+|/0*[1-9][0-9]*)?")
 _BROKEN = re.compile("(?<![0-9./'])[0-9]+[./][0-9]+")
-"""Of these Python makes a float, unless they are quoted."""
+"""A pattern of decimals and fractions that Python would evaluate to a float; in a hint they are quoted."""
 NUMBER = "a number, or text such as '7/2'"
-"""What a value of Python is, where it is to be a rational."""
+"""The description of a Python value for a rational option."""
 
 
 # ---- what is typed ----
 
 
 def parse_beta(text: str) -> Fraction:
-    """A positive rational such as 4, 7/2 or 3.9; InputError for anything else."""
+    """Return a positive rational such as 4, 7/2 or 3.9. Raise InputError for any other text."""
     if len(text) > LONGEST_NUMBER:
         raise InputError(f"a number of more than {LONGEST_NUMBER} characters", "Write a shorter one.")
     if re.fullmatch("[0-9]+/0+", text):
@@ -81,15 +83,17 @@ def parse_beta(text: str) -> Fraction:
 
 
 def parse_epsilon(text: str) -> Fraction:
-    """A rational between 0 and 1, such as 1/4; InputError for anything else."""
+    """Return a rational between 0 and 1, such as 1/4. Raise InputError for any other text."""
     value = Fraction(text) if len(text) <= LONGEST_NUMBER and _RATIONAL.fullmatch(text) else Fraction(0)
     if not 0 < value < 1:
-        raise InputError(f"{text[:40]!r} is no such error", "Write a number between 0 and 1 such as 1/4 or 0.01.")
+        raise InputError(
+            f"{text[:40]!r} is no error between 0 and 1", "Write a number between 0 and 1 such as 1/4 or 0.01."
+        )
     return value
 
 
 def parse_by(text: str) -> Judge:
-    """Whose answer counts; InputError for anybody else."""
+    """Return the source of the answers. Raise InputError unless the text is one of the three names."""
     judges = get_args(Judge)
     if text not in judges:
         near = nearest(text, judges)
@@ -99,17 +103,18 @@ def parse_by(text: str) -> Judge:
 
 
 def parse_format(text: str) -> str:
-    """What is on standard output; InputError for what cannot be."""
+    """Return the format of standard output. Raise InputError unless the text names a format."""
     if text not in FORMATS:
         raise InputError(f"{text!r} is not one of {', '.join(map(repr, FORMATS))}", "Write one of them.")
     return text
 
 
 def integer(low: int | None, high: int | None) -> Callable[[str | int], int]:
-    """A parser of integers in a range that says what it wants in one sentence."""
+    """Return a parser of integers in a range (None: no limit). Its InputError names the range in one sentence."""
 
     def parse(given: str | int) -> int:
         text = str(given)  # typer parses defaults too
+        # The length is tested before int(), which refuses or takes long for very many digits.
         if not re.fullmatch(r"[+-]?[0-9]+", text) or len(text) > LONGEST_NUMBER:
             shown = text if len(text) <= 40 else f"{text[:20]}... ({len(text)} characters)"
             raise InputError(f"{shown!r} is not an integer that can be used here", wanted)
@@ -138,7 +143,7 @@ INTEGERS: dict[str, Callable[[str | int], int]] = {
     "workers": integer(1, LARGEST_WORKERS),
 }
 PARSERS: dict[str, Callable[[str], object]] = {**RATIONALS, **INTEGERS, "by": parse_by, "format": parse_format}
-"""By field; what is not here is text, or a flag."""
+"""The parser of each field's text. A field without a parser is text or a flag."""
 
 
 # ---- what is asked ----
@@ -146,9 +151,9 @@ PARSERS: dict[str, Callable[[str], object]] = {**RATIONALS, **INTEGERS, "by": pa
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What was asked for; a command takes some of the options, and the others have their defaults.
+    """The options of one command. A command takes some of them; the others have their defaults.
 
-    `written` are the fields that were given on the command line.
+    `written` are the names of the fields that were given on the command line.
     """
 
     files: list[str] | None = None
@@ -216,7 +221,7 @@ class Request:
     written: frozenset[str] = frozenset()
 
     def options(self) -> list[ModelOptions]:
-        """The model options of each regime meant.
+        """Return the model options, one for each regime that the request covers.
 
         Raises:
             InputError: if the regime, the position, the counting or the engine is unknown.
@@ -244,18 +249,21 @@ class Request:
         return [ModelOptions(regime, self.beta, tau, at, self.single_head, method, self.epsilon) for regime in regimes]
 
     def given(self, options: str) -> str:
-        """Those of the options that are not as they are by default ("" if none)."""
+        """Return those of the named options (field names separated by spaces) that differ from their defaults, as
+        text; "" if none does.
+        """
         return ", ".join(f"--{name}" for name in options.split() if getattr(self, name) != DEFAULTS[name])
 
     def idle(self, given: Input) -> str | None:
-        """A remark on what was asked for and does not apply to an input (a hard-attention model may have a beta of its
-        own); None if all does."""
+        """Return a remark on options that have no effect on an input, or None if all have (a hard-attention model may
+        have its own beta).
+        """
         formula = given.formula if given.made is None else None
         if given.kind == "re":
             named = self.given(f"{MODEL} epsilon engine dps dialect").replace("_", "-")
             return f"{named}: for networks and formulas; a regular expression is an oracle alone" if named else None
         if self.dialect is not None and (formula is None or formula.oracle is not None):
-            return "--dialect: for formulas as text"
+            return "--dialect: not used; it is for formulas given as text"
         if given.formula is not None:
             told = "a formula's temperature is its regime's, or yours"
             return None if self.epsilon is None else f"--epsilon: for hard-attention models and programs; {told}"
@@ -271,18 +279,20 @@ class Request:
         return f"{named}: for formulas; {told}" if named else None
 
     def hold_stored(self, given: Input) -> None:
-        """Refuse options of what is compiled for a network that others made, which is taken as it is.
+        """Refuse compilation options for an external network, whose weights are used unchanged.
 
         Raises:
-            InputError: naming them.
+            InputError: naming these options.
         """
         named = self.given(COMPILED).replace("_", "-")
         if named:
-            told = f"{given.name} is a network that others made, which is taken as it is: {named} does not apply"
+            told = f"{given.name} is an external network, which is used unchanged: {named} does not apply"
             raise InputError(told, f"Leave out {named}.")
 
     def softening(self) -> str | None:
-        """A remark on options that say how softmax is made sharp, where none is made; None if there are none."""
+        """Return a remark on options that set how sharp softmax attention is, for a target without softmax. Return
+        None if no such option was given.
+        """
         given = {"--beta": self.beta, "--tau": self.tau, "--epsilon": self.epsilon}
         named = [name for name, value in given.items() if value is not None]
         return f"{', '.join(named)}: for softmax; hard attention has no temperature" if named else None
@@ -291,20 +301,22 @@ class Request:
 def unknown(
     what: str, given: str, known: Sequence[str], more: str = "", called: Mapping[str, str] | None = None
 ) -> InputError:
-    """The error for a value that is none of a few, some of which may be `called` otherwise elsewhere."""
+    """Return the error for a value that is none of the `known` ones. `called` maps names that other tools use, in
+    lower case, to the names used here.
+    """
     other = (called or {}).get(given.lower())
     near = f"did you mean {other}?" if other is not None else did_you_mean(given, known)
     return InputError(f"unknown {what} {given!r}{near and f': {near}'}", f"The {what}s are: {', '.join(known)}{more}.")
 
 
 def hold_one_regime(request: Request, why: str) -> None:
-    """Refuse all regimes at once.
+    """Refuse `--regime all` where only one regime is possible; `why` gives the reason.
 
     Raises:
-        InputError: saying why there can be only one.
+        InputError: if the request is for all regimes.
     """
     if request.regime == ALL:
-        raise InputError(f"{why}: --regime {ALL} is several", "Name one regime.")
+        raise InputError(f"{why}: --regime {ALL} names several", "Name one regime.")
 
 
 DEFAULTS: dict[str, Any] = {one.name: one.default for one in fields(Request)}
@@ -314,15 +326,15 @@ DEFAULTS: dict[str, Any] = {one.name: one.default for one in fields(Request)}
 
 
 def of_python(name: str, value: object) -> Any:
-    """A value of Python as that of a field.
+    """Convert a Python value into the value of the field `name`.
 
-    Integers may be of any integer type; rationals may be integers, fractions, decimals, text, and floats of any
-    precision that are the very number that they print; a temperature may be a number or an expression; a file may be
+    Integers may be of any integer type. Rationals may be integers, fractions, decimals, text, and floats of any
+    precision whose printed decimals are their exact value. A temperature may be a number or an expression, a file
     text or a path.
 
     Raises:
-        TypeError: if it is of a type that the option does not have.
-        InputError: if it is not what the option may be.
+        TypeError: if the value has a type that the option does not accept.
+        InputError: if the option cannot have this value.
     """
     if value is None and DEFAULTS[name] is None:
         return None
@@ -345,7 +357,7 @@ def of_python(name: str, value: object) -> Any:
 
 
 def plain_text(text: str) -> str:
-    """Text as such: a type of the caller's own may compare, and print itself, as it likes."""
+    """Return text as a plain str: a subclass of the caller's may define its own comparison and printing."""
     return str.__str__(text)
 
 
@@ -365,20 +377,21 @@ def _other(wanted: str, value: object) -> TypeError:
 
 
 def _integer(value: object) -> int:
+    # bool is a subclass of int, but True is no count.
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise _other("an integer", value)
     return _short(int(value))
 
 
 def _short(value: int) -> int:
-    """A number that can be written in so many characters."""
+    """Return an integer unchanged. Raise InputError if it has more than LONGEST_NUMBER characters."""
     if value.bit_length() > MOST_BITS:
         raise InputError(f"a number of more than {LONGEST_NUMBER} characters", "Write a shorter one.")
     return value
 
 
 def _rational(value: object) -> str:
-    """A number as it would be typed."""
+    """Return a number as it would be typed on the command line."""
     if isinstance(value, bool) or not isinstance(value, Real | Decimal):
         raise _other(NUMBER, value)
     if isinstance(value, Rational):
@@ -386,6 +399,7 @@ def _rational(value: object) -> str:
     if isinstance(value, Decimal):
         if not value.is_finite():
             return str(value)
+        # Fraction(value) would build 10**exponent, which may not fit into memory.
         if not -LONGEST_NUMBER < value.adjusted() < LONGEST_NUMBER:
             raise InputError(f"{value:.9g} has more than {LONGEST_NUMBER} digits", "Write a shorter number.")
         return _written(Fraction(value))
@@ -397,7 +411,9 @@ def _written(value: Rational) -> str:
 
 
 def _of_real(value: Any) -> str:
-    """A binary number of any precision, if it is the very number that it prints."""
+    """Return a binary number of any precision as a rational. Raise InputError unless its printed decimals are its
+    exact value.
+    """
     try:
         near = float(value)
         same = bool(value == near)

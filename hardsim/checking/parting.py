@@ -1,5 +1,6 @@
-"""What makes a verdict understood: where softmax leaves hard attention on a word, the command that shows more of it,
-and a few words that show what was decided."""
+"""Explanations of a verdict: the place where softmax departs from hard attention on a word, the command that shows
+more of this word, and a few short words that illustrate what was decided.
+"""
 
 from __future__ import annotations
 
@@ -47,19 +48,23 @@ from hardsim.run.soft import bounds
 EXPRESSION = "<expression>"
 """The name of an input that is given as text."""
 EACH = 3
-"""Words that are shown of a kind."""
+"""Number of words shown of each kind: accepted, rejected, mapped."""
 ASKED, ASKED_ONE_BY_ONE, STRUCTURED = 1000, 200, 24
-"""Words that are asked about to find them: of formulas, all at once; of anything else; and those of a length that has
-more than are left."""
+"""Largest numbers of words to run while searching for words to show: of formulas, which are run all together; of any
+other input; and of a length that has more words than that.
+"""
 LONGEST_SHOWN = 12
-"""Symbols of a word that is shown."""
+"""Largest number of symbols of a word that is shown."""
 
 Interval = tuple[Fraction, Fraction]
 
 
 def explained(subject: Subject, options: CheckOptions, result: CheckResult) -> CheckResult:
-    """A result with what makes it understood: words to show where it agrees, the place and the command where not."""
+    """Return a result with its explanation. If the answers agree, it is a few words to show; if not, the place where
+    softmax departs from hard attention and the command that shows more.
+    """
     mismatch = result.mismatch
+    # A mismatch is explained even where it refutes nothing (hard attention undecided): the command still helps.
     if mismatch is not None:
         command = command_for(subject, mismatch.word, options.engine, options.dps)
         return replace(result, parting=parting_of(subject, mismatch, options), command=command)
@@ -73,7 +78,9 @@ def explained(subject: Subject, options: CheckOptions, result: CheckResult) -> C
 
 @dataclass(frozen=True)
 class _Runs:
-    """Both runs of one word: the residual stream after attention, layer by layer, and what heads read."""
+    """The exact run and the softmax run of one word: the residual stream after attention, layer by layer, and the
+    values that heads read.
+    """
 
     program: Program
     hard: HardTrace
@@ -81,33 +88,38 @@ class _Runs:
     index: Mapping[str, int]
 
     def hard_form(self, form: Affine, number: int, place: int) -> Fraction:
-        """A form in the exact run."""
+        """Evaluate an affine form of the residual stream in the exact run, at a position of layer `number`."""
         columns = self.hard.layers[number].attended
         return sum((value * Fraction(columns[name].at(0, place)) for name, value in form.terms), Fraction(0))
 
     def soft_form(self, form: Affine, number: int, place: int) -> Interval:
-        """A form in the softmax run, enclosed."""
+        """Enclose an affine form of the residual stream in the softmax run, at a position of layer `number`."""
         low = high = Fraction(0)
         columns = self.soft.layers[number][0]
         for name, value in form.terms:
             constant = name == ONE and ONE not in self.index  # a bias
             held = (1, 1) if constant else bounds(columns[self.index[name]].values[place])
+            # A negative coefficient swaps the ends of the enclosure.
             ends = sorted(value * end for end in held)
             low, high = low + ends[0], high + ends[1]
         return low, high
 
     def reads(self, head: Head, out: str, place: int) -> tuple[Fraction, Fraction]:
-        """What hard attention reads, and the middle of what softmax reads."""
+        """Return the value that hard attention reads, and the middle of the enclosure of the value that softmax
+        reads.
+        """
         hard = next(layer.results[head.name][out] for layer in self.hard.layers if head.name in layer.results)
         column = self.soft.attended[head.name].get(self.index[out])
+        # A coordinate without a column is 0 at every position.
         low, high = (Fraction(0), Fraction(0)) if column is None else bounds(column.values[place])
         return Fraction(hard.at(0, place)), (low + high) / 2
 
     def partings(self, number: int, unit: Unit) -> Iterator[int]:
-        """The places at which a clip of a layer certainly differs."""
+        """Yield the positions at which a clip of a layer certainly differs between the two runs."""
         for place in range(self.hard.n + 1 - self.program.first):
             wanted = _clip(self.hard_form(unit.pre, number, place))
             low, high = map(_clip, self.soft_form(unit.pre, number, place))
+            # An enclosure that contains the exact value shows no difference: only certain ones count.
             if low > wanted or high < wanted:
                 yield place
 
@@ -117,8 +129,9 @@ def _clip(value: Fraction) -> Fraction:
 
 
 def parting_of(subject: Subject, mismatch: Mismatch, options: CheckOptions) -> Parting | None:
-    """Where softmax leaves hard attention on a mismatching word; None where it does not, where no arithmetic tells, and
-    of words of more than LONGEST_TRACED positions."""
+    """Return the place where softmax departs from hard attention on a mismatching word. Return None where the two
+    agree, where no arithmetic decides, and for words with more than LONGEST_TRACED positions.
+    """
     word = mismatch.word
     if "soft/hard" not in mismatch.kind or subject.positions(len(word)) > LONGEST_TRACED:
         return None
@@ -128,8 +141,9 @@ def parting_of(subject: Subject, mismatch: Mismatch, options: CheckOptions) -> P
 
 
 def parting(judge: Judge, word: Word) -> Parting | None:
-    """The head that makes the first clip differ, in the first layer and at the first position where one does, or else
-    that with the largest error of all; None where softmax reads everywhere what hard attention reads.
+    """Return the head that makes the first clip differ, in the first layer and at the first position where one does,
+    or else the head with the largest error of all. Return None where softmax reads everywhere what hard attention
+    reads.
 
     Raises:
         Undecided: if the softmax network reaches no answer.
@@ -143,9 +157,10 @@ def parting(judge: Judge, word: Word) -> Parting | None:
 
 
 def _first(runs: _Runs) -> Parting | None:
-    """The head that makes the first clip differ."""
+    """Return the head that makes the first clip differ, or None if no clip differs because of a head."""
     program, layers = runs.program, dict[str, tuple[int, Head]]()
     for number, layer in enumerate(program.layers):
+        # A clip may read heads of earlier layers too, so `layers` collects the heads of all layers so far.
         layers |= {out: (number, head) for head in layer.heads for out, _ in head.values}
         clips = [unit for unit in layer.units if unit.clip]
         places = [(place, k) for k, unit in enumerate(clips) for place in islice(runs.partings(number, unit), 1)]
@@ -158,13 +173,15 @@ def _first(runs: _Runs) -> Parting | None:
             if errors and max(errors)[0]:
                 _, out, factor = max(errors)
                 wanted = runs.hard_form(unit.pre, number, place)
+                # The clip cuts off whatever lies outside [0, 1]; an error of the head is scaled by its factor in the
+                # clip.
                 allowed = max(-wanted, wanted - 1, Fraction(0)) / abs(factor)
                 return _told(runs, *layers[out], out, place, allowed)
     return None
 
 
 def _largest(runs: _Runs) -> Parting | None:
-    """The head with the largest error."""
+    """Return the head with the largest error of all layers and positions, or None if no head has an error."""
     errors: list[tuple[Fraction, int, int, str, Head]] = []
     for number, layer in enumerate(runs.program.layers):
         for head in layer.heads:
@@ -187,8 +204,10 @@ def _told(runs: _Runs, number: int, head: Head, out: str, place: int, allowed: F
 
 
 def command_for(subject: Subject, word: Word, engine: str = AUTO, dps: int | None = None) -> str:
-    """The command line that traces one word on the same network, or evaluates it if it is too long for that, quoted
-    for a POSIX shell."""
+    """Return the command line, quoted for a POSIX shell, that traces one word on the same network, or evaluates the
+    word if it is too long to trace.
+    """
+    # Options equal to the default of the command are left out: the command should be short.
     options: dict[str, str | None] = {}
     file, budget = subject.formula, subject.sharpness
     if budget is not None and file is not None:
@@ -228,7 +247,10 @@ def command_for(subject: Subject, word: Word, engine: str = AUTO, dps: int | Non
 
 
 def command_line(command: str, source: Sequence[str], text: str, given: Sequence[str]) -> str:
-    """The command line that asks about a word on an input with some options, quoted for a POSIX shell."""
+    """Return the command line that runs a command on an input and a word with the given options, quoted for a
+    POSIX shell.
+    """
+    # After -- nothing is an option, so a word or a path may begin with a dash.
     dash = ["--"] if any(one.startswith("-") for one in (*source, text)) and text != "-" else []
     line = shlex.join(["hardsim", command, *given, *dash, *source, text] if dash or not source else
                       ["hardsim", command, *source, text, *given])  # fmt: skip
@@ -236,7 +258,7 @@ def command_line(command: str, source: Sequence[str], text: str, given: Sequence
 
 
 def _atoms(alphabet: Sequence[str]) -> list[str]:
-    """The options that give the alphabet of a formula."""
+    """Return the options that give the alphabet of a formula."""
     if isinstance(alphabet, Valuations):
         return ["--props", joined_names(alphabet.props)]
     return ["--alphabet", joined_names(alphabet)]
@@ -246,11 +268,14 @@ def _atoms(alphabet: Sequence[str]) -> list[str]:
 
 
 def shown_words(subject: Subject, min_n: int, max_n: int) -> Shown | None:
-    """Three accepted and three rejected words, or three that are mapped to others: short ones of different lengths,
-    with as many different symbols as there are. None where every word is long, or a program leaves its range."""
+    """Return three accepted and three rejected words, or three words of a transduction with their outputs: short
+    words of different lengths, with as many different symbols as possible. Return None where every word is long, or
+    where a program leaves its range.
+    """
     most = min(max_n, LONGEST_SHOWN)
     if min_n > most:
         return None
+    # An oracle with `many` answers words of one length together, which is far cheaper for each word.
     together = subject.oracle is not None and getattr(subject.oracle, "many", None) is not None
     left = ASKED if together else ASKED_ONE_BY_ONE
     kinds: dict[bool | None, dict[int, list[tuple[Word, Answer]]]] = {True: {}, False: {}, None: {}}
@@ -277,7 +302,9 @@ def shown_words(subject: Subject, min_n: int, max_n: int) -> Shown | None:
 
 
 def _some(subject: Subject, n: int, most: int) -> list[Word]:
-    """All words of a length, if there are no more than are asked about, else its examples and some of simple shape."""
+    """Return all words of a length if there are at most `most`, else the examples of this length and some words of
+    simple shape.
+    """
     words = list(islice(enumerate_words(subject.alphabet, n), most + 1))
     if len(words) <= most:
         return words
@@ -286,7 +313,9 @@ def _some(subject: Subject, n: int, most: int) -> list[Word]:
 
 
 def _chosen(found: Mapping[int, list[tuple[Word, Answer]]]) -> list[tuple[Word, Answer]]:
-    """The best words of the first lengths that have any, or several of a length where there are too few lengths."""
+    """Return the EACH best words, which have the most different symbols: one of each of the first lengths, or several
+    of a length where there are too few lengths.
+    """
     ranked = {n: sorted(some, key=lambda one: -len(set(one[0]))) for n, some in found.items()}
     turns = (some[turn] for turn in range(EACH) for some in ranked.values() if len(some) > turn)
     return sorted(islice(turns, EACH), key=lambda one: len(one[0]))

@@ -1,8 +1,9 @@
-"""What a number format does to a network: up to which length every evaluation in it is right, and where one is wrong.
+"""The effect of a number format on a network: the length up to which every evaluation in the format is right, and a
+word on which an evaluation is wrong.
 
-A formula's network is held for all words of a length at once, what it looks for (`formats.bounds`) and what it counts
-(`formats.counts`); any other word by word, on every word of the lengths that have few. Where that ends, words that make
-it hard are emulated, until one is wrong.
+For a formula's network, all words of a length are enclosed at once, both what it looks for (`formats.bounds`) and
+what it counts (`formats.counts`). For any other network each word is enclosed by itself, at the lengths that have few
+words. Beyond the last length that is proved, words that are hard for the network are emulated, until one is wrong.
 """
 
 from __future__ import annotations
@@ -47,34 +48,42 @@ CALLED = {
     **dict.fromkeys(("fp16", "f16", "half"), "float16"),
     **dict.fromkeys(("fp8", "float8", "f8", "e4m3", "float8_e4m3fn"), "float8_e4m3"),
 }
-"""What formats are called elsewhere."""
+"""Names that other tools use for these formats."""
 WIDER = ("float64", "double", "fp64", "f64")
 ACCUMULATE = "float32"
 CELLS = 2**21
-"""Pairs of positions of words that are run together."""
+"""Largest number of pairs of positions in a batch of words that are run together."""
 BESIDE = (0, -1, 1)
-"""Next to which winner words differ that are emulated."""
+"""Offsets from the winning position (where a head should read) at which emulated words have two different symbols."""
 MOST_WORDS = 405
-"""Words of one length that are emulated."""
+"""Largest number of words of one length that are emulated."""
 ACCEPTED, CHANGED = 6, 3
-"""Accepted words of a length that are changed in a symbol, and how far from the winner at most."""
+"""Number of accepted words of a length in which a symbol is changed, and the largest distance of that symbol from the
+winner.
+"""
 NEXT, STEPS = 6, 10
-"""Lengths that are emulated right after the last that is proved, and then at doubling distances."""
+"""Number of lengths emulated right after the last that is proved, and number of doublings of the distance after
+them.
+"""
 BACK = 6
-"""Lengths that are emulated between the longest without a wrong word and the first with one."""
+"""Number of bisection steps between the longest length without a wrong word and the first with one."""
 EACH = 50
-"""Pairs that a position costs besides."""
+"""Cost of a position besides its heads, in pairs of positions."""
 WORK, ENCLOSED, CLOSING = 8e7, 1e7, 1e8
-"""Pairs of positions, head by head and word by word, that are emulated for one format at most; that are enclosed; and
-that are enclosed at the lengths before one that fails, if they are no more: some seconds each."""
+"""Work limits for one format, in pairs of positions, counted for each head and word: for emulation; for enclosure;
+and for enclosure of the lengths before one that fails, which is tried only within this limit. Each takes some
+seconds.
+"""
 SHARPER = (2, 4)
-"""Times which inverse-temperature constants are tried where a length is wrong."""
+"""Factors by which the inverse-temperature constant is multiplied in search of one that is right where a length is
+wrong.
+"""
 SHARE = 4
-"""Which part of what is left of that goes to one length."""
+"""One length may take at most one part in SHARE of the remaining work."""
 MOST_AFTER = 3
-"""Lengths of a run that follows symbols whose numbers are known."""
+"""Largest number of lengths tried for the run that follows symbols whose numbers are known."""
 RUNS = 6
-"""Runs of a word that fails in a narrower format that are made longer, one of them at a time."""
+"""Largest number of runs that are made longer, one at a time, in a word that fails in a narrower format."""
 ASSUMPTIONS = (
     "the grouping of model.py; round to nearest, ties to even; gradual underflow",
     "sums in any order, accumulated in the format or in float32, of terms that are not 0, with products rounded or "
@@ -83,59 +92,67 @@ ASSUMPTIONS = (
     "exp is within 2 units in the last place, exp(0) is 1, exp of a negative number at most 1, and 0 below e^-2 times "
     "the least number of the format",
     "clips are min(max(z, 0), 1); other activations are within 4u |z|; square roots are rounded once",
-    "what is beyond the largest number is infinite, in e4m3 not a number, and never right",
+    "a result beyond the largest number is infinite, in e4m3 not a number, and never right",
 )
 RATIONAL = "weights, position encodings and 1/temperature are rationals, rounded to float64, and then to the format"
 FLOATING = "weights and rational expressions are rounded to float64, and then to the format; model.py computes {} {}"
 ACCUMULATED = "sums are accumulated in float32 alone, and rounded to the format at their end"
-"""What is printed, so that it is known what a verdict rests on."""
+"""The assumptions on which a verdict rests; reports print them."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class FormatRow(Record):
-    """A network in a number format."""
+    """A network in one number format."""
 
     arith: Annotated[str, one_of(*ARITHS)]
     """The format."""
     reference: Annotated[str, one_of(*NAMES)]
-    """The reference, which says which answers are right: the formula; the specification, on the words and at the
-    positions that it judges; or the exact network."""
+    """The reference that gives the right answers: the formula; the specification, on the words and at the
+    positions that it judges; or the exact network.
+    """
     safe_to: Natural
-    """Every evaluation is right on every judged word of every length up to this one (0: not even of one symbol)."""
+    """Every evaluation is right on every judged word of every length up to this one (0: not even for one symbol)."""
     words: Natural | None
     """The number of judged words of these lengths; null if all words of a length were settled at once."""
     safe_by: Annotated[str, one_of("structure", "words")]
-    """Whether that is known of all words of a length at once, or was held word by word."""
+    """The proof of `safe_to`: 'structure' if all words of a length were settled at once, 'words' if each was enclosed
+    by itself.
+    """
     safe_in_order: Natural
-    """The same of the evaluations in which sums are from the left, as those are that are emulated."""
+    """The largest such length for evaluations that sum from the left, as the emulated ones do."""
     fails_at: Positive | None
     """The least length at which an emulated word was found to be wrong; null: none was found."""
     word: Word | None
-    """That word."""
+    """The wrong word."""
     wanted: str | None
     """The expected answer for this word, with the first wrong position if the word is judged position by position."""
     found: str | None
-    """What it is answered in the format."""
+    """The answer that the network gives in the format."""
     exactly: bool
-    """True if the exact network answers that word wrongly, too, so that no format is to blame. Always false if the
-    exact network is the reference."""
+    """True if the exact network answers that word wrongly, too, so that the format is not the cause. Always false if
+    the exact network is the reference.
+    """
     layer: Positive | None
-    """The layer whose reading leaves that of the exact network first, from 1."""
+    """The first layer whose reading differs from that of the exact network, from 1."""
     head: str | None
-    """The head there; null: a hidden unit, or nothing was found."""
+    """The head whose reading differs there; null: a hidden unit, or nothing was found."""
     closed: bool
-    """Whether the next length after the last that is safe with sums from the left is the one that fails, or all lengths
-    asked for are safe with them."""
+    """True if the length after `safe_in_order` is the one that fails, or if all lengths up to the largest are safe
+    with sums from the left.
+    """
     open: str | None
-    """Why there is a gap between the last two; or, where there is none, between the first two."""
+    """The reason for a gap between `safe_in_order` and `fails_at`; if there is none, the reason for a gap between
+    `safe_to` and `safe_in_order`.
+    """
     mends: tuple[str, ...]
-    """What makes the length that fails, or is not known to be safe, safe with sums from the left; where words are held
-    one by one, what makes that word right."""
+    """Changes that make the failing or first unproved length safe with sums from the left. If words were enclosed one
+    by one: changes that make the wrong word right.
+    """
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PrecisionResult(Record):
-    """What number formats do to a network."""
+    """The effect of number formats on a network."""
 
     input: InputName
     kind: InputKind
@@ -143,21 +160,23 @@ class PrecisionResult(Record):
     model: ModelFacts
     """The network."""
     reference: Annotated[str, one_of(*NAMES)]
-    """The reference, which says which answers are right, in every row."""
+    """The reference that gives the right answers, in every row."""
     max_n: Positive
-    """The largest length that was asked for, and that the network is for."""
+    """The largest length examined: the requested one, or the network's own limit."""
     accumulate: Annotated[str, one_of(ACCUMULATE)] | None
-    """In what sums are accumulated; null: in the format."""
+    """The format in which sums are accumulated; null: the format of the row."""
     rows: tuple[FormatRow, ...]
-    """By format, the widest first."""
+    """One row for each format, the widest format first."""
     assumptions: tuple[str, ...]
-    """What it rests on."""
+    """The assumptions on which the verdicts rest."""
     partial: bool = False
-    """Whether it was interrupted."""
+    """True if the run was interrupted."""
 
 
 Report = Callable[[str, int, int], None]
-"""Told the format, and how many of how many lengths are proved."""
+"""A function that reports progress. Its arguments are a format's name, the length up to which all lengths are proved,
+and the largest length.
+"""
 
 
 # ---- one format ----
@@ -175,7 +194,7 @@ class _Wrong:
 
 @dataclass
 class _InFormat:
-    """A network in one format."""
+    """A network in one format, with the searches for its longest safe length and its shortest wrong word."""
 
     made: Export
     form: NumberFormat
@@ -183,21 +202,23 @@ class _InFormat:
     max_n: int
     exhaustive: int
     structure: Structure | str
-    """What is known of all words of a length at once; or why that is not enough."""
+    """The facts that hold for all words of a length at once, or the reason why they do not suffice."""
     seed: int
     report: Callable[[int], None] | None = None
     known: Sequence[Word] = ()
     """Words that are wrong in narrower formats."""
     sharper: Callable[[int], tuple[Fraction, Structure] | None] = lambda _: None
-    """The network with an inverse-temperature constant so many times as large."""
+    """A function that returns the network compiled with a multiple of its inverse-temperature constant, given the
+    factor.
+    """
     work: float = WORK
     reference: Reference = field(init=False)
     judged: dict[int, int] = field(default_factory=dict)
     """The number of judged words by length, if all words of the length were enclosed one by one."""
     doubtful: list[Word] = field(default_factory=list)
-    """Words of the length after the last safe one that are not enclosed."""
+    """Words of the length after the last safe one whose enclosure does not settle the answer."""
     held: int = 0
-    """The length up to which all words of a length at once are known to be right, at every position."""
+    """The length up to which all words are proved right at once, at every position."""
 
     def __post_init__(self) -> None:
         self.reference = reference_of(self.made)
@@ -207,7 +228,7 @@ class _InFormat:
         self.last = self.max_n if longest is None else min(self.max_n, longest)
 
     def row(self) -> FormatRow:
-        """All there is to say."""
+        """Return the result for this format."""
         safe, by, failure, why = self._safe(0, False)
         in_order, reason = safe, why
         if safe < self.last:
@@ -244,15 +265,17 @@ class _InFormat:
         return np.array([encoded_word(self.made.layout, word, np.dtype(np.float64)) for word in words])
 
     def _cost(self, n: int) -> int:
-        """Pairs of positions, head by head."""
+        """Return the cost of one word of a length: pairs of positions, for each head."""
         m, heads = n + self.made.layout.fixed, sum(len(x["heads"]) for x in self.made.layout.description["layers"])
         return int(m**2 * heads + EACH * m)
 
     # ---- safe, word by word ----
 
     def _safe(self, known: int, in_order: bool) -> tuple[int, str, NotEnclosed | None, str]:
-        """The length up to which every evaluation is right, and how that is known, where it is known of shorter ones;
-        what fails of all words at once; and why the next length is not safe."""
+        """Return the length up to which every evaluation is right, given that it is right up to `known`; the way this
+        is proved ('structure' or 'words'); the step that fails for all words of the next length at once; and the
+        reason why that length is not proved safe.
+        """
         failure, by, safe = None, "words", known
         if isinstance(self.structure, Structure):
             # Of a word only the answer is enclosed. Where a length is held given that all positions of the shorter ones
@@ -271,8 +294,9 @@ class _InFormat:
         return safe, by, failure, why
 
     def _closed_in(self, safe: int, why: str, wrong: _Wrong) -> tuple[int, str, _Wrong]:
-        """The words of the lengths between one that is safe and one that fails, where that does not take long: the
-        length up to which they are safe, why not the next, and the first word that is wrong."""
+        """Examine the lengths between the last safe and the first failing one word by word, if that takes little
+        time. Return the length up to which words are safe, the reason why the next is not, and the first wrong word.
+        """
         between = range(safe + 1, len(wrong.word))
         sizes = list(map(self.reference.size, between))
         if (
@@ -287,8 +311,10 @@ class _InFormat:
         return more, reason or why, wrong
 
     def _safe_by_words(self, safe: int, in_order: bool, last: int, left: float) -> tuple[int, str]:
-        """The length up to which every word was enclosed, at most the last one, where all shorter ones are safe up to
-        some already; and why not the next. `left` is how much work there is time for."""
+        """Return the length up to which every word is enclosed with the right answer, at most `last`, given that
+        lengths up to `safe` are safe; and the reason why the next is not. `left` is the work that there is time for,
+        in pairs of positions.
+        """
         enclosed = FormatPass(self.made.layout, Enclosed(self.form, self.accumulate, in_order))
         for n in range(safe + 1, last + 1):
             words = self.reference.size(n)  # may be beyond any float
@@ -305,8 +331,9 @@ class _InFormat:
         return last, ""
 
     def _not_enclosed(self, enclosed: FormatPass[Any], n: int) -> list[Word]:
-        """Words of a length of which the enclosure does not say what they should be answered; those that are found
-        together first."""
+        """Return words of a length whose enclosure does not settle the right answer: those of the first batch that
+        has any.
+        """
         words, judged = iter(self.reference.words(n)), 0
         while some := list(islice(words, max(1, CELLS // (n + self.made.layout.fixed) ** 2))):
             asked = self.reference.asked(some)
@@ -339,6 +366,8 @@ class _InFormat:
             last_right = n
         if found is None:
             return None
+        # Failing is not monotone in the length, so the bisection finds a short failing length, not always the
+        # shortest.
         low, high = last_right, len(found.word)
         for _ in range(BACK):
             if high - low <= 1:
@@ -372,7 +401,9 @@ class _InFormat:
         return None
 
     def _failure(self, n: int) -> NotEnclosed | None:
-        """What may be wrong at a length, where that is known of all words at once."""
+        """Return the step that may be wrong at a length, if the length is analysed for all words at once; otherwise,
+        or if no step may be wrong, None.
+        """
         if isinstance(self.structure, Structure):
             try:
                 StructureBounds(self.structure, self.form, self.accumulate, True).hold(n)
@@ -381,9 +412,11 @@ class _InFormat:
         return None
 
     def _hard(self, n: int, place: int | None) -> Iterator[Word]:
-        """Words of a length that make it hard. Where a head is known to fail, and next to which winner: two different
-        symbols side by side there, in words that are constant before and after them; then words of simple shape, and
-        words that are accepted, with one symbol changed near there. Elsewhere words whose counts are nearly equal."""
+        """Yield words of a length that are hard for the network. If a head is known to fail, and next to which winner
+        `place`: two different symbols side by side there, in words that are constant before and after them; then
+        words of simple shape, and accepted words with one symbol changed near there. Without a place, first words
+        whose counts are nearly equal.
+        """
         alphabet, rng = self.made.alphabet, Random(self.seed)
         symbols = list(few(alphabet))[:4]
         if place is None:
@@ -416,7 +449,9 @@ class _InFormat:
     # ---- where, and what to do ----
 
     def _first_off(self, word: Word) -> tuple[int | None, str | None]:
-        """The first head that reads something else than in float64, by more than a quarter of what it reads there."""
+        """Return the layer and name of the first head whose reading differs from the one in float64 by more than a
+        quarter of what it reads there; (None, None) if no head does.
+        """
         reads: list[list[Floats]] = [[], []]
         for number, form in enumerate((self.form, DOUBLE)):
             one: FormatPass[Floats] = FormatPass(self.made.layout, Emulated(form, self.accumulate))
@@ -431,8 +466,9 @@ class _InFormat:
         return None, None
 
     def _mends(self, n: int, wrong: _Wrong | None) -> Iterator[str]:
-        """What makes a length safe with sums from the left, that of the word if there is one; of a network that is
-        held word by word, what makes that word right."""
+        """Yield changes that make a length safe with sums from the left (the wrong word's length, if there is a
+        word). For a network that is enclosed word by word: changes that make that word right.
+        """
         n, structure = n if wrong is None else len(wrong.word), self.structure
         if wrong is None and self._mended(n, None, structure, self.form, self.accumulate):
             return  # it is safe, and not known to be
@@ -475,7 +511,7 @@ class _InFormat:
 
 
 def _stretched(word: Word, n: int) -> Iterator[Word]:
-    """Words of a length that differ from another one in how long one of its runs is; the longest runs first."""
+    """Yield words of length n that differ from a word in the length of one of its runs, the longest runs first."""
     runs = [list(run) for _, run in groupby(word)]
     for place in sorted(range(len(runs)), key=lambda k: -len(runs[k]))[:RUNS]:
         size = len(runs[place]) + n - len(word)
@@ -485,8 +521,9 @@ def _stretched(word: Word, n: int) -> Iterator[Word]:
 
 
 def _counted(runs: Sequence[tuple[str, int]], n: int, symbols: Sequence[str]) -> Iterator[Word]:
-    """Words of a length that begin with so many of these symbols, in runs in every order; after them comes a run, and
-    what is repeated: nearly as long as the first two runs differ, as where these are to be balanced."""
+    """Yield words of length n that begin with the given runs (symbol, length), in every order. A further run and a
+    repeated symbol follow; the run is about as long as the first and last given runs differ, which balances them.
+    """
     rest, apart = n - sum(many for _, many in runs), abs(runs[0][1] - runs[-1][1]) if runs else 0
     if not runs or rest < 0:
         return
@@ -503,10 +540,10 @@ def _counted(runs: Sequence[tuple[str, int]], n: int, symbols: Sequence[str]) ->
 
 
 def structure_known(made: Export) -> Structure | str:
-    """What is known of all words of a length at once; or why that is not enough."""
+    """Return the facts that hold for all words of a length at once, or the reason why they do not suffice."""
     target = made.target
     if isinstance(target, Foreign) or target.formula is None:
-        return "it is no formula, so that words are enclosed one by one"
+        return "it is no formula, so words are enclosed one by one"
     try:
         core = desugar(target.file)
         return structure_of(transformer_of(target), target.program, made.layout, core, own_predicates(target.file))
@@ -517,21 +554,23 @@ def structure_known(made: Export) -> Structure | str:
 
 
 def _sharper(made: Export, factor: int) -> tuple[Fraction, Structure] | None:
-    """A network with an inverse-temperature constant so many times as large, where that is known of all words."""
+    """Return a larger inverse-temperature constant, by a factor, and the facts of the network compiled with it; None
+    if these do not suffice for all words of a length.
+    """
     found = made.sharper(factor)
     structure = None if found is None else structure_known(found[1])
     return (found[0], structure) if found is not None and isinstance(structure, Structure) else None
 
 
 def ariths_of(request: Request) -> tuple[str, ...]:
-    """The formats that are asked for.
+    """Return the formats that the user asks for.
 
     Raises:
-        InputError: if there is none of that name, or sums are to be accumulated in another one than can be.
+        InputError: if there is no format of that name, or sums are to be accumulated in a format other than float32.
     """
     if request.arith is not None and request.arith not in ARITHS:
         if request.arith.lower() in WIDER:
-            told = f"{request.arith} is no format that is asked about here: `hardsim check` runs it, with error bounds"
+            told = f"`hardsim precision` does not cover {request.arith}: `hardsim check` runs it, with error bounds"
             raise InputError(told, f"The formats are: {', '.join(ARITHS)}.")
         raise unknown("format", request.arith, ARITHS, called=CALLED)
     if request.accumulate not in (None, ACCUMULATE):
@@ -558,13 +597,15 @@ def precision_of(
     seed: int = 0,
     report: Report | None = None,
 ) -> PrecisionResult:
-    """What number formats do to a network, at lengths up to `max_n`, of which every word is enclosed by itself where
-    there are at most `exhaustive`. A KeyboardInterrupt ends it early."""
+    """Determine the effect of number formats on a network, at lengths up to `max_n`. Where a length has at most
+    `exhaustive` words, each of them is enclosed by itself. A KeyboardInterrupt ends it early.
+    """
     target, wide = made.target, FORMATS[ACCUMULATE] if accumulate else None
     rows: list[FormatRow] = []
     partial = False
     try:
         structure, sharper = structure_known(made), cache(lambda factor: _sharper(made, factor))
+        # The narrowest format comes first: words that are wrong there are candidates for the wider ones.
         for arith in sorted(ariths, key=ARITHS.index, reverse=True):
             told = None if report is None else _telling(report, arith, max_n)
             inner = None if wide is None or FORMATS[arith] is wide else wide

@@ -1,7 +1,7 @@
 """Certificates of programs and hard-attention models that are proved by structure, for `hardsim.verify.programs`.
 
-The network is read off the softmax transformer's own matrices; the spans, and the rules that gaps follow from, are what
-the prover found. The checker takes none of it on trust.
+The network is read off the softmax transformer's own matrices; the spans, and the rules that gaps follow from, are
+what the prover found. The checker takes none of it on trust.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from hardsim.version import __version__
 
 
 def program_certificate(result: ProofResult) -> dict[str, Any]:
-    """The certificate of what was proved of a program or a model, checked.
+    """Return the certificate of a proof about a program or a model. The checker has accepted it.
 
     Raises:
-        Undecided: if it was proved by running every word of a length, or the checker does not follow.
+        Undecided: if some length was proved by running all its words, or if the checker rejects the certificate.
     """
     subject = result.subject
     argument = result.argument if result.every_length else None
@@ -63,6 +63,7 @@ def program_certificate(result: ProofResult) -> dict[str, Any]:
         else:
             require(isinstance(subject.schedule, Arith), f"the temperature {subject.schedule} is no expression")
             temperature = in_python(str(subject.schedule))
+        # The matrices do not depend on the temperature, so any serves where it varies with the length.
         any_tau = constant(Fraction(1)) if argument is None else parse_arith(argument.temperature or "1")
         model = program_json(assemble(subject.program, any_tau), subject.program, predicates_of(subject))
         document: dict[str, Any] = {
@@ -83,6 +84,7 @@ def program_certificate(result: ProofResult) -> dict[str, Any]:
                 subject.program, model, subject.law, 1 in lengths, start is not None or max(lengths) > 1
             ),
         }
+        # The checker runs on the new document: what it does not accept is never given out.
         reason = rejection(lambda: ProgramChecker(document))
     except Rejected as error:
         reason = str(error)
@@ -93,8 +95,9 @@ def program_certificate(result: ProofResult) -> dict[str, Any]:
 
 
 def check_network(document: Mapping[str, Any], subject: Subject, name: str) -> None:
-    """Hold that a certificate is about the network of a program or a model, at its temperature if it has one of its
-    own, and about its hard attention; Rejected with the first difference."""
+    """Raise Rejected with the first difference unless a certificate is about the network of a program or a model, its
+    hard attention, and its temperature if the subject has its own.
+    """
     model = assemble(subject.program, constant(Fraction(1)))
     found = difference(document["model"], program_json(model, subject.program, predicates_of(subject)), "model")
     require(found is None, f"{found}: it is not what {name} has")
@@ -105,7 +108,7 @@ def check_network(document: Mapping[str, Any], subject: Subject, name: str) -> N
         require(
             False,
             f"head {parting} is {sides[parting]} in {name}, and the certificate is about the mean over tied keys, "
-            "which are not seen to carry one value",
+            "which are not known to carry one value",
         )
     if subject.schedule is not None:
         own = in_python(str(subject.schedule)) if isinstance(subject.schedule, Arith) else None
@@ -113,7 +116,7 @@ def check_network(document: Mapping[str, Any], subject: Subject, name: str) -> N
 
 
 def _lengths(subject: Subject, proofs: Sequence[LengthProof], start: int | None) -> dict[int, Fraction | None]:
-    """The lengths, with their padding, that are checked one by one, and their temperatures."""
+    """Return the lengths, with their padding, that are checked one by one, and their temperatures."""
     if start is None:
         return {subject.positions(proof.n) - subject.program.bos: proof.temperature for proof in proofs}
     padded = (subject.positions(n) - subject.program.bos for n in range(1, start))
@@ -121,7 +124,7 @@ def _lengths(subject: Subject, proofs: Sequence[LengthProof], start: int | None)
 
 
 def _words(subject: Subject, result: ProofResult) -> str | None:
-    """What is said of padding."""
+    """Return the sentence about the padding of words; None if words are not padded."""
     if subject.blank is None:
         return None
     some = [f"{n}: {subject.positions(n) - subject.program.bos}" for n in range(1, 6)]
@@ -133,8 +136,9 @@ def _words(subject: Subject, result: ProofResult) -> str | None:
 
 
 def program_json(model: Transformer, program: Program, users: Mapping[str, UserPredicate]) -> dict[str, Any]:
-    """The network by names of coordinates, with the predicates of its own. Raises Rejected for what the checker does
-    not know."""
+    """Return the network as JSON, with coordinates by name, and with the predicates that the file defines. Raise
+    Rejected for a feature that the checker does not know.
+    """
     names = model.coordinates
     large = isinstance(model.alphabet, Valuations) and len(model.alphabet) > MOST_LISTED
     require(not large, "too large: there are too many sets of propositions to be listed")
@@ -175,7 +179,7 @@ def program_json(model: Transformer, program: Program, users: Mapping[str, UserP
 
 
 def _written(layers: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The coordinates that layers of the network add to."""
+    """Return the names of the coordinates that the layers of a network add to."""
     found: list[str] = []
     for layer in layers:
         found += [out for head in layer["heads"] for out in head["values"]]
@@ -185,7 +189,7 @@ def _written(layers: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _sum(texts: Sequence[str]) -> str:
-    """Position encodings of one coordinate, which add up, as one expression."""
+    """Return the sum of the position encodings of one coordinate as one expression."""
     return texts[0] if len(texts) == 1 else " + ".join(f"({text})" for text in texts)
 
 
@@ -194,7 +198,7 @@ def _rows(matrix: Matrix, names: Sequence[str]) -> list[dict[str, str]]:
 
 
 def _embedded(model: Transformer, k: int) -> list[str]:
-    """What a coordinate is for each symbol, and at the beginning of the sequence."""
+    """Return the values of a coordinate in the embedding: for each symbol, and at the beginning of the sequence."""
     values = model.by_symbol(k)
     if isinstance(model.alphabet, Valuations) and model.bos:
         values = [*values, model.embedding.rows()[-1].get(k, 0)]
@@ -213,8 +217,8 @@ def _encoding(function: PositionFunction, users: Mapping[str, UserPredicate]) ->
 
 
 def program_facts(program: Program, model: Mapping[str, Any], law: ProgramLaw, one: bool, more: bool) -> dict[str, Any]:
-    """The prover's facts about a network that is written as JSON: for words of length 1 (`one`), for longer words
-    (`more`), or for both.
+    """Return the prover's facts about a network that is written as JSON: for words of length 1 (`one`), for longer
+    words (`more`), or for both.
     """
     facts = _Facts(program, model)
     worlds = {"one": facts.world(law.one) if one else None, "more": facts.world(law.more) if more else None}
@@ -222,7 +226,7 @@ def program_facts(program: Program, model: Mapping[str, Any], law: ProgramLaw, o
 
 
 class _Facts:
-    """What the prover found, with functions and spans by number."""
+    """The prover's facts as JSON. Functions and spans are listed once and referred to by number."""
 
     def __init__(self, program: Program, model: Mapping[str, Any]) -> None:
         self.program, self.model = program, model
@@ -234,7 +238,7 @@ class _Facts:
 
     @property
     def texts(self) -> list[str]:
-        """The functions."""
+        """The functions, in the order of their numbers."""
         return [*self._functions]
 
     @property
@@ -244,7 +248,7 @@ class _Facts:
 
     @property
     def spans(self) -> list[list[Any]]:
-        """The spans."""
+        """The spans, in the order of their numbers."""
         return [_listed(span) for span in self._spans]
 
     def _function(self, value: Value) -> int:
@@ -274,7 +278,7 @@ class _Facts:
         return {name: self._column(columns[name]) for name in dict.fromkeys(names)}
 
     def world(self, law: Law) -> dict[str, Any]:
-        """The claims of every length from 2 on, or of length 1."""
+        """Return the claims for every length from 2 on, or for length 1, which have separate laws."""
         layers = zip(self.program.layers, law.layers, self.model["layers"], strict=True)
         return {
             "input": self._columns(law.entering, self.coordinates),
@@ -283,8 +287,9 @@ class _Facts:
         }
 
     def _answers(self, law: Law) -> dict[str, list[int]]:
-        """The outputs whose distance from the threshold does not follow from their own spans, as spans by which it
-        does."""
+        """Return spans for the outputs whose own spans do not show their distance from the threshold. The returned
+        spans do.
+        """
         threshold, columns = self.program.threshold, dict(law.entering)
         for layer in law.layers:
             columns |= layer.leaving
@@ -339,8 +344,8 @@ class _Facts:
 
 
 def _shown(span: NumberSpan, threshold: Rational, place: Place) -> NumberSpan:
-    """The span of an output with only the share, or the isolated zero, that keeps it away from the threshold. Unchanged
-    if its ends or its lattice already do.
+    """Return the span of an output with only the share, or the isolated zero, that keeps it away from the threshold.
+    Return it unchanged if its ends or its lattice already do.
     """
     ends = plus(span.low, -threshold), plus(threshold, times(span.high, -1))
     numbers = span.step and not isinstance(span.step, Ratio) and not isinstance(span.offset, Ratio)

@@ -13,13 +13,13 @@ from hardsim.lang.ast import Sort, SraspProgram
 from hardsim.lang.spec.layout import read_spec
 
 _ALONE = "program: it.srasp"
-"""The specification that says no more than that there is a program."""
+"""The text of a specification that only names a program."""
 
 
 @dataclass(frozen=True)
 class ProgramReference:
-    """A program as the reference for a network that outputs as much as the program does at each position: a symbol, by
-    argmax, or a number. It acts as the specification `program:` without other lines.
+    """A program as the reference for a network that outputs as much as the program does at each position: a symbol,
+    by argmax, or a number. It acts as the specification `program:` without other lines.
     """
 
     name: str
@@ -28,11 +28,11 @@ class ProgramReference:
 
     @property
     def alphabet(self) -> tuple[str, ...]:
-        """The symbols of its words."""
+        """The symbols of the program's words."""
         return self.program.alphabet
 
     def deciding(self, foreign: Foreign) -> Foreign:
-        """Let the program judge an external network.
+        """Return an external network with the program as its reference.
 
         Raises:
             InputError: if the network has other symbols, or outputs of another kind.
@@ -40,6 +40,7 @@ class ProgramReference:
         layout = read_spec(_ALONE, self.name)
         try:
             found = Specification(self.name, self.sha256, layout, "", self.program).deciding(foreign)
+        # The caret of such an error would point into `_ALONE`, which the user never wrote.
         except SourceError as error:
             hint = error.hint or f"Expected: {error.expected}. A .spec file says which output is which."
             raise InputError(f"{foreign.name} does not fit {self.name}: {error.message}", hint) from None
@@ -49,7 +50,7 @@ class ProgramReference:
         return replace(found, examples=examples)
 
     def judging(self, subject: Subject) -> NoReturn:
-        """Refuse a network that was compiled here: it needs a reference that says which words are accepted.
+        """Refuse a subject that was compiled here: it needs a reference that gives the accepted words.
 
         Raises:
             InputError: always.
@@ -57,8 +58,6 @@ class ProgramReference:
         made = "integers" if self.program.vectors[self.program.output].sort is Sort.INT else "words"
         told = f"{self.name} maps words to {made}, so it does not say which words are accepted"
         if self.program.is_acceptor:
-            told = (
-                f"{self.name} says nothing where {self.program.assume} is false, so not of all words what is accepted"
-            )
+            told = f"{self.name} says nothing where {self.program.assume} is false, so some words have no answer"
         hint = "Name a formula (.ltl), a program that accepts (.srasp, .cr) or a regular expression (.re)."
         raise InputError(told, hint)

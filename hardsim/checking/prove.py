@@ -1,9 +1,9 @@
 """Proofs for all words: of formulas' networks from their weights, and of hard-attention models and programs.
 
-Of a model it is proved that softmax answers as hard attention does, by the error recursion of Theorem 26. What that
-needs to know of the hard model comes from the structure of a compiled program none of whose integers can leave its
-range (`proof.program`), or from exact hard attention on every word of a length, where these are few. Ties of
-leftmost and rightmost heads are broken only in the network that hardsim makes of a hard-attention model.
+For a model, the claim is that softmax answers as hard attention does; the error recursion of Theorem 26 proves it.
+The facts that it needs of the hard model come from the structure of a compiled program none of whose integers can
+leave its range (`proof.program`), or from exact hard attention on every word of a length, where these are few. Ties
+of leftmost and rightmost heads are broken only in the network that hardsim makes of a hard-attention model.
 """
 
 from __future__ import annotations
@@ -56,45 +56,45 @@ from hardsim.sharpening.measure import LengthFacts
 from hardsim.sharpening.recursion import DEFAULT_EPSILON, Bounds, Gaps, declared_gaps, error_bounds, inverses, solve
 
 UNUSED = "engine dps workers", "a proof is one process, in rigorous arithmetic of its own"
-"""Options that do not apply, and why."""
+"""Options that do not apply to a proof, and the reason."""
 LONGEST_SUGGESTED = 24
-"""Words that failing worst cases suggest are tried up to so many,"""
+"""Largest number of words tried that failing worst cases suggest."""
 LONGEST_TRIED = 512
-"""and up to this length: attention to every position from every position."""
+"""Greatest length of these words; the cost grows with the square, as each position attends to every position."""
 SHORT = 5
-"""After a proof for every length, the lengths below are looked at one by one all the same, and words of them run."""
+"""Greatest length that is examined by itself after a proof for every length, and whose words may be run."""
 TOGETHER = 64
-"""Words that are tried at once."""
+"""Number of words run together."""
 SUGGESTED = 8
-"""Words of the worst cases that are run after a proof, those with the least margins."""
+"""Number of words of the worst cases that are run after a proof, those with the least margins."""
 ROUNDING = Fraction(1, 2**30)
-"""A margin that is missed by less is a matter of how the numerical proof rounds, not of what it found."""
+"""A margin that is missed by less than this is missed by the rounding of the numerical proof, not by the network."""
 EVERY = 20_000
-"""Words of a length that are run one by one where structure says nothing."""
+"""Largest number of words of a length that are run one by one where structure proves nothing."""
 FEW = 1_000
-"""Words of a length that are tried where a given temperature has no proof for every length."""
+"""Largest number of words of a length that are tried where a given temperature has no proof for every length."""
 LOOKED = 32
-"""Lengths at which a given temperature must be positive before every length is asked for."""
+"""Lengths up to this one need a positive temperature before a proof for every length is tried."""
 MANY_DIGITS = 12
-"""A number of words with more digits is shown as a power."""
-AMISS = "hard attention is not what the program says"
+"""Most digits of a number of words in a reason; a larger number is shown as a power."""
+AMISS = "hard attention differs from the program"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LengthProof(Record):
-    """What is proved of one length."""
+    """The proof of one length."""
 
     n: Length
     proved_by: Annotated[str, one_of("structure", "every word")] | None
-    """How it is proved; None where it is not."""
+    """The method of the proof; None where there is no proof."""
     temperature: Exact | None = None
-    """The least temperature of the positions, or of one that is no rational number a rational next to it, below it."""
+    """The least temperature of the positions, or a rational next to it, below it, if it is no rational number."""
     bound: Measured | None = None
     """The bound of the output's error."""
     distance: Exact | None = None
-    """How far every hard output is from the threshold at least."""
+    """A lower bound of the distance of every hard output from the threshold."""
     reason: str | None = None
-    """Why there is no proof."""
+    """The reason why there is no proof."""
     ties_broken: tuple[str, ...] = ()
     """The heads whose ties softmax breaks with weights that are added to the model's."""
     ties: Unwritten[tuple[Tie, ...]] = field(default=(), compare=False)
@@ -105,32 +105,36 @@ class LengthProof(Record):
 
 @dataclass(frozen=True, repr=False)
 class ProofResult(SubjectRecord):
-    """What is known of all words of length `min_n` to `max_n`: of a formula in one regime by its heads, of a
-    hard-attention model or a program (that softmax answers as hard attention on every word) length by length."""
+    """The result of `prove` for all words of length `min_n` to `max_n`. A formula in one regime is proved by its
+    heads; a hard-attention model or a program is proved length by length, and the claim is that softmax answers as
+    hard attention.
+    """
 
     min_n: Length
     max_n: Length
     verdict: Annotated[Verdict, one_of("PROVED", "REFUTED", "UNDECIDED")]
-    """What is known."""
+    """The verdict on the claim."""
     reach: Reach
     tried: Natural = 0
-    """Words tried in search of a refutation."""
+    """Number of words tried in search of a refutation."""
     mismatch: Mismatch | None = None
-    """The word that refutes it."""
+    """The word that refutes the claim."""
     parting: Parting | None = None
-    """Of a formula, where softmax leaves hard attention on that word."""
+    """For a formula, the place where softmax departs from hard attention on that word."""
     proof: Unwritten[Proof | None] = None
-    """Of a formula, the proof by lengths."""
+    """For a formula, the proof by lengths."""
     all_n: Proof | None = None
-    """The proof for every length, where it was asked for; PROVED speaks of every length if it is proved, else of min_n
-    to max_n, which was asked for too."""
+    """The proof for every length, if it was asked for. If it is proved, PROVED covers every length, else the lengths
+    min_n to max_n, which were asked for too.
+    """
     heads_only: bool = False
-    """Whether it is claimed only that the network does what its heads' specification says, not that it is the
-    formula."""
+    """True if the claim is only that the network does what the specification of its heads states, not that it
+    computes the formula.
+    """
     lengths: tuple[LengthProof, ...] = ()
-    """Of a model or a program, the lengths one by one."""
+    """For a model or a program, the proofs of the single lengths."""
     argument: ProgramArgument | None = None
-    """Of a model or a program, the argument for every length, where it was asked for."""
+    """For a model or a program, the argument for every length, if it was asked for."""
     confirmed: Confirmation | None = None
     """The words that were run after a proof; None where no length was proved, or one is refuted."""
     shown: Shown | None = None
@@ -141,8 +145,9 @@ class ProofResult(SubjectRecord):
 
     @property
     def word(self) -> Word | None:
-        """The word that is shown beside the verdict: the one that refutes it, or on which hard attention decides
-        nothing."""
+        """The word that is shown beside the verdict: one that refutes it, or one on which hard attention decides
+        nothing.
+        """
         if self.mismatch is not None:
             return self.mismatch.word
         return None if self.hard_undecided is None else self.hard_undecided.word
@@ -150,14 +155,17 @@ class ProofResult(SubjectRecord):
     @property
     @written
     def claim(self) -> Annotated[str, one_of("formula", "heads", "hard attention")]:
-        """What is claimed: that the network is the formula, that it does what its heads' specification says, or that it
-        answers as hard attention."""
+        """The claim: that the network computes the formula, that it does what the specification of its heads states,
+        or that it answers as hard attention does.
+        """
         return "hard attention" if self.proof is None else "heads" if self.heads_only else "formula"
 
     @property
     @written
     def prefix(self) -> bool | None:
-        """Whether nothing depends on the length, so that the longest length stands for all; null but for formulas."""
+        """True if nothing depends on the length, so that the longest length stands for all; null for any other input
+        than a formula.
+        """
         return None if self.proof is None else self.proof.prefix
 
     @property
@@ -180,20 +188,21 @@ class ProofResult(SubjectRecord):
 
     @property
     def summary(self) -> str:
-        """The verdict, the input and how far it reaches."""
+        """One line: the verdict, the input, how far the verdict reaches, and the refuting word."""
         return verdict_summary(self.verdict, self.input, self.reach, self.mismatch.word if self.mismatch else None)
 
     @property
     def every_length(self) -> bool:
-        """Whether the verdict is PROVED for the words of every length."""
+        """True if the verdict is PROVED for the words of every length."""
         argument = self.all_n or self.argument
         return self.verdict is Verdict.PROVED and argument is not None and argument.proved
 
     @property
     @written
     def proved_to(self) -> Natural | None:
-        """The length of a model up to which every length from `min_n` on is proved (0: not even that one); null for
-        formulas."""
+        """For a model, the length up to which every length from `min_n` on is proved (0: not even `min_n`); null
+        for formulas.
+        """
         if self.proof is not None:
             return None
         proved = takewhile(lambda length: length.proved_by, self.lengths)
@@ -204,7 +213,7 @@ class ProofResult(SubjectRecord):
 
 
 def hold_provable(request: Request) -> None:
-    """Refuse lengths in the wrong order, and files that can be of one network alone.
+    """Refuse lengths in the wrong order, and output files for several networks at once.
 
     Raises:
         InputError: saying what to change.
@@ -216,24 +225,26 @@ def hold_provable(request: Request) -> None:
             f"--min-n {min_n} is larger than {largest}", f"For length {min_n:,} alone add --max-n {min_n}."
         )
     if request.smt is not None:
-        hold_one_regime(request, "one file of queries is of one network")
+        hold_one_regime(request, "one file of queries is about one network")
         if not request.all_n:
-            told = "--smt writes the steps of a proof for every length, and --all-n, which asks for it, was not given"
+            told = "--smt writes the steps of a proof for every length, and needs --all-n, which asks for that proof"
             raise InputError(told, "Add --all-n, or leave out --smt.")
     if request.certificate is not None:
-        hold_one_regime(request, "one certificate is of one network")
+        hold_one_regime(request, "one certificate is about one network")
 
 
 def bounded(request: Request) -> bool:
-    """Whether a largest length was asked for: then a proof up to it is an answer, also where every length was asked for
-    too and is not proved. Otherwise a model is proved as far as can be."""
+    """Return True if the user gave a largest length. Then a proof up to it is an answer, even if every length was
+    asked for too and is not proved. Otherwise a model is proved as far as possible.
+    """
     return "max_n" in request.written
 
 
 @dataclass(frozen=True)
 class ProofPlan:
-    """How a subject is proved, up to length `max_n`: `prove` is told how many of how many `unit` are done. `remark`
-    says why it does not go as far as was asked."""
+    """The plan of a proof of a subject, up to length `max_n`. `prove` runs it and reports progress: how many of how
+    many units (heads or lengths) are done. `remark` is the reason why the plan covers fewer lengths than requested.
+    """
 
     subject: Subject
     unit: Literal["heads", "lengths"]
@@ -243,20 +254,20 @@ class ProofPlan:
 
     @property
     def by_heads(self) -> bool:
-        """Whether one proof speaks of all lengths, head by head."""
+        """True if one proof covers all lengths, head by head."""
         return self.unit == "heads"
 
 
 def plan_proof(subject: Subject, request: Request) -> ProofPlan:
-    """The proof of a formula, and of what has one network for every length, by its heads; of any other hard-attention
-    model or program by its lengths.
+    """Plan the proof of a subject: by its heads for a formula and for any input with one network for every length, by
+    its lengths for any other hard-attention model or program.
 
     Raises:
-        InputError: if queries were asked for and there can be none.
+        InputError: if SMT queries were asked for and there can be none.
     """
     min_n, max_n, formula = request.min_n, request.max_n, subject.formula is not None
     if request.smt is not None and not formula and subject.sharpness is not None and subject.structural:
-        told = f"{subject.name} is no formula, and queries of proofs by heads are of those for every length of formulas"
+        told = f"{subject.name} is no formula, and --smt writes queries of proofs by heads only for formulas"
         raise InputError(told, "Leave out --smt.")
     if subject.sharpness is not None and (formula or subject.structural):
         asked = subject, max_n, request.heads_only or not formula, request.search, request.all_n
@@ -267,13 +278,14 @@ def plan_proof(subject: Subject, request: Request) -> ProofPlan:
         return ProofPlan(plain, "lengths", 0, lambda _: prove_every_length(plain, max_n, min_n))
     reach, remark = max_n, None
     possible = longest(plain, max_n)
+    # Where every word is run, one length too many decides the rest: no longer length can be proved either.
     if possible < max_n:
         limit = f"a length is proved by running all its words, and length {possible + 1} has more than {EVERY:,}"
         if bounded(request) or possible < min_n:
-            advice = f" (--max-n {possible} goes as far as there is)" if possible >= min_n else ""
-            remark = f"{limit}: it has no proof, and no longer one has{advice}"
+            advice = f" (--max-n {possible} is the largest that can be proved)" if possible >= min_n else ""
+            remark = f"{limit}: it and longer ones have no proof{advice}"
         else:
-            reach, remark = possible, f"{limit}: lengths up to {possible} are looked at"
+            reach, remark = possible, f"{limit}: lengths up to {possible} are examined"
     by_lengths = partial(prove_attention, plain, reach, request.search, min_n=min_n, all_n=request.all_n)
     return ProofPlan(plain, "lengths", reach, lambda report: by_lengths(report=report), remark)
 
@@ -282,16 +294,18 @@ def plan_proof(subject: Subject, request: Request) -> ProofPlan:
 
 
 def confirmed(result: ProofResult) -> ProofResult:
-    """A result with words run after it, of the lengths that are proved; a KeyboardInterrupt ends them early. REFUTED
-    instead, where hard attention is not the program on one of them, which a proof by structure does not claim.
+    """Return a result with words run after its proof, of the proved lengths. A KeyboardInterrupt ends the run early.
+    The result is REFUTED if hard attention differs from the program on one of the words, which a proof by structure
+    does not exclude.
 
     Raises:
-        Contradiction: naming a word that is not answered as was proved.
+        Contradiction: naming a word whose answer is not the proved one.
     """
     subject, proof = result.subject, result.proof
     if proof is not None:
         if not proof.proved:
             return result
+        # The words of the worst cases with the least margins are the most likely to show a false proof.
         cases = [head.worst for head in proof.heads if head.worst is not None and head.worst.margin is not None]
         ordered = sorted(cases, key=lambda case: case.margin or 0)
         words = dict.fromkeys(word for case in ordered for word in words_of(case, subject.alphabet)[:1])
@@ -326,10 +340,9 @@ def prove_subject(
     report: Report | None = None,
 ) -> ProofResult:
     """Prove a subject for every word of length `min_n` to `max_n`, or look for a word that refutes it among up to
-    `search` short words and those that the failed proof suggests. `all_n` asks for a proof for every length besides,
-    which rests on other arithmetic; where there is none, the lengths to `max_n` are an answer only if they were asked
-    for (`bounded`). `report` is told how many of how many heads are done. No word is run after a proof: see
-    `confirmed`.
+    `search` short words and those that the failed proof suggests. With `all_n`, prove every length as well, in other
+    arithmetic; if that fails, the lengths to `max_n` are an answer only if they were asked for (`bounded`). `report`
+    is called with the number of heads done and of all heads. No word is run after a proof: see `confirmed`.
 
     Raises:
         InputError: if the temperature is not positive somewhere, or the lengths have too many positions together.
@@ -356,9 +369,12 @@ def prove_subject(
 
 
 def _hold_together(subject: Subject, proof: Proof, mismatch: Mismatch | None) -> None:
-    """Hold that the lengths to some N fail to be proved for no better reason than the prover's own limits, where every
-    length is proved: its size, its rounding, or a form of networks that the other argument alone knows (there is no
-    worst case then); Contradiction if one of the two proofs must be wrong."""
+    """Raise Contradiction if one of two proofs must be wrong: every length is proved, and the lengths to some N
+    are not.
+
+    The two are compatible if the second fails because of the prover's own limits: its size, its rounding, or a form
+    of networks that only the other argument knows (there is no worst case then).
+    """
     link = proof.failing
     assert link is not None
     span = f"every word of every length was proved, but not {span_text(*proof.span)}"
@@ -371,7 +387,7 @@ def _hold_together(subject: Subject, proof: Proof, mismatch: Mismatch | None) ->
 
 
 def _reach(proof: Proof, general: Proof | None, heads_only: bool, enough: bool) -> str:
-    """What is proved, in words."""
+    """Return the sentence that states what is proved."""
     what = "the network accepts exactly what the formula says"
     if heads_only:
         what = "the network does what its heads' specification says (no formula claimed)"
@@ -387,7 +403,7 @@ def _reach(proof: Proof, general: Proof | None, heads_only: bool, enough: bool) 
 
 
 def _why_not(subject: Subject, proof: Proof, general: Proof | None, tried: int) -> str:
-    """Why there is neither a proof nor a word that refutes, and what to do next."""
+    """Return the reason why there is neither a proof nor a word that refutes, and the next step to try."""
     stored = subject.formula is not None and subject.name.endswith(".json")
     beta = f"{'the formula compiled with ' if stored else ''}--beta above {subject.budget.beta}"
     link = proof.failing
@@ -414,18 +430,20 @@ def _why_not(subject: Subject, proof: Proof, general: Proof | None, tried: int) 
 
 
 def _refute(subject: Subject, proof: Proof, heads_only: bool, search: int) -> tuple[int, Mismatch | None]:
-    """Try words, the shortest first; how many, and the first that refutes."""
+    """Try words, the shortest first. Return how many were tried, and the first mismatch that refutes."""
     tried, candidates = 0, _candidates(subject, proof, search)
     while some := list(islice(candidates, TOGETHER)):
         for found in evaluate(subject, some, CheckOptions()):
             tried += 1
+            # A proof of heads alone claims nothing of the formula, so only a difference from hard attention refutes
+            # it.
             if found.decided and found.mismatch is not None and (found.soft != found.hard or not heads_only):
                 return tried, found.mismatch
     return tried, None
 
 
 def _candidates(subject: Subject, proof: Proof, search: int) -> Iterator[Word]:
-    """Every word of the lengths that are affordable together, then the words of the failing worst cases."""
+    """Yield every word of the lengths that are affordable together, then the words of the failing worst cases."""
     alphabet = subject.alphabet
     budget, n = search, proof.span[0]
     while n <= proof.span[1] and count_words(len(alphabet), n) <= budget:
@@ -439,9 +457,10 @@ def _candidates(subject: Subject, proof: Proof, search: int) -> Iterator[Word]:
 
 
 def words_of(case: WorstCase, alphabet: Alphabet, least: int = 0) -> list[Word]:
-    """The words that a worst case suggests: its symbols, with the first of the alphabet where it names none; all of
-    them, up to the query, and from the query on. Words of fewer than `least` symbols have the first one repeated, or
-    the last one in what stands from the query on."""
+    """Return the words that a worst case suggests: all its symbols, those up to the query, and those from the query
+    on. Where the case names no symbol, the first of the alphabet stands. Words of fewer than `least` symbols are
+    filled up by repeating the first symbol, or the last one in the words from the query on.
+    """
     if case.symbols is None:
         return []
     word = tuple(symbol or alphabet[0] for symbol in case.symbols)
@@ -454,8 +473,9 @@ def words_of(case: WorstCase, alphabet: Alphabet, least: int = 0) -> list[Word]:
 
 
 def longest(subject: Subject, max_n: int, every: int = EVERY) -> int:
-    """The longest length up to `max_n` of which there may be a proof: any, where structure says enough, else one that
-    has at most `every` words (0: none)."""
+    """Return the greatest length up to `max_n` for which there may be a proof: `max_n` where structure suffices, else
+    the greatest length with at most `every` words (0: none).
+    """
     size = len(subject.alphabet)
     if subject.by_structure or size == 1:
         return max_n
@@ -463,13 +483,13 @@ def longest(subject: Subject, max_n: int, every: int = EVERY) -> int:
 
 
 def affordable(subject: Subject, n: int, every: int) -> bool:
-    """Whether a length has at most `every` words, each of which may be run."""
+    """Return True if a length has at most `every` words, so that each may be run."""
     return count_words(len(subject.alphabet), n) <= every
 
 
 def prove_every_length(subject: Subject, max_n: int, min_n: int = 1) -> ProofResult:
-    """The proof for every length of a model or program, and the short ones that it looks at one by one. Where there is
-    none at a given temperature, words of these are tried.
+    """Prove every length of a model or program, and examine the short lengths one by one. If a given temperature has
+    no proof, try the words of short lengths.
 
     Raises:
         InputError: if the temperature is not positive at a length up to LOOKED.
@@ -504,7 +524,7 @@ def _searched(subject: Subject) -> Obstacles:
 
 
 def _hold_positive(subject: Subject) -> None:
-    """Refuse a temperature that is not positive at some short length."""
+    """Raise InputError if a given temperature is not positive at some short length."""
     if subject.schedule is not None:
         model = assemble(subject.program, subject.schedule)
         for n in range(1, LOOKED + 1):
@@ -512,7 +532,9 @@ def _hold_positive(subject: Subject) -> None:
 
 
 def _refute_short(subject: Subject) -> tuple[int, Mismatch | None]:
-    """Try the words of short lengths at a given temperature, as far as they are few; how many, and one that refutes."""
+    """Try the words of short lengths at a given temperature, while they are few. Return their number, and a mismatch
+    that refutes.
+    """
     tried = 0
     for n in range(1, SHORT + 1) if subject.schedule is not None else ():
         if not affordable(subject, n, FEW):
@@ -525,7 +547,7 @@ def _refute_short(subject: Subject) -> tuple[int, Mismatch | None]:
 
 
 def _every_length(subject: Subject, argument: ProgramArgument) -> str:
-    """The sentence for a proof of every length from structure."""
+    """Return the sentence for a proof of every length from structure."""
     rest = " (that hard attention is the program rests on one construction per vector)" * (subject.kind == "srasp")
     claim = f"softmax answers as hard attention does{rest}"
     return f"every word of every length: {claim}, at the temperature {argument.temperature}"
@@ -541,9 +563,11 @@ def prove_attention(
     all_n: bool = False,
     report: Report | None = None,
 ) -> ProofResult:
-    """Prove every length from `min_n` to `max_n`, and every longer one if asked for; where one is not proved at a given
-    temperature, try up to `search` words. `report` is told how many of how many lengths are done; InputError if the
-    temperature is not positive, or a word leaves the range of a program (OutOfRange)."""
+    """Prove every length from `min_n` to `max_n`, and every longer one if asked for. Where a length is not proved at
+    a given temperature, try up to `search` words. `report` is called with the number of lengths done and of all
+    lengths. Raise InputError if the temperature is not positive, or a word leaves the range of a program
+    (OutOfRange).
+    """
     lengths: list[LengthProof] = []
     tried, mismatch = 0, None
     for n in range(min_n, max_n + 1):
@@ -581,8 +605,9 @@ def prove_attention(
 def prove_length(
     subject: Subject, n: int, every: int, near: Fraction | None = None
 ) -> tuple[LengthProof, Mismatch | None]:
-    """The proof of one length, and a word on which hard attention is not what the program says; the search for a
-    temperature begins `near` one."""
+    """Return the proof of one length, and a mismatch if hard attention differs from the program on a word. The search
+    for a temperature begins `near` the given one.
+    """
     derived, known = None, known_by_structure(subject, n)
     if known is not None:
         derived = settled_length(subject, known, near)
@@ -596,8 +621,9 @@ def prove_length(
 
 @dataclass(frozen=True, slots=True)
 class KnownLength:
-    """What is known of hard attention on all words of a length, whatever the temperature: the program that softmax
-    simulates, its facts and gaps, how they were found, and the heads whose ties it breaks."""
+    """The facts of hard attention on all words of a length, at any temperature: the program that softmax simulates,
+    its facts and gaps, how they were found, and the heads whose ties it breaks.
+    """
 
     n: int
     program: Program
@@ -609,7 +635,9 @@ class KnownLength:
 
 
 def known_by_structure(subject: Subject, n: int) -> KnownLength | None:
-    """What is known of hard attention on the words of one length from the weights; None if nothing is."""
+    """Return the facts of hard attention on the words of one length from the weights; None if the weights do not
+    give them.
+    """
     if not subject.by_structure or isinstance(subject.law, str):
         return None
     facts = subject.law.facts(len(subject.prepared((subject.alphabet[0],) * n)))
@@ -618,8 +646,9 @@ def known_by_structure(subject: Subject, n: int) -> KnownLength | None:
 
 
 def known_by_words(subject: Subject, n: int) -> KnownLength | tuple[LengthProof, Mismatch | None]:
-    """What is known of hard attention on the words of one length from running them all; else why no temperature is
-    proved, and a word on which hard attention is not what the program says."""
+    """Return the facts of hard attention on the words of one length, from running them all. If that fails, return the
+    reason why no temperature is proved, with a mismatch if hard attention differs from the program on a word.
+    """
     words: tuple[Word, ...] = tuple(product(subject.alphabet, repeat=n))
     found, _, answers = prepare_words(subject, {n: words}, {n: True}, keep=False)
     oracles = subject.oracles(words) or [None] * len(words)
@@ -636,14 +665,16 @@ def known_by_words(subject: Subject, n: int) -> KnownLength | tuple[LengthProof,
 
 
 def _undecided(subject: Subject, word: Word) -> str:
-    """The reason why a length is not proved: hard attention does not decide this word."""
+    """Return the reason why a length is not proved: hard attention does not decide this word."""
     found = hard_undecided(subject, word)
     return NO_ANSWER if found is None else found.summary
 
 
 def settled_length(subject: Subject, known: KnownLength, near: Fraction | None = None) -> LengthProof:
-    """Whether softmax answers as hard attention does at the subject's temperature, or one that is found `near` one: the
-    bound at the outputs is below their distance from the threshold, or 0 where they must be 0 or 1."""
+    """Return the proof that softmax answers as hard attention does at the subject's temperature, or at one found
+    `near` the given one. It succeeds if the bound at the outputs is below their distance from the threshold, or 0
+    where outputs must be 0 or 1.
+    """
     return replace(_settle(subject, known, near), ties_broken=known.broken, ties=known.ties)
 
 
@@ -652,6 +683,7 @@ def _settle(subject: Subject, known: KnownLength, near: Fraction | None) -> Leng
     distance = HALF if subject.exact else facts.distance or Fraction(0)
     if not distance:
         return LengthProof(n, None, reason="an output may lie on the threshold")
+    # The law and its temperature belong to the subject's own program, not to one with weights added that break ties.
     schedule = subject.temperature if program is subject.program else subject.schedule
     try:
         if schedule is None:
@@ -670,14 +702,15 @@ def _settle(subject: Subject, known: KnownLength, near: Fraction | None) -> Leng
 
 
 def output_bound(subject: Subject, bounds: Bounds) -> Fraction:
-    """The bound of the error at the output coordinates."""
+    """Return the bound of the error at the output coordinates."""
     outs = subject.program.answers
     return max(bounds.layers[-1].final[out] for out in outs) if bounds.layers else Fraction(0)
 
 
 def _refute_length(subject: Subject, n: int) -> Mismatch | None:
-    """A word of one length that softmax answers wrongly at the given temperature, in the network that was to be proved.
-    Words at which softmax lies on the threshold itself, so that no precision settles them, refute nothing."""
+    """Return a mismatch of one length where softmax is wrong at the given temperature, in the network that was to be
+    proved. Words at which softmax lies on the threshold itself, so that no precision settles them, refute nothing.
+    """
     words = tuple(product(subject.alphabet, repeat=n))
     found, runs, _ = prepare_words(subject, {n: words}, {n: True})
     judge = Judge(subject, found.program, plan_length(found, subject, n))
@@ -685,13 +718,13 @@ def _refute_length(subject: Subject, n: int) -> Mismatch | None:
 
 
 def _too_many(subject: Subject, n: int) -> str:
-    """Why nothing is known of a length with more words than are run."""
+    """Return the reason why nothing is known of a length with more words than are run."""
     size = len(subject.alphabet)
     possible = f"{size}^{n}" if n * log10(size) > MANY_DIGITS else f"{count_words(size, n):,}"
     if subject.kind == "srasp":
         return f"its integers may leave their range on some of the {possible} words, which are too many to be tried"
     return (
-        "a gap that is measured, or declared by the file, says nothing of words that were not tried, and "
+        "a gap that is measured, or declared by the file, does not cover words that were not tried, and "
         f"{possible} words are too many"
     )
 

@@ -1,5 +1,6 @@
-"""References for words, when a network is evaluated in a number format: a formula, a specification (where it
-judges), or the exact network."""
+"""References for words when a network is evaluated in a number format. A reference gives the expected answers: a
+formula, a specification (on the words and at the positions that it judges), or the exact network.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ SAMPLES = 40
 
 
 class Reference(Protocol):
-    """The reference for words of a network."""
+    """A reference: the source of the expected answers for the words of a network."""
 
     @property
     def name(self) -> Named:
@@ -50,14 +51,15 @@ class Reference(Protocol):
         """Return the words (of one length) that are judged, each with its expected answer."""
 
     def right(self, asked: Sequence[Asked], low: Any, high: Any) -> list[bool]:
-        """Return whether all outputs between two bounds are certainly right. The bounds are arrays (words, tokens
-        that are read, outputs)."""
+        """Return for each word True if all outputs between two bounds are certainly right. The bounds are arrays
+        (words, tokens that are read, outputs).
+        """
 
     def told(self, asked: Asked, outputs: Any) -> tuple[str, str]:
         """Return the expected answer and the answer of wrong outputs, both as text."""
 
     def exactly(self, asked: Asked) -> bool:
-        """Return whether the exact network is wrong about a word."""
+        """Return True if the exact network answers a word wrongly."""
 
 
 def reference_of(made: Export) -> Reference:
@@ -111,9 +113,12 @@ class Specified:
         return [(word, raw) for word, raw in zip(words, raws, strict=True) if not unjudged(raw)]
 
     def right(self, asked: Sequence[Asked], low: Any, high: Any) -> list[bool]:
-        """Return whether all outputs between two bounds are certainly right where they are judged. The bounds are
-        arrays (words, tokens that are read, outputs)."""
+        """Return for each word True if all outputs between two bounds are certainly right where they are judged. The
+        bounds are arrays (words, tokens that are read, outputs).
+        """
         found = [False] * len(asked)
+        # Answers by position and answers for a whole word are compared at different positions, so each kind has its
+        # own batch.
         for listed in (False, True):
             chosen = [number for number, (_, raw) in enumerate(asked) if by_position(raw) is listed]
             if chosen:
@@ -138,9 +143,10 @@ class Specified:
         return "nothing else", "that"
 
     def exactly(self, asked: Asked) -> bool:
-        """Return whether the exact network is wrong about a word."""
+        """Return True if the exact network answers a word wrongly."""
         word, raw = asked
         places, wanted = self._wanted([asked], by_position(raw))
+        # Float64 with error bounds settles most words; only the others need higher precision.
         ends = self._engine.enclosures([word], places)
         if ends is not None:
             found = self._compared(*ends, wanted)
@@ -159,7 +165,7 @@ class Specified:
         return list(self.target.places(len(words[0]), listed)), self.target.wanted(words, raws, listed)
 
     def _compared(self, low: Any, high: Any, wanted: Wanted) -> Judgement:
-        with np.errstate(all="ignore"):  # of what is not known in a format
+        with np.errstate(all="ignore"):  # NaN and infinities of the format
             return self.target.rule.compare(low, high, wanted)
 
 
@@ -196,8 +202,9 @@ class Answers:
         return [(word, UNKNOWN if answer is None else answer) for word, answer in answers]
 
     def right(self, asked: Sequence[Asked], low: Any, high: Any) -> list[bool]:
-        """Return whether all outputs between two bounds certainly give the expected answer. The bounds are arrays
-        (words, tokens that are read, outputs)."""
+        """Return for each word True if all outputs between two bounds certainly give the expected answer. The bounds
+        are arrays (words, tokens that are read, outputs).
+        """
         return [
             answer is not UNKNOWN and bool(self._read(least, most) == answer)
             for (_, answer), least, most in zip(asked, low, high, strict=True)
@@ -208,8 +215,9 @@ class Answers:
         return _told(asked[1]), _told(self._read(outputs, outputs))
 
     def exactly(self, asked: Asked) -> bool:
-        """Return whether the exact network is wrong about a word. Only a formula can show that; without one, return
-        False."""
+        """Return True if the exact network answers a word wrongly. Only a formula can show that; without one, return
+        False.
+        """
         target = self.made.target
         if isinstance(target, Foreign) or target.formula is None:
             return False
@@ -244,8 +252,11 @@ class Answers:
         low, high, decide = low[places], high[places], told["decide"]
         rule = decide["rule"]
         if rule == "exact":
+            # The network of a formula must give exactly 0 or 1 in the format, so an enclosure with two ends is
+            # uncertain.
             return {1.0: True, 0.0: False}.get(float(low[0, 0])) if low[0, 0] == high[0, 0] else None
         if rule == "integer":
+            # The integer is stored as its n-th part, so a position's output times n is rounded.
             ends = [(round(a * len(low)), round(b * len(low))) for a, b in zip(low[:, 0], high[:, 0], strict=True)
                     if np.isfinite(a) and np.isfinite(b)]  # fmt: skip
             certain = len(ends) == len(low) and all(a == b for a, b in ends)
@@ -273,7 +284,7 @@ def _sides(above: NDArray[Any], below: NDArray[Any]) -> Iterator[bool | None]:
 
 
 def _largest(low: Any, high: Any, names: Sequence[str]) -> tuple[str, ...] | None:
-    """Return the output that is certainly the largest, at each position."""
+    """Return the output that is certainly the largest, at each position; None if it is uncertain at one of them."""
     found = []
     for least, most in zip(low, high, strict=True):
         best = int(np.argmax(least)) if np.isfinite(least.astype(float)).all() else -1

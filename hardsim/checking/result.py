@@ -1,8 +1,12 @@
-"""What a check found: plain data that the reports render.
+"""Results of the commands `check`, `eval`, `words`, `compile` and `format`: plain data that the reports render.
 
-Every number is exact: an int, or a Fraction (measured values are the exact rationals that the arithmetic's numbers
-are). Units: gaps and reach of scores are in units of the score (before beta and the temperature), temperatures in units
-of the score per nat, everything else in units of the activations.
+Every number is exact: an int, or a Fraction (a measured value is the exact rational that the arithmetic's number is).
+Units: score gaps and score ranges are in units of the score (before beta and the temperature are applied),
+temperatures in units of the score per nat, everything else in units of the activations.
+
+Terms: the oracle is the semantics of the input, or another file that gives the expected answers (`--against`). To
+judge a word, or a position of it, is to compare the network's answer there with the expected one. Hard means hard
+attention in exact arithmetic, soft means the softmax network.
 """
 
 from __future__ import annotations
@@ -42,31 +46,33 @@ from hardsim.records import (
 # ---- what fields of several classes hold; a text in a type describes it ----
 
 Word: TypeAlias = Annotated[tuple[str, ...], limits(min_length=1), "A word, symbol by symbol."]
-AnyWord: TypeAlias = Annotated[
-    tuple[str, ...], "A word, symbol by symbol; of a network that others made also the empty one."
-]
+AnyWord: TypeAlias = Annotated[tuple[str, ...], "A word, symbol by symbol; for an external network, it may be empty."]
 Answer: TypeAlias = bool | tuple[str | int | None, ...] | None
-"""Accepted or not, or the symbols or integers of an output; None stands for what is left undecided."""
+"""An answer for one word: accepted or not, or the symbols or integers of an output. None stands for an undecided
+part.
+"""
 Length: TypeAlias = Annotated[Positive, "A length of words."]
 LayerNumber: TypeAlias = Annotated[Positive, "The layer, from 1."]
-Possible: TypeAlias = Annotated[Count, "How many words of this length there are."]
+Possible: TypeAlias = Annotated[Count, "Number of words of this length that exist."]
 Digits: TypeAlias = Annotated[Natural, "Decimal digits of the arithmetic."]
 Seed: TypeAlias = Annotated[int, "Seed of the random words."]
 InputName: TypeAlias = Annotated[str, "Path as given, or <expression>."]
 InputDigest: TypeAlias = Annotated[Digest, "SHA-256 of the input: a file's bytes, an expression's text."]
-FormulaText: TypeAlias = Annotated[str | None, "A formula's text; null for anything else."]
-Title: TypeAlias = Annotated[str | None, "The unconfirmed title of a file that is no formula; null for a formula."]
-Reach: TypeAlias = Annotated[str, "How far the verdict reaches, in words."]
-Partial: TypeAlias = Annotated[bool, "Whether the run was interrupted."]
+FormulaText: TypeAlias = Annotated[str | None, "A formula's text; null for any other input."]
+Title: TypeAlias = Annotated[
+    str | None, "The title that a file gives itself, which is not verified; null for a formula."
+]
+Reach: TypeAlias = Annotated[str, "The words that the verdict covers, as text."]
+Partial: TypeAlias = Annotated[bool, "True if the run was interrupted."]
 Opened: TypeAlias = Literal["ltl", "srasp", "ahat", "re", "network"]
-"""The kinds of inputs that are opened."""
+"""The kinds of inputs that commands open."""
 InputKind: TypeAlias = Annotated[
     str,
     one_of(*get_args(Opened)),
-    "A formula, a program, a hard-attention model, a regular expression, or a network that others made.",
+    "A formula, a program, a hard-attention model, a regular expression, or an external network.",
 ]
 Against: TypeAlias = Annotated[
-    str | None, "The file of --against, whose semantics is the oracle in place of the input's own; null: none."
+    str | None, "The file of --against, whose semantics is the oracle instead of the input's own; null: no --against."
 ]
 HeadKind: TypeAlias = Annotated[str, one_of("uniform", "tieless", "ties")]
 Engine: TypeAlias = Annotated[
@@ -77,60 +83,63 @@ Engine: TypeAlias = Annotated[
 ]
 Regime: TypeAlias = Annotated[str, one_of(*REGIMES)]
 Assumption: TypeAlias = Annotated[
-    str, "What bounds rest on besides Theorem 26, as 'gap and sizes measured on 64 words'; empty if on nothing."
+    str, "An assumption of the bounds besides Theorem 26, such as 'gap and sizes measured on 64 words'; empty: none."
 ]
 
 AUTO, FLOAT64, BALL, MPMATH = "auto", "float64", "ball", "mpmath"
 ENGINES = (AUTO, FLOAT64, BALL, MPMATH)
-"""The arithmetics in which the softmax network can be run (see `checking.engines`)."""
+"""The names of the arithmetics that can run the softmax network (see `checking.engines`); `auto` chooses one."""
+# The values of `Mismatch.kind` besides the pairs soft/hard and hard/oracle.
 OBSERVED_MISMATCH = "a mismatch in mpmath (no rigorous enclosure), which is not certified"
 CERTIFY = f"--engine {BALL} certifies it, or shows that there is none"
 UNSETTLED, DIRECT = "hard attention undecided", "soft/oracle"
 NOT_DECIDED = "not decided"
 UNASKED = "not asked: "
-"""How a text begins that says why the prover was not asked."""
+"""Beginning of a text that says why the prover was not run."""
 MOST_VALUES = 4
-"""Different values of tied positions, and heads of an output, that a sentence lists."""
+"""Largest number of different values of tied positions, and of heads of an output, that a sentence lists."""
 LONGEST_VALUE = 12
-"""Characters of an exact value in a sentence; a longer one is rounded."""
+"""Largest number of characters of an exact value in a sentence; a longer value is rounded."""
 LONGEST_TOLD = 40
-"""Characters of a word, of a value or of the name of an input in a summary."""
+"""Largest number of characters of a word, of a value or of an input's name in a summary."""
 SINGLE_ROWS, MOST_ROWS = 8, 12
-"""Lengths that have a row of their own in a table, and the most rows of a table of lengths."""
+"""The first lengths, each of which has its own row in a table, and the largest number of rows of such a table."""
 MOST_POSSIBLE = 20
-"""Possible outputs that a mismatch lists."""
+"""Largest number of possible outputs that a mismatch lists."""
 LARGEST_SHOWN = 10**9
-"""Counts from here on are shown as a power of ten."""
+"""Least count that is shown as a power of ten."""
 
 
 def settled(answer: Answer) -> bool:
-    """Whether an answer leaves nothing undecided."""
+    """Return True if no part of an answer is undecided."""
     return answer is not None and (isinstance(answer, bool) or None not in answer)
 
 
 class Verdict(StrEnum):
-    """How far an answer reaches; never a stronger word than was earned."""
+    """The verdict of a command: how far its answer reaches. A verdict never claims more than was established."""
 
     PROVED = "PROVED"
-    """Every word up to a length, or of every length."""
+    """Proved for every word up to a length, or of every length."""
     CERTIFIED = "CERTIFIED"
-    """The words listed, by rigorous arithmetic."""
+    """Established for the listed words by rigorous arithmetic."""
     OBSERVED = "OBSERVED"
-    """The words listed, agreement or a mismatch, with no rigorous arithmetic."""
+    """Agreement or a mismatch on the listed words, seen in arithmetic that is not rigorous."""
     REFUTED = "REFUTED"
-    """By the word that is printed, with rigorous arithmetic."""
+    """Refuted by the printed word, in rigorous arithmetic."""
     UNDECIDED = "UNDECIDED"
     """Nothing was tried, or no answer was reached within a limit."""
 
     def reaches(self, wanted: Verdict) -> bool:
-        """Whether it says at least as much as another verdict of agreement."""
+        """Return True if this verdict claims agreement at least as strongly as the verdict `wanted`."""
+        # REFUTED claims no agreement, so it is not in the order.
         order = (Verdict.UNDECIDED, Verdict.OBSERVED, Verdict.CERTIFIED, Verdict.PROVED)
         return self in order and order.index(self) >= order.index(wanted)
 
 
 def judged_part(answer: Answer, reference: Answer) -> Answer:
-    """Return an answer without the positions that the reference leaves open. Return the whole answer if none is
-    open, or if its number of positions differs."""
+    """Return an answer without the positions that the reference leaves open. Return the whole answer if none is open,
+    or if the numbers of positions of the two differ.
+    """
     if not isinstance(answer, tuple) or not isinstance(reference, tuple):
         return answer
     if len(answer) != len(reference) or None not in reference:
@@ -140,28 +149,28 @@ def judged_part(answer: Answer, reference: Answer) -> Answer:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class NoOutput(Record):
-    """An expected value that no output has, so that every answer of the network is wrong there."""
+    """An expected value that no output of the network has, so that every answer of the network is wrong there."""
 
     wanted: str
-    """The value, or the set of values."""
+    """The expected value, or the set of expected values."""
     position: Natural
     """The position of the symbol at which the value is expected, from 1; 0: before the first symbol."""
     possible: tuple[str, ...]
     """The outputs that the network can give; at most the first MOST_POSSIBLE are listed."""
     count: Natural
-    """The number of outputs that the network can give."""
+    """Number of outputs that the network can give."""
 
     @staticmethod
     def of(wanted: str, position: int, possible: Sequence[str]) -> NoOutput:
-        """Return the record, with the first outputs listed."""
+        """Return the record for an expected value, listing only the first of the possible outputs."""
         return NoOutput(wanted, position, tuple(possible[:MOST_POSSIBLE]), len(possible))
 
     @property
     def summary(self) -> str:
-        """The expected value, its position and the possible outputs."""
+        """One clause with the expected value, its position and the possible outputs."""
         more = f" ... ({self.count:,} in all)" if self.count > len(self.possible) else ""
         known = f"the possible outputs are {' '.join(self.possible)}{more}" if self.count else "outputs are integers"
-        return f"no output is {self.wanted}, which is wanted at position {self.position}: {known}"
+        return f"no output is {self.wanted}, which is expected at position {self.position}: {known}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -171,25 +180,25 @@ class WordError(Record):
     word: AnyWord | None
     """The word; null: the error concerns no single word."""
     message: str
-    """The error."""
+    """The error message."""
     hint: str = ""
-    """Advice on how to correct it."""
+    """Advice on how to correct the error."""
     out_of_range: bool = False
-    """True if the word leaves the range that a construction covers."""
+    """True if the word lies outside the range that a construction covers."""
 
     @staticmethod
     def of(word: Word, error: InputError) -> WordError:
-        """Return the record for an error about a word."""
+        """Return the record for an error that a word raised."""
         return WordError(word, error.message, error.hint, isinstance(error, OutOfRange))
 
     @property
     def error(self) -> InputError:
-        """Return the error that this record stands for."""
+        """The exception that this record stands for: OutOfRange or InputError."""
         return (OutOfRange if self.out_of_range else InputError)(self.message, self.hint)
 
     @property
     def summary(self) -> str:
-        """The message of the error, which names the word."""
+        """The error message, which names the word, after `not checked`."""
         return f"not checked: {self.message}"
 
 
@@ -200,20 +209,21 @@ class Mismatch(Record):
     word: AnyWord
     """The word."""
     oracle: Answer
-    """What the semantics says; None for what is its own specification."""
+    """The answer of the semantics; None for an input that is its own specification."""
     hard: Answer
-    """What hard attention says."""
+    """The answer of hard attention."""
     soft: Answer
-    """What softmax says; None where the output of a network that rounds to 0 or 1 is neither, or any other lies on its
-    threshold."""
+    """The answer of softmax. None where the output of a network that rounds to 0 or 1 is neither, or where the output
+    of any other network lies on its threshold.
+    """
     output: Measured | None = None
     """An acceptor's output; None if none was reached or known."""
     decided: bool = True
-    """Whether an answer of the network was reached; if not, `soft` means nothing."""
+    """True if the network reached an answer; if not, `soft` means nothing."""
     direct: bool = False
-    """Whether the network, which others made, has no hard attention and is held against the oracle itself."""
+    """True for an external network, which has no hard attention and is compared with the oracle directly."""
     shrunk_from: AnyWord | None = None
-    """The word that was found first, where a simpler one was made of it; null: this one."""
+    """The word that was found first, from which this simpler one was made; null: this one was found first."""
     no_output: NoOutput | None = None
     """The first expected value that no output has; null: an output has every expected value."""
 
@@ -222,7 +232,9 @@ class Mismatch(Record):
     def kind(
         self,
     ) -> Annotated[str, one_of("soft/hard", "hard/oracle", "soft/hard and hard/oracle", UNSETTLED, DIRECT)]:
-        """Which pair disagrees; where hard attention decides nothing, softmax cannot disagree with it."""
+        """The pairs of answers that disagree. Where hard attention decides nothing, softmax cannot disagree with
+        it.
+        """
         if self.direct:
             return DIRECT
         soft, hard, oracle = (judged_part(one, self.oracle) for one in (self.soft, self.hard, self.oracle))
@@ -234,19 +246,20 @@ class Mismatch(Record):
 
     @property
     def summary(self) -> str:
-        """Which answers differ on which word."""
+        """One line: the disagreeing pairs, the word and the answers."""
         first = "" if self.shrunk_from is None else f" (shrunk from {plural(len(self.shrunk_from), 'symbol')})"
         impossible = "" if self.no_output is None else f"; {self.no_output.summary}"
         return f"{self.kind} on {word_summary(self.word)}{first}: {answers_summary(self)}{impossible}"
 
     @property
     def refutes(self) -> bool:
-        """Whether two answers differ, rather than one being missing."""
+        """True if two answers differ; False if an answer is merely missing."""
         return self.kind != UNSETTLED
 
     def certain(self, engine: str) -> bool:
-        """Return whether a mismatch is certain. Semantics and hard attention are exact; an mpmath result is only
-        observed. An expected value that no output has needs no arithmetic."""
+        """Return True if a mismatch is certain with an engine. Semantics and hard attention are exact; an mpmath
+        result is only observed. An expected value that no output has needs no arithmetic.
+        """
         return self.refutes and (engine != MPMATH or "hard/oracle" in self.kind or self.no_output is not None)
 
 
@@ -255,12 +268,12 @@ class Violation(Record):
     """A claim that a computed number refutes: a declared gap above a measured one, a bound below an error."""
 
     what: str
-    """What was claimed, of which head or coordinate."""
+    """The claim, and the head or coordinate that it is about."""
     n: Length
     word: Word | None
-    """A word that shows it."""
+    """A word that refutes the claim."""
     measured: Measured
-    """The number that was found."""
+    """The number that was computed."""
     claimed: Measured
     """The number that was claimed."""
     observed: bool = False
@@ -271,14 +284,14 @@ Void: TypeAlias = Annotated[
     bool,
     "True if the bound beside it is void, so that the error may exceed it: the bound assumes that the head reads what "
     "hard attention reads, and on a word tried it does not, or the network is not the one that its specification "
-    "makes.",
+    "compiles to.",
 ]
 VoidAfter: TypeAlias = Annotated[
     str | None, "The head that failed first, if the bound is void for that reason; null otherwise."
 ]
 Own: TypeAlias = Annotated[
     bool | None,
-    "For a failure: true if hardsim made the network itself and finds it unedited, so that the false claim is a "
+    "For a failure: true if hardsim compiled the network itself and it is unedited, so that the false claim is a "
     "defect of hardsim; null where nothing failed.",
 ]
 
@@ -286,45 +299,49 @@ Own: TypeAlias = Annotated[
 @dataclass(frozen=True, slots=True, repr=False)
 class FirstFailure(Record):
     """The head that failed first: its error is so large that a clip which reads it does not give the Boolean of hard
-    attention. At the shortest such length it is in the first layer where this happens. Later heads that depend on this
-    clip have void bounds."""
+    attention. At the shortest such length it is in the first layer where this happens. Later heads that depend on
+    this clip have void bounds.
+    """
 
     head: str
     """The head's name."""
     layer: LayerNumber
     n: Length
     word: Word
-    """A word on which it fails."""
+    """A word on which the head fails."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class HeadResult(Record):
-    """One head over the words tried of one length: its largest error and its least score gap, each beside its bound."""
+    """One head over the words tried of one length: its largest error and its least score gap, each beside its
+    bound.
+    """
 
     name: str
     """The head's name."""
     layer: LayerNumber
     purpose: str
-    """What the head is for, as its compiler says."""
+    """The purpose of the head, in the words of its compiler."""
     theorem: str
-    """The theorem that it rests on, if any."""
+    """The theorem that the head rests on, if any."""
     error: Measured
     """Largest error of an attended value, soft minus hard, upper end of its enclosure."""
     bound: Measured
-    """What theory allows."""
+    """The bound that theory gives for the error."""
     score_gap: Exact | None
     """Least score gap; None for uniform heads and where no row had two different scores."""
     declared_gap: Exact | None
-    """The least over the positions of what is declared; None: nothing."""
+    """Least declared score gap over the positions; None: no gap is declared."""
     paper_bound: Measured | None = None
-    """For look-ups of counts Lemma 7 as the paper states it, twice `bound`."""
+    """For look-ups of counts, the bound of Lemma 7 as the paper states it, twice `bound`."""
     kind: HeadKind | None = None
-    """How it attended on the words tried: every score 0, always one largest score, or several; None where rows were not
-    measured."""
+    """The head's attention on the words tried: uniform (every score 0), tieless (always one largest score) or ties
+    (several); None where rows were not measured.
+    """
     most_maxima: Positive | None = None
-    """Most positions with the largest score; None where `kind` is."""
+    """Largest number of positions that share the largest score; None where `kind` is None."""
     score_range: Exact | None = None
-    """Largest distance of two visible scores of a row; None where `kind` is."""
+    """Largest distance of two visible scores of a row; None where `kind` is None."""
     void: Void = False
     void_after: VoidAfter = None
 
@@ -335,72 +352,76 @@ class LayerResult(Record):
 
     layer: LayerNumber
     kind: str
-    """The kinds of its heads, joined by 'and'; or 'no attention'."""
+    """The kinds of the layer's heads, joined by 'and'; or 'no attention'."""
     size: Exact
-    """Largest activation that enters it or leaves its attention."""
+    """Largest activation that enters the layer or leaves its attention."""
     attended_error: Measured
     """Largest error after attention."""
     attended_bound: Measured
-    """What theory allows after attention."""
+    """The bound that theory gives for the error after attention."""
     error: Measured
     """Largest error after the layer."""
     bound: Measured
-    """What theory allows after the layer."""
+    """The bound that theory gives for the error after the layer."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TemperatureRange(Record):
-    """The temperature over the positions, in units of the score per nat. Of one that is no rational number these are
-    rationals next to it."""
+    """The temperatures of all positions, in units of the score per nat, between two rationals. They are next to the
+    temperature where that is no rational number.
+    """
 
     least: Exact
-    """The smallest, or a rational below it."""
+    """The smallest temperature, or a rational below it."""
     largest: Exact
-    """The largest, or a rational above it."""
+    """The largest temperature, or a rational above it."""
 
     @property
     def summary(self) -> str:
-        """One temperature, or both ends."""
+        """The temperature, or its two ends where positions differ."""
         ends = dict.fromkeys((short(self.least), short(self.largest)))
         return " to ".join(ends)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LengthResult(Record):
-    """All words tried of one length. Acceptance gap and margin are of networks that round to 0 or 1; size, temperature,
-    theorem, epsilon and layers are of those that have Theorem 26's temperature."""
+    """All words tried of one length. Acceptance gap and margin are known for networks that round to 0 or 1; size,
+    temperature, theorem, epsilon and layers for networks with Theorem 26's temperature.
+    """
 
     n: Length
     words: Natural
-    """Words tried."""
+    """Number of words tried."""
     possible: Possible
     exhaustive: bool
-    """Whether these are all words of the length."""
+    """True if all words of the length were tried."""
     accepted: Natural | None
-    """Words accepted by the oracle, or by hard attention where there is none; None for a transduction."""
+    """Number of words that the oracle accepts, or hard attention where there is no oracle; None for a transduction."""
     soft_mismatches: Natural
-    """Words on which softmax differs from hard attention."""
+    """Number of words on which softmax differs from hard attention."""
     hard_mismatches: Natural
-    """Words on which hard attention differs from the oracle."""
+    """Number of words on which hard attention differs from the oracle."""
     undecided: Natural
-    """Words on which no answer of the network was reached; no measured number covers them."""
+    """Number of words on which the network reached no answer; the measured numbers leave these words out."""
     score_gap: Exact | None
-    """gap(n): the least of all heads."""
+    """gap(n): the least score gap of all heads."""
     error: Measured
     """Largest error of an attended value, or under Theorem 26 of an activation at the end; upper end of its
-    enclosure."""
+    enclosure.
+    """
     bound: Measured
-    """What theory promises of the error."""
+    """The bound that theory gives for the error."""
     digits: Digits
     heads: tuple[HeadResult, ...]
     """The heads of all layers."""
     acceptance_gap: Measured | None = None
     """Least unrounded output among accepted words minus the largest among rejected ones; None unless both were tried,
-    or where no attention decides."""
+    or where no attention decides.
+    """
     margin: Measured | None = None
     """Least distance of an attended value from its threshold; negative: not decided."""
     sum_error: Measured | None = None
-    """Largest error of a sum of looked-up counts, which rounding corrects up to 1/4; None: none is compared."""
+    """Largest error of a sum of looked-up counts; rounding corrects up to 1/4. None: no such sum is compared."""
     size: Exact | None = None
     """X(n): the largest activation between layers."""
     temperature: TemperatureRange | None = None
@@ -408,50 +429,55 @@ class LengthResult(Record):
     theorem: Exact | None = None
     """Theorem 26's temperature for an error of at most epsilon."""
     epsilon: Exact | None = None
-    """The wanted error."""
+    """The error that the temperature was chosen for."""
     assumption: Assumption = ""
     layers: tuple[LayerResult, ...] = ()
-    """The layers, one by one."""
+    """The layers, in order."""
     void: Void = False
     void_after: VoidAfter = None
     unjudged: Natural = 0
-    """Words on which the reference, a Python function, leaves every position open; they do not count as tried."""
+    """Number of words on which the reference, a Python function, leaves every position open; they do not count as
+    tried.
+    """
     positions_judged: Natural | None = None
-    """Positions that the function judges, on all words tried; null: no function is the reference."""
+    """Number of positions that the function judges, over all words tried; null: the reference is no function."""
     positions_unjudged: Natural | None = None
-    """Positions that it leaves open, on all words."""
+    """Number of positions that the function leaves open, over all words."""
 
     @property
     def mismatches(self) -> int:
-        """Mismatches of both kinds."""
+        """Number of mismatches of both kinds."""
         return self.soft_mismatches + self.hard_mismatches
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class JudgedLength(Record):
-    """All words tried of one length, on a network that others made."""
+    """All words tried of one length, on an external network."""
 
-    n: Annotated[Natural, "A length of words; 0 where what is read before every word is judged too."]
+    n: Annotated[Natural, "A length of words; 0 if the output before the first symbol is judged too."]
     words: Natural
-    """Words judged."""
+    """Number of words judged."""
     unjudged: Natural
-    """Words on which the reference leaves every position open; they do not count as tried."""
+    """Number of words on which the reference leaves every position open; they do not count as tried."""
     positions_judged: Natural
-    """Positions that the reference judges. A word has a position for each symbol where the network is read at each or
-    the reference is a list, and one otherwise."""
+    """Number of positions that the reference judges. A word has a position for each symbol where the network is read
+    at each symbol or the reference is a list, and one position otherwise.
+    """
     positions_unjudged: Natural
-    """Positions that the reference leaves open."""
+    """Number of positions that the reference leaves open."""
     possible: Possible
     exhaustive: bool
-    """Whether these are all words of the length."""
+    """True if all words of the length were tried."""
     mismatches: Natural
-    """Words on which the network certainly is wrong."""
+    """Number of words on which the network is certainly wrong."""
     undecided: Natural
-    """Words on which it is not certain whether it is."""
+    """Number of words on which it is uncertain if the network is wrong."""
     digits: Digits
     margin: Lower | None
-    """At most the least distance of a judged output from a wrong answer, on all words but the undecided ones and those
-    on which a wanted value is no output; negative: one is wrong. None: nothing was judged, or no margin was found."""
+    """A lower bound of the distance of every judged output from a wrong answer, over all words except the undecided
+    ones and those on which an expected value is no output; negative: an output is wrong. None: nothing was judged, or
+    no margin was found.
+    """
     margin_word: AnyWord | None
     """The first word that may have the least margin."""
 
@@ -463,7 +489,7 @@ class TiedPosition(Record):
     position: Natural
     """The position; 0 is the beginning of the sequence."""
     values: tuple[Exact, ...]
-    """The values that the head reads there, one for each coordinate that it writes."""
+    """The values that the head reads at the position, one for each coordinate that it writes."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -473,15 +499,15 @@ class TiedRow(Record):
     word: Word
     """The word."""
     position: Natural
-    """The query; 0 is the beginning of the sequence."""
+    """The query's position; 0 is the beginning of the sequence."""
     tied: Annotated[tuple[TiedPosition, ...], limits(min_length=2)]
     """The positions that share the largest score."""
     other_mean: bool
-    """True if the mean of their values differs from the value that the head reads, so that no temperature helps."""
+    """True if the mean of the tied values differs from the value that the head reads, so that no temperature helps."""
 
     @property
     def carried(self) -> str:
-        """The different values, in the order of their positions."""
+        """The different values of the tied positions, in the order of the positions, as text."""
         found = [values_text(values) for values in dict.fromkeys(one.values for one in self.tied)]
         if len(found) > MOST_VALUES:
             found = [*found[: MOST_VALUES - 1], "others"]
@@ -500,20 +526,23 @@ class Tie(Record):
     word: Word
     """The word."""
     position: Natural
-    """The query; 0 is the beginning of the sequence."""
+    """The query's position; 0 is the beginning of the sequence."""
     count: Annotated[int, limits(ge=2)]
-    """Positions with the largest score."""
+    """Number of positions that share the largest score."""
     simulated: Annotated[str, one_of("average", "one value", "weights added", "not simulated")] = "average"
-    """How softmax simulates the ties. 'average': the head reads the mean, as softmax does. 'one value': the head is
-    leftmost or rightmost, and all tied positions carry one value on the words tried, so that it is taken as an average
-    head, with its own weights. 'weights added': weights were added that break the ties. 'not simulated': neither holds,
-    and the weights are those of a softmax model, which are taken as they are."""
+    """The way softmax simulates the ties. 'average': the head reads the mean, as softmax does. 'one value': the head
+    is leftmost or rightmost, and all tied positions carry one value on the words tried, so that it is treated as an
+    average head, with its own weights. 'weights added': weights were added that break the ties. 'not simulated':
+    neither is the case, and the weights belong to a softmax model, whose weights are never changed.
+    """
     differ: TiedRow | None = None
-    """A row whose tied positions carry different values; null for an average head, and where there is none."""
+    """A row whose tied positions carry different values; null for an average head, and where no such row was found."""
 
     @property
     def note(self) -> str:
-        """One clause: how the ties of a leftmost or rightmost head were treated, and why. Empty for an average head."""
+        """One clause: how the ties of a leftmost or rightmost head were treated, and why. Empty for an average
+        head.
+        """
         if self.simulated == "average":
             return ""
         if self.differ is None:
@@ -551,7 +580,7 @@ class HardUndecided(Record):
     output: str
     """The coordinate of the output."""
     value: Exact
-    """The output."""
+    """The output's value."""
     threshold: Exact | None
     """The threshold, which the output equals; null: the output must be 0 or 1, or an integer over n."""
     each: bool
@@ -561,10 +590,10 @@ class HardUndecided(Record):
 
     @property
     def summary(self) -> str:
-        """One sentence, with the word and the heads."""
+        """One sentence that names the word, the output and the heads it depends on."""
         where = f"on `{word_summary(self.word)}`" + (f" at position {self.position}" if self.each else "")
         value = values_text([self.value])
-        is_at = f"exactly the threshold {value}" if self.threshold is not None else f"{value}, which means nothing"
+        is_at = f"exactly the threshold {value}" if self.threshold is not None else f"{value}, which is no valid answer"
         few = ", ".join(self.heads[:MOST_VALUES]) + ", ..." * (len(self.heads) > MOST_VALUES)
         who = f" (read by head{'s' * (len(self.heads) > 1)} {few})" if few else ""
         told = f"{is_at}, so softmax has no answer to agree with"
@@ -573,8 +602,8 @@ class HardUndecided(Record):
 
 FirstUndecided: TypeAlias = Annotated[
     HardUndecided | None,
-    "The first word on which hard attention itself decides nothing, as where its output is the threshold; null: there "
-    "is none among the words tried.",
+    "The first word on which hard attention itself decides nothing, for example because its output equals the "
+    "threshold; null: there is none among the words tried.",
 ]
 
 
@@ -583,7 +612,7 @@ class Growth(Record):
     """A power law factor n^exponent fitted to values at several lengths; for people, not for proofs."""
 
     what: str
-    """What is fitted."""
+    """The name of the fitted quantity."""
     exponent: float
     """The exponent, to four decimals."""
     factor: float
@@ -594,45 +623,49 @@ class Growth(Record):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LeastMargin(Record):
-    """The least margin of a network that others made, of all words judged."""
+    """The least margin of an external network over all words judged."""
 
     margin: Lower
-    """At most the least distance of a judged output from a wrong answer; negative: one is wrong."""
+    """A lower bound of the least distance of a judged output from a wrong answer; negative: an output is wrong."""
     n: Annotated[Natural, "The length of the word; the shortest, if several have it."]
     word: AnyWord
-    """The first word that may have it."""
+    """The first word that may have this margin."""
 
     @property
     def summary(self) -> str:
-        """The margin, and where it is."""
+        """One line: the margin, the length and the word."""
         return f"{short(self.margin)} at length {self.n:,}, on {word_summary(self.word)}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class MarginTrend(Record):
-    """How the least margin of a network that others made falls with the length of the words tried: the power law
-    constant n^rate or the line constant + rate n, whichever has the smaller sum of squared errors of the margin. It is
-    fitted to the lengths from 1 on at which nothing is wrong; where it stays for some lengths and falls then, to the
-    last three or more of them, from where it falls. For people: an extrapolation, and no bound."""
+    """A law that describes how the least margin of an external network falls with the length of the words tried: the
+    power law constant n^rate or the line constant + rate n, whichever has the smaller sum of squared errors of the
+    margin. It is fitted to the lengths from 1 on at which nothing is wrong; if the margin first stays level and then
+    falls, to the lengths from where it falls (three or more of them). For people: an extrapolation, not a bound.
+    """
 
     law: Annotated[str, one_of("power", "line")]
-    """Which of the two."""
+    """The law that fits better."""
     constant: float
-    """The factor of the power law, or the line at 0."""
+    """The factor of the power law, or the value of the line at length 0."""
     rate: float
     """The exponent, to four decimals, or the slope of the line."""
     from_n: Length
     to_n: Length
     level: Measured | None = None
-    """What it falls to at `at_n`: 0, or for a power law, which has no zero, a tenth of the least margin it was fitted
-    to. Null: it does not fall, or comes there within the lengths tried, or not in any length that is ever tried; or
-    something was found wrong, whatever the law says."""
+    """The margin that the law reaches at `at_n`: 0, or for a power law, which has no zero, a tenth of the least
+    margin it was fitted to. Null: the margin does not fall, or reaches this level within the lengths tried, or at no
+    length that is ever tried; or a word was found wrong, whatever the law predicts.
+    """
     at_n: Length | None = None
-    """Near which length, if it goes on so."""
+    """The approximate length at which the margin reaches `level` if the law continues."""
 
     @property
     def fit(self) -> str:
-        """The law; a number alone where it is the same to three digits at all lengths and leads nowhere."""
+        """The law as text; a number alone where the law gives the same three digits at all lengths and reaches no
+        `level`.
+        """
         size, sign = short(abs(self.rate)), "-" if self.rate < 0 else "+"
         power = f"{short(self.constant)} n^{self.rate:.2f}"
         law = power if self.law == "power" else f"{short(self.constant)} {sign} {size} n"
@@ -647,17 +680,17 @@ class MarginTrend(Record):
 
     @property
     def summary(self) -> str:
-        """The law, and where it leads."""
+        """One line: the law, and the length at which the margin reaches `level`."""
         told = self.fit
         if self.at_n is None or self.level is None:
             return told if self.rate < 0 else f"{told}: it does not fall"
         down = f"falls to {short(self.level)}, a tenth of the least," if self.level else "reaches 0"
-        return f"{told}: {down} near n = {self.at_n:,} if it goes on so"
+        return f"{told}: {down} near n = {self.at_n:,} if the trend continues"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Mapped(Record):
-    """A word and what it is mapped to."""
+    """A word and its output."""
 
     word: Word
     """The word."""
@@ -667,8 +700,9 @@ class Mapped(Record):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Shown(Record):
-    """A few short words and what is said of them (by the oracle, or by hard attention where there is none), so that one
-    sees what a verdict is about. Words of a transduction are neither accepted nor rejected."""
+    """A few short words with their answers (by the oracle, or by hard attention where there is none), to illustrate
+    what was decided. Words of a transduction are neither accepted nor rejected.
+    """
 
     accepted: tuple[Word, ...] = ()
     """At most three accepted words."""
@@ -679,7 +713,7 @@ class Shown(Record):
 
     @property
     def summary(self) -> str:
-        """The words, with what is said of them."""
+        """One line: the words with their answers."""
         told = [
             f"{label} {', '.join(map(word_summary, words))}"
             for label, words in (("accepted", self.accepted), ("rejected", self.rejected))
@@ -694,74 +728,77 @@ class Shown(Record):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Parting(Record):
-    """Where softmax leaves hard attention on a word: the head whose error makes the first clip differ that does, or
-    that with the largest error where no clip does."""
+    """The place where softmax departs from hard attention on a word: the head whose error makes the first differing
+    clip differ, or the head with the largest error where no clip differs.
+    """
 
     layer: LayerNumber
     head: str
     """The head's name."""
     purpose: str
-    """What the head is for, as its compiler says."""
+    """The purpose of the head, in the words of its compiler."""
     position: Natural
-    """The query; 0 is the beginning of the sequence."""
+    """The query's position; 0 is the beginning of the sequence."""
     hard: Measured
-    """What hard attention reads there."""
+    """The value that hard attention reads there."""
     soft: Measured
-    """What softmax reads there, the middle of its enclosure."""
+    """The value that softmax reads there, the middle of its enclosure."""
     allowed: Measured | None
-    """The largest error that the clip which reads it rounds away, the other heads being right; None where no clip
-    differs."""
+    """The largest error that the clip which reads this value rounds away if the other heads are right; None where no
+    clip differs.
+    """
 
     @property
     def summary(self) -> str:
-        """The head, where it is, and what it reads."""
+        """One line: the layer, the position, the head, and the values it reads."""
         return f"layer {self.layer}, position {self.position}, head {self.head}: {self.reads}"
 
     @property
     def reads(self) -> str:
-        """What softmax reads, beside what is right."""
+        """One clause: the value that softmax reads beside the right one, and the error that is rounded away."""
         hard, soft = short(self.hard), short(self.soft)
-        off = f"where {hard} is right it reads {soft}, off by {short(abs(self.soft - self.hard))}"
-        return f"{off}; {short(self.allowed)} is rounded away" if self.allowed else off
+        off = f"it reads {soft} instead of {hard}, off by {short(abs(self.soft - self.hard))}"
+        return f"{off}; up to {short(self.allowed)} is rounded away" if self.allowed else off
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ModelFacts(Record):
-    """The network in numbers. Only what was compiled for a regime has one, and a beta."""
+    """The size of the network and how it was compiled. Only a network compiled for a regime has a regime and a
+    beta.
+    """
 
     layers: Natural
-    """How many layers."""
+    """Number of layers."""
     heads: Natural
-    """How many heads, over all layers."""
+    """Number of heads, over all layers."""
     dimension: Positive
-    """Coordinates of the residual stream."""
+    """Number of coordinates of the residual stream."""
     parameters: Natural
-    """Non-zero parameters."""
+    """Number of non-zero parameters."""
     temperature: str
-    """An expression in n and i, or that it is Theorem 26's."""
+    """The temperature: an expression in n and i, or the statement that it is Theorem 26's."""
     at: Annotated[str, one_of("first", "last", "each")] = "last"
     """The position at which the answer is read."""
     regime: Regime | None = None
-    """The regime that it was compiled for."""
+    """The regime that the network was compiled for."""
     beta: Exact | None = None
     """Inverse-temperature constant."""
     single_head: bool = False
-    """Whether every layer was compiled to have one head."""
+    """True if every layer was compiled to have one head."""
     counting: Annotated[str, one_of("lookup", "sign")] | None = None
-    """How comparisons of counts are decided; None: none."""
+    """The method that decides comparisons of counts; None: there are no such comparisons."""
     bos: bool = False
-    """Whether there is a beginning of sequence, position 0."""
+    """True if there is a beginning of sequence, position 0."""
     ties_broken: tuple[str, ...] = ()
     """Heads whose ties are broken by added weights."""
     specified: bool = True
-    """Whether the network is the one that its specification makes; false in a file that was edited."""
+    """True if the network equals the one that its specification compiles to; False in a file that was edited."""
     given: Unwritten[tuple[str, ...]] = field(default=(), compare=False)
-    """The options that were given of those that decide how sharp attention is: beta, tau, epsilon. Advice names no
-    others."""
+    """The sharpness options that the user gave, out of beta, tau and epsilon. Advice names no others."""
 
     @property
     def summary(self) -> str:
-        """Its size, and what it was compiled for."""
+        """One line: the number of layers and heads, the regime and beta."""
         size = f"{plural(self.layers, 'layer')}, {plural(self.heads, 'head')}"
         if self.regime is None:
             return size
@@ -770,7 +807,7 @@ class ModelFacts(Record):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ConstantReach(Record):
-    """The lengths to which a network with a constant temperature and bounded encodings is right."""
+    """The lengths up to which a network with a constant temperature and bounded encodings is right."""
 
     beta: Exact
     """The inverse-temperature constant."""
@@ -789,7 +826,7 @@ class ConstantReach(Record):
 
     @property
     def summary(self) -> str:
-        """State how far this beta reaches, and what is known of larger ones."""
+        """Sentences that state how far this beta reaches, and what is known of larger ones."""
         reached = f"every word to length {self.right_to} is right ({'proved' if self.proved else 'all were tried'})"
         if not self.right_to:
             reached = "not every word of length 1 is known to be right"
@@ -808,8 +845,9 @@ class ConstantReach(Record):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CheckResult(Record):
-    """One input checked, a formula in one regime. If the run was interrupted, its numbers stand for the words tried
-    until then."""
+    """The result of checking one input (a formula: in one regime). If the run was interrupted, its numbers cover the
+    words tried until then.
+    """
 
     input: InputName
     sha256: InputDigest
@@ -822,77 +860,81 @@ class CheckResult(Record):
     seed: Seed
     max_n: Length
     exhaustive_limit: Natural
-    """Lengths with so many words or fewer have every word tried."""
+    """Largest number of words of a length for which every word of that length is tried."""
     samples: Natural | None
-    """Random words per sampled length; None: 20 up to length 16, 4 beyond. Of networks that others made all words per
-    searched length; None: 400."""
+    """Number of random words per sampled length; None: 20 up to length 16, 4 beyond. For an external network, the
+    number of all words per searched length; None: 400.
+    """
     lengths: tuple[LengthResult, ...]
-    """What was found, length by length; of a network that others made `judged` has it."""
+    """The results length by length; those of an external network are in `judged`."""
     verdict: Verdict
-    """How far the answer reaches; OBSERVED is what mpmath found, agreement or a mismatch, which is not certified:
-    `mismatch` and `violation` say which."""
+    """How far the answer reaches. OBSERVED stands for agreement or a mismatch in mpmath, which is not certified:
+    `mismatch` and `violation` tell the two apart.
+    """
     reach: Reach
     mismatch: Mismatch | None
     """The shortest mismatching word, the first in the order of the alphabet among the shortest."""
     violation: Violation | None = None
-    """A claim that does not hold."""
+    """A claim that a computed number refutes."""
     ties: tuple[Tie, ...] = ()
-    """One for each head that has ties."""
+    """The ties found, one entry for each head that has any."""
     hard_undecided: FirstUndecided = None
     growth: tuple[Growth, ...] = ()
     """Fitted power laws."""
     partial: Partial = False
     undecided_word: AnyWord | None = None
-    """The first word on which no answer of the network was reached."""
+    """The first word on which the network reached no answer."""
     proof: str | None = None
-    """What the prover said of all words, or why it was not asked; None where nothing agrees."""
+    """The prover's result for all words, or why it was not run; None where the answers do not agree."""
     shown: Shown | None = None
-    """A few short words; None where nothing agrees."""
+    """A few short words with their answers; None where the answers do not agree."""
     parting: Parting | None = None
-    """Where softmax leaves hard attention on the word of `mismatch`, if it does."""
+    """The place where softmax departs from hard attention on the word of `mismatch`, if it does."""
     command: str | None = None
     """The command line that shows more of the word of `mismatch`, quoted for a shell."""
     against: Against = None
     judged: tuple[JudgedLength, ...] = ()
-    """What was found of a network that others made, length by length."""
+    """The results for an external network, length by length."""
     trend: MarginTrend | None = None
-    """How its least margin falls with the length; null for anything else, and where less than three margins are known
-    that say nothing is wrong."""
+    """The law by which an external network's least margin falls with the length. Null for any other input, and where
+    fewer than three lengths without a wrong word have a known margin.
+    """
     failed_first: FirstFailure | None = None
     """The head that failed first, if a bound is void because of one."""
     own: Own = None
     constant: ConstantReach | None = None
-    """The lengths to which a formula's network at a constant temperature is right; null for anything else."""
+    """The lengths up to which a formula's network at a constant temperature is right; null for any other input."""
     errors: tuple[WordError, ...] = ()
-    """The first words of which nothing is known, since the reference or the program failed on them. A check without a
-    mismatch ends with the first of these errors instead."""
+    """The first words without a result, because the reference or the program failed on them. A check without a
+    mismatch raises the first of these errors instead.
+    """
 
     @property
     def summary(self) -> str:
-        """The verdict, the input and how far it reaches."""
+        """One line: the verdict, the input, how far the verdict reaches, and the refuting word."""
         return verdict_summary(self.verdict, self.input, self.reach, self.mismatch.word if self.mismatch else None)
 
     @property
     def agreed(self) -> bool:
-        """Whether nothing was found that contradicts a claim."""
+        """True if no claim was refuted and no two answers differ."""
         return self.violation is None and (self.mismatch is None or not self.mismatch.refutes)
 
     @property
     @written
     def words(self) -> Natural:
-        """Words tried."""
+        """Number of words tried."""
         return sum(length.words for length in self.lengths) + sum(length.words for length in self.judged)
 
     @property
     @written
     def positions_judged(self) -> Natural | None:
-        """Count the positions that the reference judges, on all words tried; null where none are counted."""
+        """Number of positions that the reference judges, over all words tried; null where none are counted."""
         return self._positions("positions_judged")
 
     @property
     @written
     def positions_unjudged(self) -> Natural | None:
-        """Count the positions that the reference leaves open, on all words; null where none are counted."""
+        """Number of positions that the reference leaves open, over all words; null where none are counted."""
         return self._positions("positions_unjudged")
 
     def _positions(self, name: str) -> int | None:
@@ -903,7 +945,7 @@ class CheckResult(Record):
     @property
     @written
     def least_margin(self) -> LeastMargin | None:
-        """The least margin of a network that others made; null for anything else, and where none is known."""
+        """The least margin of an external network; null for any other input, and where no margin is known."""
         known = [(one.margin, one.n, one.margin_word) for one in self.judged if one.margin is not None]
         margin, n, word = min(known, key=lambda one: one[:2], default=(None, 0, None))
         return None if margin is None or word is None else LeastMargin(margin, n, word)
@@ -911,54 +953,55 @@ class CheckResult(Record):
     @property
     @written
     def first_wrong(self) -> Natural | None:
-        """The least length at which a network that others made was found wrong; null: at none."""
+        """The least length at which an external network was found wrong; null: at none."""
         return len(self.mismatch.word) if self.mismatch is not None and self.mismatch.direct else None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class OutputEnds(Record):
-    """One output at one place, between two ends."""
+    """One output of the network at one position, enclosed between two numbers."""
 
     output: str
-    """Its name."""
+    """The output's name."""
     low: Lower | None
-    """A number that it is not below; None where none was found."""
+    """A lower bound of the output; None where none was found."""
     high: Upper | None
-    """A number that it is not above."""
+    """An upper bound of the output; None where none was found."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PlaceOutputs(Record):
-    """What a network that others made says after one token."""
+    """The outputs of an external network after one token."""
 
     position: Natural
-    """Of all tokens that are read, from 0."""
+    """The token's position among all tokens that the network reads, from 0."""
     token: str
     """The token."""
     answer: str | None
-    """What its outputs certainly say; None where they do not."""
+    """The answer that the outputs certainly give; None where it is uncertain."""
     wanted: str | None
-    """What is wanted; None where nothing is."""
+    """The expected answer; None where there is none."""
     outputs: tuple[OutputEnds, ...]
-    """All outputs."""
+    """All outputs of the network at this position."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Evaluation(Record):
-    """One word: the answers, and what was measured of the network on it. Output, unrounded and margin are of networks
-    that round to 0 or 1, error and bound of those that have Theorem 26's temperature."""
+    """One word: the answers, and what was measured of the network on it. Output, unrounded and margin are known for
+    networks that round to 0 or 1, error and bound for networks with Theorem 26's temperature.
+    """
 
     word: Word
     """The word."""
     oracle: Answer
-    """What the semantics says; None for what is its own specification."""
+    """The answer of the semantics; None for an input that is its own specification."""
     hard: Answer
-    """What hard attention says."""
+    """The answer of hard attention."""
     soft: Answer
-    """What softmax says; None too where no answer was reached."""
+    """The answer of softmax; None also where no answer was reached."""
     digits: Digits
     decided: bool = True
-    """Whether an answer of the network was reached; if not, nothing was measured."""
+    """True if the network reached an answer; if not, nothing was measured."""
     output: Measured | None = None
     """The network's output."""
     unrounded: Measured | None = None
@@ -966,26 +1009,30 @@ class Evaluation(Record):
     margin: Measured | None = None
     """Least distance of an attended value from its threshold."""
     error: Measured | None = None
-    """Largest error at the end, upper end of its enclosure, or the bound if that lies in it."""
+    """Largest error at the end, upper end of its enclosure, or the bound if it lies in the enclosure."""
     bound: Measured | None = None
-    """What theory promises of the error."""
+    """The bound that theory gives for the error."""
     places: tuple[PlaceOutputs, ...] = ()
-    """The outputs of a network that others made, at each place where it is read."""
+    """The outputs of an external network, at each position where it is read."""
     right: bool | None = None
-    """Whether such a network says what is wanted; None where nothing is, or it is not decided."""
+    """True if the external network gives the expected answer; None where there is no expected answer, or where it is
+    undecided.
+    """
     no_output: NoOutput | None = None
     """The first expected value that no output has; null: an output has every expected value."""
     hard_undecided: HardUndecided | None = None
-    """Why hard attention itself decides nothing; null: it decides the word, or its outputs name no one symbol."""
+    """The reason why hard attention itself decides nothing. Null: it decides the word, or a position's outputs do not
+    name exactly one symbol.
+    """
 
     @property
     def summary(self) -> str:
-        """The word and the answers."""
+        """One line: the word and the answers."""
         return f"{word_summary(self.word)}: {answers_summary(self)}"
 
     @property
     def mismatch(self) -> Mismatch | None:
-        """The mismatch, if two of the answers differ."""
+        """The mismatch, if two of the answers differ; otherwise None."""
         if self.places:
             wrong = Mismatch(
                 self.word, self.oracle, None, self.soft, self.output, self.decided, True, None, self.no_output
@@ -999,9 +1046,10 @@ class Evaluation(Record):
     @property
     @written
     def agree(self) -> bool | None:
-        """Whether all answers are the same; None where one is missing and no two differ."""
+        """True if all answers are the same, False if two differ; None where an answer is missing and no two differ."""
         if self.mismatch is not None:
             return False
+        # The places are those of an external network: it has no hard attention to compare with.
         if self.places:
             return self.right
         return True if self.decided and settled(self.hard) else None
@@ -1009,23 +1057,23 @@ class Evaluation(Record):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class EvalResult(Record):
-    """Words on one model."""
+    """The result of `eval`: words run on one network."""
 
     input: InputName
     kind: InputKind
     model: ModelFacts
-    """The network that was asked."""
+    """The network that was run."""
     engine: Engine
     words: tuple[Evaluation, ...]
     """The words, in the order given."""
     partial: Partial = False
     against: Against = None
     errors: tuple[WordError, ...] = ()
-    """The words without an answer, which are not among `words`, since the reference or the program failed on them."""
+    """The words without an answer, because the reference or the program failed on them. They are not among `words`."""
 
     @property
     def summary(self) -> str:
-        """How many words, and on how many of them the answers agree."""
+        """One line: the number of words, and on how many of them the answers agree, differ or are undecided."""
         counted = [sum(word.agree is agree for word in self.words) for agree in (True, False)]
         counted.append(sum(word.agree is None and not (word.places and word.decided) for word in self.words))
         parts = [plural(len(self.words), "word"), f"{counted[0]} {'agrees' if counted[0] == 1 else 'agree'}"]
@@ -1046,17 +1094,19 @@ class EvalResult(Record):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class OracleAnswer(Record):
-    """A word and what the semantics says of it."""
+    """A word and the answer of the semantics."""
 
     word: Word
     """The word."""
     oracle: Answer
-    """Whether it is accepted, or what it is mapped to."""
+    """True or False for an acceptor; the output word for a transduction."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class OracleResult(Record):
-    """Words on what has a semantics and no network: a regular expression, or a program without a construction."""
+    """The answers of an input that has a semantics and no network: a regular expression, or a program without a
+    construction.
+    """
 
     input: InputName
     kind: InputKind
@@ -1065,30 +1115,32 @@ class OracleResult(Record):
 
     @property
     def summary(self) -> str:
-        """How many words."""
+        """One line: the input and the number of words."""
         return f"{input_summary(self.input)}: {plural(len(self.words), 'word')}, semantics alone"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class WordsResult(Record):
-    """The accepted words up to a length, in length-lexicographic order."""
+    """The result of `words`: the accepted words up to a length, in length-lexicographic order."""
 
     input: InputName
     kind: InputKind
     model: ModelFacts | None
-    """The network; None for a program without a construction, whose semantics alone was asked."""
+    """The network; None for a program without a construction, which has a semantics alone."""
     by: Annotated[str, one_of("oracle", "hard", "soft")]
-    """Whose answer counts; a model without semantics of its own is its own oracle."""
+    """The source of the answers; a model without semantics of its own is its own oracle."""
     max_n: Length
     tried: Natural
-    """Words tried; after an interruption, up to the last that was found. Of a regular expression no others are."""
+    """Number of words tried; after an interruption, up to the last accepted word found. For a regular expression,
+    only the accepted words count as tried.
+    """
     accepted: tuple[Word, ...]
-    """The words."""
+    """The accepted words."""
     partial: Partial = False
 
     @property
     def summary(self) -> str:
-        """How many words, to which length, by whom."""
+        """One line: the number of words, the greatest length, and the source of the answers."""
         found = f"{plural(len(self.accepted), 'word')} to length {self.max_n}, by {self.by}"
         return f"{input_summary(self.input)}: {found}{', interrupted' * self.partial}"
 
@@ -1104,15 +1156,15 @@ class WordsResult(Record):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class FormatResult(Record):
-    """A file and its canonical form."""
+    """The result of `format`: a file and its canonical form."""
 
     input: InputName
     canonical: bool
-    """Whether the file was in its canonical form."""
+    """True if the file was in its canonical form."""
     line: int | None
-    """The first line that is another in the canonical form, from 1; null: none is."""
+    """The first line that differs in the canonical form, from 1; null: none differs."""
     written: bool
-    """Whether the file was rewritten."""
+    """True if the file was rewritten."""
     text: str
     """The canonical form."""
     diff: tuple[str, ...] = ()
@@ -1121,38 +1173,40 @@ class FormatResult(Record):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CompileResult(Record):
-    """A network or a hard-attention model that was written."""
+    """The result of `compile`: a network or a hard-attention model that was written."""
 
     input: InputName
     kind: InputKind
     model: ModelFacts
     """The network."""
     output: str
-    """Path as given, or -."""
+    """The path of the written file as given, or - for standard output."""
     sha256: Digest
-    """SHA-256 of what was written."""
+    """SHA-256 of the written file."""
     ties: tuple[Tie, ...] = ()
-    """One for each head that has ties, where words were run for Theorem 26's temperature."""
+    """The ties found, one entry for each head that has any, if words were run for Theorem 26's temperature."""
 
 
 def no_answer(undecided: int, words: int) -> str:
-    """How many of the words tried have no answer."""
+    """Return the sentence that gives the number of words tried without an answer."""
     return f"no answer of the softmax network was reached on {undecided:,} of {words:,} words"
 
 
 def undecided_word(word: Word) -> str:
-    """Why a word of a language is not told."""
+    """Return the sentence that explains why a word is neither accepted nor rejected."""
     return f"the word {' '.join(word)} is undecided: a value lies on its threshold, or too close to it for this engine"
 
 
 def span_text(min_n: int, max_n: int) -> str:
-    """Lengths in words: `length 4,096`, or `length 1 to 64`."""
+    """Return a range of lengths as text: `length 4,096`, or `length 1 to 64`."""
     return f"length {min_n:,}" + (f" to {max_n:,}" if max_n > min_n else "")
 
 
 def printed_lengths(max_n: int, every: bool = False) -> tuple[range, ...]:
-    """The lengths that each row of a table stands for, from 1 to `max_n`: 1 to 8 each alone, then those up to each
-    power of two and up to the last, the first rows made one where there are more than MOST_ROWS; `every`: one each."""
+    """Return the lengths that each row of a table stands for, from 1 to `max_n`: a row each for 1 to 8, then a row up
+    to each power of two and up to `max_n`. If there are more than MOST_ROWS rows, the first ones are merged. With
+    `every`, each length has a row.
+    """
     if every:
         return tuple(range(n, n + 1) for n in range(1, max_n + 1))
     doubled = (SINGLE_ROWS << k for k in count_from(1))
@@ -1162,60 +1216,66 @@ def printed_lengths(max_n: int, every: bool = False) -> tuple[range, ...]:
 
 
 def count(value: int) -> str:
-    """A count with thousands separators; beyond a thousand million as a power of ten, rounded down."""
+    """Format a count with thousands separators; from LARGEST_SHOWN on as a power of ten, rounded down."""
     if abs(value) < LARGEST_SHOWN:
         return f"{value:,}"
     return f"about 10^{Decimal(value).adjusted()}"
 
 
 def plural(value: int, noun: str) -> str:
-    """`1 word`, `2 words`."""
+    """Return a count with its noun: `1 word`, `2 words`."""
     return f"{count(value)} {noun if value == 1 else noun + 's'}"
 
 
 def output_text(value: Fraction) -> str:
-    """A network's output; one that is close to 0 or 1 but not exactly there never looks as if it were."""
+    """Format a network's output so that a value close to 0 or 1, but not exactly there, never looks like 0 or 1."""
+    # Near 0, `short` keeps significant digits; near 1 it would round to 1.
     if value != 1 and abs(1 - value) < Fraction(1, 1000):
         return f"1 {'-' if value < 1 else '+'} {short(abs(1 - value))}"
     return short(value)
 
 
 def answer_text(answer: Answer, alphabet: Sequence[str]) -> str:
-    """An answer for a table: accept or reject, or the output word; `undecided`, or `?` in a word, is what is left
-    undecided."""
+    """Return the text of an answer in a table: accept, reject or the output word. An undecided part is `undecided`,
+    or `?` in a word.
+    """
     if isinstance(answer, tuple):
         return written_output(["?" if symbol is None else symbol for symbol in answer], alphabet) or EMPTY
     return "undecided" if answer is None else "accept" if answer else "reject"
 
 
 def judged_text(answer: Answer) -> str:
-    """What is wanted of a network that others made, or what it says, by position where there are several."""
+    """Return the text of an external network's answer, or of the expected one, position by position where there
+    are several.
+    """
     if not isinstance(answer, tuple):
         return answer_text(answer, ())
     return " ".join(NOTHING if one is None else str(one) for one in answer)
 
 
 def word_summary(word: Word) -> str:
-    """A word in a summary: its beginning, if it is long."""
+    """Return a word for a summary: its beginning, if it is long."""
     text = shown_word(word, word)
     return text if len(text) <= LONGEST_TOLD else f"{text[:LONGEST_TOLD]}... ({len(word):,} symbols)"
 
 
 def input_summary(name: str) -> str:
-    """The name of an input in a summary: its end, if it is long."""
+    """Return the name of an input for a summary: its end, if it is long."""
     return name if len(name) <= LONGEST_TOLD else f"...{name[-LONGEST_TOLD:]}"
 
 
 def verdict_summary(verdict: str, name: str, reach: str, word: Word | None = None) -> str:
-    """The verdict, the input, how far it reaches, and the word that refutes it."""
+    """Return one line: the verdict, the input, how far the verdict reaches, and the word that refutes it, if any."""
     return f"{verdict} {input_summary(name)}: {reach}" + ("" if word is None else f": {word_summary(word)}")
 
 
 def answers_summary(found: Mismatch | Evaluation) -> str:
-    """What each says of a word."""
+    """Return the answers of oracle, hard attention and softmax as text; for an external network the expected answer
+    and its own.
+    """
     if (found.direct if isinstance(found, Mismatch) else bool(found.places)) and found.decided:
-        wanted = "" if found.oracle is None else f"wanted {judged_text(found.oracle)}, "
-        return f"{wanted}the network says {judged_text(found.soft)}"
+        wanted = "" if found.oracle is None else f"expected {judged_text(found.oracle)}, "
+        return f"{wanted}the network gives {judged_text(found.soft)}"
     told = {"oracle": found.oracle, "hard": found.hard, "soft": found.soft}
     texts = {who: _told(answer) for who, answer in told.items() if answer is not None or who != "oracle"}
     if not found.decided:

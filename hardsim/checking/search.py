@@ -1,12 +1,12 @@
 """The search for words on which a network is wrong, at lengths that have too many words to try them all.
 
-It goes where networks break: words of extreme shape, neighbours that differ in one symbol and in what is wanted, random
-words of the language, the worst words of other lengths made longer or shorter; and it climbs: the words with the least
-margins are changed (symbols, blocks repeated, moved, cut) batch after batch, and what has a smaller margin is changed
-again. Every word that is tried is judged by certified arithmetic like any other.
+The search begins where networks tend to fail: words of extreme shape, neighbours that differ in one symbol and in the
+expected answer, random words of the language, and the worst words of other lengths, made longer or shorter. Then it
+climbs: it changes the words with the least margins (symbols, blocks repeated, moved, cut) batch after batch, and goes
+on from the words whose margins became smaller. Every word is judged by certified arithmetic like any other.
 
-One length is searched at a time, in whatever process, from what was found at the lengths of earlier waves alone: so the
-result depends on the seed, and not on how many processes there are.
+Each length is searched by itself, in any process, and uses only what earlier waves of lengths found. So the
+result depends on the seed, and not on the number of processes.
 """
 
 from __future__ import annotations
@@ -24,52 +24,56 @@ from hardsim.checking.words import Word, boundary_pairs, changed_once, drawn, sa
 from hardsim.errors import InputError
 
 SEARCHED = 400
-"""Words of a length that are tried where nobody says how many."""
+"""Default number of words of a length to try."""
 BATCH = 40
-"""Words that are judged at a time, before the next are made of the worst."""
+"""Number of words judged together, before the next ones are made from the worst."""
 PARENTS = 8
-"""The worst words that others are made of."""
+"""Number of worst words from which new words are made."""
 KEPT = 3
-"""The worst words of a length, and prefixes, from which others are searched."""
+"""Number of worst words of a length, and of worst prefixes, that later searches of other lengths begin with."""
 SEEDS = 12
-"""The worst words of other lengths that a search begins with."""
+"""Largest number of worst words of other lengths that a search begins with."""
 STRUCTURED, PAIRS = 24, 4
-"""Words of simple shape, and pairs that differ in one symbol and in what is wanted, that it begins with."""
+"""Number of words of simple shape, and of pairs that differ in one symbol and in the expected answer, that a search
+begins with.
+"""
 RANDOM = 5
-"""One of so many words is random, whatever was found."""
+"""One of this many words is random, whatever was found."""
 TRIES = 8
-"""How often a new word is looked for before the search is given up."""
+"""Number of attempts to find a new word before the search is given up."""
 CHANGES = (1, 1, 1, 2, 3)
-"""How many changes are made to a word at once."""
+"""Numbers of changes made to a word at once, one of which is drawn."""
 PERMUTED = 4
-"""Letters of an automaton of which every order of preference is tried."""
+"""Largest number of letters of an automaton for which every order of preference is tried."""
 
 Margin = float
 Found = tuple[Word, Margin]
 
 
 class Judging(Protocol):
-    """What judges words of one length: a tally of them, at most the margin of each, and the word or the prefix of it
-    with the least margin."""
+    """A judge of words of one length. It returns a tally, a lower bound of each word's margin, and for each word the
+    word or the prefix with the least margin.
+    """
 
     def searched(self, words: Sequence[Word]) -> tuple[Tally, Sequence[Margin], Sequence[Found]]:
-        """Of words that are all judged."""
+        """Judge words, all of which have an expected answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What a search of a length begins with."""
+    """The data that the search of a length begins with."""
 
     budget: int
-    """Words to try."""
+    """Number of words to try."""
     seed: int
     worst: tuple[Word, ...] = ()
     """Words of other lengths with small margins."""
 
 
 def waves(lengths: Sequence[int]) -> list[list[int]]:
-    """These lengths in waves: the longest, then those halfway between known ones, so that each is begun with the worst
-    words of lengths nearby."""
+    """Arrange lengths in waves: the longest first, then lengths halfway between known ones, so that each search
+    begins with the worst words of lengths nearby.
+    """
     if not lengths:
         return []
     found, step = [[lengths[-1]]], 1
@@ -86,8 +90,9 @@ def waves(lengths: Sequence[int]) -> list[list[int]]:
 
 
 def nearest(n: int, known: Iterable[Found]) -> tuple[Word, ...]:
-    """The words that a search of length n begins with: half are the worst of all lengths, half those of lengths
-    nearby."""
+    """Return the words that a search of length n begins with: half of them the worst of all lengths, half those of
+    lengths nearby.
+    """
     some = list(known)
     worst = sorted(some, key=lambda one: (one[1], len(one[0])))
     near = sorted(some, key=lambda one: (abs(len(one[0]) - n), one[1]))
@@ -105,11 +110,11 @@ class LengthSearch:
     start: Start
     tried: set[Word] = field(default_factory=set)
     passed: set[Word] = field(default_factory=set)
-    """Words of which nothing is wanted."""
+    """Words without an expected answer."""
     best: list[Found] = field(default_factory=list)
     """The words with the least margins, worst first."""
     deepest: list[tuple[Word, Found]] = field(default_factory=list)
-    """Those that have the prefixes with the least margins, and these."""
+    """The words whose prefixes have the least margins, with these prefixes."""
 
     def __post_init__(self) -> None:
         self.rng = Random(f"{self.start.seed}/{self.n}/search")
@@ -117,7 +122,7 @@ class LengthSearch:
         self.tally = Tally(self.n)
 
     def run(self) -> Tally:
-        """All of it."""
+        """Run the search and return the tally of all words tried."""
         special = self._special()
         while len(self.tried) < self.start.budget:
             size = min(BATCH, self.start.budget - len(self.tried))
@@ -139,7 +144,7 @@ class LengthSearch:
             self.deepest = list({one[1][0]: one for one in reversed(deep)}.values())[::-1][:PARENTS]
 
     def _batch(self, special: Iterator[Word], size: int) -> list[Word]:
-        """New words that are judged, so many if they can be had."""
+        """Return up to `size` new words that have an expected answer."""
         found: list[Word] = []
         for _ in range(TRIES):
             batch: dict[Word, None] = {}
@@ -160,7 +165,7 @@ class LengthSearch:
     # ---- where it begins ----
 
     def _special(self) -> Iterator[Word]:
-        """Words that are worth trying before anything is known of their margins."""
+        """Yield words that are worth trying before any margin is known."""
         yield from (word for word, _ in self.subject.examples if len(word) == self.n and self._fits(word))
         yield from (self.fitted(word) for word in self.start.worst)
         yield from self._extreme()
@@ -172,7 +177,7 @@ class LengthSearch:
         return self.subject.domain is None or self.fitted(word) == word
 
     def _extreme(self) -> Iterator[Word]:
-        """Of a regular language the words that take the first letter they can, in some orders of preference."""
+        """Yield words of a regular language that take the first letter they can, in several orders of preference."""
         domain = self.subject.domain
         if domain is None:
             return
@@ -189,7 +194,7 @@ class LengthSearch:
             yield from sample_words(self.alphabet, self.n, count, self.start.seed)
 
     def _pairs(self) -> Iterator[Word]:
-        """Words that differ in one symbol and in what is wanted at the end."""
+        """Yield pairs of words that differ in one symbol and in the expected answer at the end."""
         some = list(self._random(2 * PAIRS))
         answers = dict[Word, Any]()
 
@@ -209,22 +214,25 @@ class LengthSearch:
     # ---- how it goes on ----
 
     def _made(self) -> Word:
-        """A word made of those with the least margins, or a random one."""
+        """Return a word made from those with the least margins, or a random word."""
         rng = self.rng
         by_prefix = self.deepest if rng.random() < 0.5 else []
         known = [word for word, _ in by_prefix or self.best] or self.start.worst
+        # Without random words the search would stay near the first words that it found.
         if not known or rng.randrange(RANDOM) == 0:
             return self.fitted(drawn(self.alphabet, self.n, rng))
+        # The worst words are drawn most often: the index is exponentially distributed.
         word: Sequence[str] = known[min(int(rng.expovariate(0.5)), len(known) - 1)]
-        if not self.best and rng.random() < 0.5:  # lengthened alone it may stay what is judged
+        if not self.best and rng.random() < 0.5:  # unchanged, only lengthened, it is more likely to be judged
             return self.fitted(tuple(word))
         for _ in range(rng.choice(CHANGES)):
             word = rng.choice(OPERATIONS)(self, word) or word
         return self.fitted(tuple(word))
 
     def fitted(self, word: Word) -> Word:
-        """A word of this length made of another one: cut or repeated, and of a regular language changed where it would
-        leave it."""
+        """Return a word of this length made from another: cut or repeated, and changed where it would leave the
+        regular language.
+        """
         n, rng = self.n, self.rng
         if len(word) > n:
             start = rng.choice((0, len(word) - n, rng.randint(0, len(word) - n)))
@@ -235,12 +243,12 @@ class LengthSearch:
         return word if domain is None else domain.nearest_word(word, n, rng)
 
     def another(self) -> Word:
-        """Another of the worst words."""
+        """Return one of the worst words, drawn at random."""
         return self.rng.choice([word for word, _ in self.best] or self.start.worst)
 
 
 def _stretched(word: Word, n: int, rng: Random) -> Word:
-    """A longer word: factors are repeated, one of them often or many once."""
+    """Lengthen a word to length n by repeating factors: one of them often, or many once."""
     size = rng.randint(1, len(word))
     start = rng.randint(0, len(word) - size)
     block = word[start : start + size]
@@ -252,11 +260,11 @@ def _stretched(word: Word, n: int, rng: Random) -> Word:
     return longer[:at] + longer[max(0, at - rest) : at] + longer[at:] if at >= rest else longer + longer[:rest]
 
 
-# ---- changes, each of a word of the search's length; what they make may be of another ----
+# ---- changes to a word of the search's length; the changed word may have another length ----
 
 
 def _block(word: Sequence[str], rng: Random) -> tuple[int, int]:
-    """The ends of a block, short ones as often as long ones."""
+    """Return the ends of a random block; short blocks are as frequent as long ones."""
     size = min(len(word), 2 ** rng.randint(0, len(word).bit_length()))
     size = rng.randint(1, size)
     start = rng.randint(0, len(word) - size)
@@ -273,7 +281,7 @@ def _constant(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
 
 
 def _repeated(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
-    """A block written over what follows it, once or as often as fits."""
+    """Write a block over what follows it, once or as often as it fits."""
     rng = search.rng
     start, end = _block(word, rng)
     times = rng.choice((1, 1, len(word)))
@@ -281,7 +289,7 @@ def _repeated(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
 
 
 def _inserted(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
-    """A block said twice; as much is cut at one end."""
+    """Write a block twice, and cut the word back to its length at one end."""
     start, end = _block(word, search.rng)
     longer = (*word[:end], *word[start:end], *word[end:])
     return longer[: len(word)] if search.rng.random() < 0.5 else longer[-len(word) :]
@@ -295,13 +303,13 @@ def _moved(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
 
 
 def _cut(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
-    """A block left out; what is missing is repeated somewhere."""
+    """Leave a block out; `fitted` makes up for its length by repetition."""
     start, end = _block(word, search.rng)
     return (*word[:start], *word[end:])
 
 
 def _exchanged(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
-    """Two symbols, one for the other: counts stay."""
+    """Exchange two symbols; the counts stay the same."""
     one, other = (search.rng.randrange(len(word)) for _ in range(2))
     found = list(word)
     found[one], found[other] = found[other], found[one]
@@ -309,7 +317,7 @@ def _exchanged(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
 
 
 def _gathered(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
-    """A block with equal symbols side by side, or turned round: counts stay."""
+    """Sort or reverse a block; the counts stay the same."""
     start, end = _block(word, search.rng)
     block = list(word[start:end])
     changed = search.rng.choice((sorted(block), sorted(block, reverse=True), block[::-1]))
@@ -317,7 +325,7 @@ def _gathered(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
 
 
 def _crossed(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
-    """The beginning of this and the end of another one."""
+    """Join the beginning of this word and the end of another one."""
     at = search.rng.randint(0, len(word))
     return (*word[:at], *search.another()[at:])
 

@@ -1,5 +1,6 @@
-"""Theorem 26 at work: what the exact run of a program measured, which temperature follows at each length, and what that
-rests on."""
+"""Theorem 26 applied to runs: measurements of the exact run of a program, the temperature that follows at each
+length, and the assumptions of the bounds.
+"""
 
 from __future__ import annotations
 
@@ -40,11 +41,11 @@ from hardsim.sharpening.recursion import (
 )
 
 PORTION, PORTION_PAIRS = 256, 2**18
-"""Words, and pairs of positions, that are measured at a time."""
+"""Largest numbers of words, and of pairs of positions, that are measured together."""
 DECLARED = "the declared gap of head"
-"""How a violation begins that is about a file's own claim."""
+"""Beginning of the text of a violation of a file's own claim."""
 PACKING = 6
-"""How hard zlib tries: runs are kept in memory until softmax has been held against them."""
+"""Compression level of zlib. Runs are kept in memory until softmax has been compared with them."""
 
 
 # ---- the exact run ----
@@ -52,8 +53,9 @@ PACKING = 6
 
 @dataclass(frozen=True)
 class Measured:
-    """What exact hard attention did on some words of one length: the facts, and the runs themselves, packed, so that
-    softmax can be held against them without running it again."""
+    """The results of exact hard attention on some words of one length: measured facts, the packed runs, so that
+    softmax can be compared with them without another run, and the answers.
+    """
 
     facts: LengthFacts
     runs: tuple[bytes, ...]
@@ -61,7 +63,7 @@ class Measured:
 
 
 def measured(subject: Subject, program: Program, keep: bool, shard: Shard) -> Measured:
-    """Run words of one length (at least one word), and `keep` the runs.
+    """Run exact hard attention on words of one length (at least one word); with `keep`, store the runs.
 
     Raises:
         OutOfRange: if a program leaves the range that its construction covers.
@@ -92,10 +94,10 @@ Parts: TypeAlias = tuple[list[tuple[Shard, Measured]], list[WordError]]
 
 
 def measured_parts(subject: Subject, program: Program, keep: bool, tolerant: bool, shard: Shard) -> Parts:
-    """Measure all words of a shard; `tolerant`: only the words that stay in the range of the construction.
+    """Measure all words of a shard; with `tolerant`, only the words that stay in the range of the construction.
 
     Raises:
-        OutOfRange: if a word leaves that range, unless this is `tolerant`.
+        OutOfRange: if a word leaves that range, unless `tolerant` is set.
     """
 
     def run(words: Sequence[Word]) -> tuple[Shard, Measured]:
@@ -106,13 +108,13 @@ def measured_parts(subject: Subject, program: Program, keep: bool, tolerant: boo
 
 
 def packed(trace: HardTrace) -> bytes:
-    """A run in few bytes, without what only measuring it needs."""
+    """Compress a run, without the parts that are needed only for measuring."""
     layers = [replace(layer, rows={}, values={}, inputs=[]) for layer in trace.layers]
     return zlib.compress(pickle.dumps(HardTrace(trace.n, trace.inputs, layers), protocol=5), PACKING)
 
 
 def unpacked(data: bytes) -> HardTrace:
-    """The run again."""
+    """Return the run that `packed` compressed."""
     found: HardTrace = pickle.loads(zlib.decompress(data))
     return found
 
@@ -121,8 +123,9 @@ def unpacked(data: bytes) -> HardTrace:
 
 
 def scaled(program: Program, budget: Budget) -> Program:
-    """The program with the scores (and gaps) of a head multiplied by its own beta over the budget's, so that softmax at
-    1/beta of the budget's temperature is the compiled network."""
+    """Return the program with the scores (and gaps) of each head multiplied by its own beta over the budget's, so
+    that softmax at 1/beta of the budget's temperature is the compiled network.
+    """
 
     def head(old: Head) -> Head:
         factor = Fraction(1) if old.uniform else budget.beta_of(old) / budget.beta
@@ -137,7 +140,9 @@ def scaled(program: Program, budget: Budget) -> Program:
 
 
 def without_budget(subject: Subject) -> Subject:
-    """The same network as one of Theorem 26, whose recursion asks nothing of what heads claim but their gaps."""
+    """Return a subject with the same network at a given temperature, as Theorem 26 has it. Its recursion uses the
+    declared gaps of heads, and no other claim about them.
+    """
     if subject.sharpness is None:
         return subject
     budget = subject.sharpness
@@ -152,17 +157,19 @@ def without_budget(subject: Subject) -> Subject:
 
 @dataclass(frozen=True)
 class Preparation:
-    """All lengths: `program` is what softmax simulates, with ties of leftmost and rightmost heads broken, unless the
-    weights of a softmax model were given."""
+    """The runs of all lengths. `program` is the one that softmax simulates, with ties of leftmost and rightmost heads
+    broken, unless the weights of a softmax model were given.
+    """
 
     program: Program
     facts: Mapping[int, LengthFacts]
     ties: tuple[Tie, ...]
     broken: tuple[str, ...]
     """The heads whose ties were broken. The other leftmost and rightmost heads that tie read what an average head
-    reads, and keep their weights."""
+    reads, and keep their weights.
+    """
     violations: Mapping[int, Violation]
-    """By length, a declared gap that does not hold, measured before any tie is broken."""
+    """The violation of a declared gap by length, measured before any tie is broken."""
     failures: tuple[WordError, ...] = ()
     """Words that leave the range of the construction; they are not measured."""
     undecided: Word | None = None
@@ -179,9 +186,9 @@ def prepare_words(
     tolerant: bool = False,
 ) -> tuple[Preparation, dict[int, list[Shard]], dict[int, list[Answer]]]:
     """Run exact hard attention once on all words of some lengths. Then break the ties of leftmost and rightmost heads
-    whose tied positions carry different values, since softmax cannot. Return the preparation, the words in shards with
-    their runs, and the answers of hard attention before that. With `tolerant`, words out of range are listed as
-    failures.
+    whose tied positions carry different values, since softmax cannot. Return the preparation, the words in shards
+    with their runs, and the answers of hard attention before ties are broken. With `tolerant`, words out of range are
+    listed as failures.
 
     Raises:
         OutOfRange: if a word leaves the range that the construction covers, unless `tolerant` is set.
@@ -232,15 +239,15 @@ def prepare_words(
 
 
 def _to_break(program: Program, facts: Mapping[int, LengthFacts]) -> list[str]:
-    """The leftmost and rightmost heads with a row whose tied positions carry different values. The other ones read what
-    an average head would read.
+    """Return the leftmost and rightmost heads with a row whose tied positions carry different values. All other heads
+    that tie read what an average head would read.
     """
     heads = (head.name for head in program.heads if head.weighting in SIDES)
     return [name for name in heads if any(found.heads[name].differ is not None for found in facts.values())]
 
 
 def _first_undecided(runs: Mapping[int, Sequence[Shard]], answers: Mapping[int, Sequence[Answer]]) -> Word | None:
-    """The first word, shortest first, on which hard attention decides nothing."""
+    """Return the first word, shortest first, on which hard attention decides nothing; None if there is none."""
     for n in sorted(runs):
         words = (word for shard in runs[n] for word in shard.words)
         for word, answer in zip(words, answers[n], strict=True):
@@ -250,7 +257,7 @@ def _first_undecided(runs: Mapping[int, Sequence[Shard]], answers: Mapping[int, 
 
 
 def _given_up(failures: Sequence[WordError], answers: Mapping[int, Sequence[Answer]]) -> bool:
-    """Return whether measuring stops, because words left the range of the construction."""
+    """Return True if measuring stops because too many words left the range of the construction."""
     first = min((len(one.word or ()) for one in failures), default=0)
     return given_up(len(failures), sum(len(some) for n, some in answers.items() if n > first))
 
@@ -262,13 +269,14 @@ def _portions(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
 
 
 def tied(ties: Iterable[Tie]) -> str:
-    """The notes on ties of leftmost and rightmost heads, as the end of a sentence; empty if there are none."""
+    """Return the notes on ties of leftmost and rightmost heads, as the end of a sentence; empty if there are none."""
     return "".join(f"; {tie.note}" for tie in ties if tie.note)
 
 
 def _separation(program: Program, name: str, facts: Mapping[int, LengthFacts]) -> Schedule:
-    """By how much the scores of a head differ: what it declares if that holds, else what was measured (1 where all were
-    equal). With more, the ramp could lead past a smaller gap to another position."""
+    """Return the separation of different scores of a head: its declared gap if that is true, else the measured gap (1
+    where all were equal). A larger value could let the ramp lead past a smaller gap to another position.
+    """
     head = next(head for head in program.heads if head.name == name)
     if head.promise is not None and not any(_exaggerated(head, program.first, found) for found in facts.values()):
         return head.promise
@@ -278,8 +286,8 @@ def _separation(program: Program, name: str, facts: Mapping[int, LengthFacts]) -
 
 
 def first_ties(program: Program, facts: Mapping[int, LengthFacts], broken: Collection[str]) -> tuple[Tie, ...]:
-    """The first tie of each head that has one, shortest length first. Heads in `broken` have added weights that break
-    their ties.
+    """Return the first tie of each head that has one, shortest length first. Heads in `broken` have added weights
+    that break their ties.
     """
     heads, found = {head.name: head for head in program.heads}, dict[str, Tie]()
     for n in sorted(facts):
@@ -295,8 +303,8 @@ def first_ties(program: Program, facts: Mapping[int, LengthFacts], broken: Colle
 
 
 def _tied_row(program: Program, head: Head, facts: Mapping[int, LengthFacts]) -> TiedRow | None:
-    """A row whose tied positions carry different values, or None. Rows in which the mean differs from what the head
-    reads come first.
+    """Return a row whose tied positions carry different values, or None. Rows in which the mean differs from what the
+    head reads come first.
     """
     rows = (facts[n].heads[head.name].differ for n in sorted(facts))
     kind, witness = max((row for row in rows if row is not None), key=lambda row: row[0], default=(ONE_VALUE, None))
@@ -311,10 +319,10 @@ def _tied_row(program: Program, head: Head, facts: Mapping[int, LengthFacts]) ->
 
 @dataclass(frozen=True)
 class LengthPlan:
-    """One length: what softmax simulates, the facts of it, the temperature, and the bounds there.
+    """The plan of one length: the program that softmax simulates, its facts, the temperature, and the bounds there.
 
-    `solution` is Theorem 26's for the error `epsilon`; where a temperature is given there need not be one, and
-    `unsolved` says why.
+    `solution` is Theorem 26's for the error `epsilon`. Where a temperature is given it may be missing;
+    `unsolved` is then the reason.
     """
 
     program: Program
@@ -343,12 +351,13 @@ class LengthPlan:
 def plan_length(
     prepared: Preparation, subject: Subject, n: int, beside: LengthPlan | None = None, theorem: bool = False
 ) -> LengthPlan:
-    """The temperature and the bounds at one length; the search for Theorem 26's begins at that of the length `beside`.
-    Unless a temperature was given, `theorem` asks for it where there is one for every length.
+    """Return the temperature and the bounds at one length. The search for Theorem 26's temperature begins near that
+    of the length `beside`. With `theorem`, Theorem 26's is used even if one temperature is proved for every length,
+    unless the user gave one.
 
     Raises:
         InputError: if a declared gap or the temperature is not positive.
-        Undecided: if no temperature is given, and none gives the wanted error.
+        Undecided: if no temperature is given, and none gives the error `epsilon`.
     """
     facts, program = prepared.facts[n], prepared.program
     schedule = subject.schedule if theorem else subject.temperature
@@ -360,6 +369,7 @@ def plan_length(
     solution, unsolved = None, ""
     try:
         begin = None if beside is None or beside.solution is None else beside.solution.tau
+        # The temperature is proportional to the gap, so this start is closer to the new length's solution.
         if begin is not None and beside is not None and facts.gap and beside.facts.gap:
             begin *= facts.gap / beside.facts.gap
         solution = solve(program, facts, epsilon, gaps, begin)
@@ -388,8 +398,9 @@ def plan_length(
 
 
 def known_gaps(subject: Subject, program: Program, facts: LengthFacts) -> Gaps:
-    """The score gap of every query: what the weights say of every word, where they say enough; else the declared one
-    where there is one, else the measured. `program` may have ties broken that the subject's has."""
+    """Return the score gap of every query: the gap that the weights give for every word, where they suffice; else the
+    declared one; else the measured one. `program` may be the subject's with ties broken.
+    """
     if program is not subject.program or isinstance(subject.law, str):
         return declared_gaps(program, facts)
     found = subject.law.facts(facts.n).heads
@@ -400,19 +411,21 @@ def known_gaps(subject: Subject, program: Program, facts: LengthFacts) -> Gaps:
 
 
 def _why(prepared: Preparation) -> str:
-    """Why no temperature is low enough: ties that only added weights would break."""
+    """Return the reason why no temperature is low enough: ties that only added weights would break. Empty if there
+    are none.
+    """
     reason = next((tie.reason for tie in prepared.ties if tie.simulated == "not simulated"), "")
-    alone = "give the hard model alone (leftmost or rightmost as its weighting) to have weights added that break ties"
+    alone = "to add weights that break ties, give the hard-attention model (leftmost or rightmost as its weighting)"
     return f"{reason}; {alone}" if reason else ""
 
 
 def constant(tau: Fraction) -> Arith:
-    """A temperature for one length, whatever it is."""
+    """Return a fixed temperature as an expression."""
     return parse_arith(str(tau))
 
 
 def assumption(program: Program, facts: LengthFacts) -> str:
-    """What the bounds at a length rest on besides Theorem 26; empty if on nothing."""
+    """Return the assumption of the bounds at a length besides Theorem 26; empty if there is none."""
     if facts.exhaustive:
         return ""
     declared = {head.name for head in program.heads if head.promise is not None}
@@ -421,7 +434,7 @@ def assumption(program: Program, facts: LengthFacts) -> str:
 
 
 def refuted_gap(program: Program, facts: LengthFacts) -> Violation | None:
-    """A row whose score gap is smaller than its head declares.
+    """Return a violation by a row whose score gap is smaller than its head declares; None if there is no such row.
 
     Raises:
         InputError: if a declared gap is not positive.
@@ -436,8 +449,9 @@ def refuted_gap(program: Program, facts: LengthFacts) -> Violation | None:
 
 
 def _exaggerated(head: Head, first: int, facts: LengthFacts) -> list[tuple[int, Fraction, Fraction]]:
-    """The positions at which a head declares a larger gap than was measured, with both. A decay leaves no tie: the gap
-    of a row with one is 0."""
+    """Return the positions at which a head declares a larger gap than was measured, with the measured and the
+    declared gap. A declared decay allows no tie, so a row with a tie has gap 0.
+    """
     declared, found = head.promised(facts.n, first), facts.heads.get(head.name)
     if declared is None or found is None:
         return []

@@ -1,8 +1,9 @@
-"""Words on which a network is wrong, made shorter and simpler until nothing that is tried is wrong any more.
+"""Shrinking: words on which a network is wrong are made shorter and simpler until no simpler word that is tried is
+wrong.
 
 A word is simpler than another if it is shorter, or as long and earlier in the order of the alphabet. Blocks are left
-out, the longest first, then symbols are replaced by earlier ones and exchanged; whatever certainly is wrong is where it
-goes on. Where nothing is left to be made simpler the next shorter lengths are searched from there.
+out, the longest first, then symbols are replaced by earlier ones and exchanged; shrinking goes on from any word that
+is certainly wrong. If none of these words is wrong, a search tries the next shorter lengths from there.
 """
 
 from __future__ import annotations
@@ -18,24 +19,26 @@ from hardsim.checking.tally import first_of
 from hardsim.lang.valuations import Numbering
 
 MOST = 20_000
-"""Words that are tried."""
+"""Largest number of words tried."""
 BATCH = 64
-"""Words that are judged at a time."""
+"""Number of words judged together."""
 BELOW = 3
-"""How many shorter lengths are searched before a length is taken for the shortest that can be found."""
+"""Number of shorter lengths searched without success before a length counts as the shortest that can be found."""
 REPAIRED = 3
-"""How often a word that left its language is led back into it, in different ways."""
+"""Number of different ways in which a word that left its language is changed back into a word of it."""
 
 
 def shrunk(subject: Foreign, found: Mismatch, dps: int | None = None) -> Mismatch:
-    """The simplest mismatch that is reached from one that was found, itself if there is none."""
+    """Return the simplest mismatch that is reached from the given one; the given one itself if there is no simpler
+    one.
+    """
     search = _Shrinking(subject, dps)
     simple = search.run(found)
     return found if simple.word == found.word else replace(simple, shrunk_from=found.word)
 
 
 class _Shrinking:
-    """The words that were tried, and the simplest mismatch."""
+    """The state of shrinking: the words tried, the lengths searched, and the judge."""
 
     def __init__(self, subject: Foreign, dps: int | None) -> None:
         self.subject, self.judge = subject, NetworkJudge(subject, dps)
@@ -45,7 +48,7 @@ class _Shrinking:
         self.rank = Numbering(subject.alphabet)
 
     def run(self, found: Mismatch) -> Mismatch:
-        """Go on from a mismatch while something simpler is found."""
+        """Return the simplest mismatch reached, going on from each mismatch while a simpler one is found."""
         worst = [found.word]
         while len(self.tried) < MOST:
             better = self._better(found) or self._shorter([found.word, *worst])
@@ -57,7 +60,9 @@ class _Shrinking:
         return found
 
     def _shorter(self, words: Sequence[Word]) -> Mismatch | None:
-        """A mismatch of a length a little shorter, searched from some words; each length once."""
+        """Return a mismatch of a length a little shorter, searched from the given words, or None. Each length is
+        searched once.
+        """
         n = len(words[0])
         for length in range(n - 1, max(0, n - BELOW - 1), -1):  # of no symbols there is one word, which was tried
             if length in self.searched or not self.subject.possible(length):
@@ -70,7 +75,9 @@ class _Shrinking:
         return None
 
     def _better(self, found: Mismatch) -> Mismatch | None:
-        """A simpler mismatch: the first that is found, by blocks of one length or one kind of replacement."""
+        """Return a simpler mismatch, or None: the first that is found, by blocks of one length or one kind of
+        replacement.
+        """
         word, batch = found.word, list[Word]()
         for other in self._simpler(word):
             if other in self.tried or other in batch or not self._before(other, word):
@@ -89,7 +96,7 @@ class _Shrinking:
         return len(one) >= self.subject.shortest and key(one) < key(other)
 
     def _wrong(self, words: Sequence[Word]) -> Mismatch | None:
-        """The simplest of some words of one length that is wrong."""
+        """Return the simplest mismatch among some words of one length, or None."""
         self.tried.update(words)
         judged = self.subject.judged(words)
         if not judged:
@@ -98,12 +105,15 @@ class _Shrinking:
         return first_of(None, tally.mismatch, self.subject.alphabet)
 
     def _simpler(self, word: Word) -> Iterator[Word]:
-        """Words that may be simpler, the shortest first."""
+        """Yield candidates for simpler words, the shortest first."""
         n, size = len(word), len(word) - self.subject.shortest
         while size >= 1:
             for start in range(n - size, -1, -max(1, size // 2)):
                 yield from self._fitted((*word[:start], *word[start + size :]))
             size = size // 2 if size > 4 else size - 1
+        # Removing two symbols at once keeps balances of symbols, which single removals destroy; quadratically many
+        # pairs are too
+        # many for long words.
         if n * n <= 2 * BATCH**2:
             pairs = ((one, other) for one in range(n) for other in range(one))
             for one, other in pairs:
@@ -125,7 +135,7 @@ class _Shrinking:
                 yield from self._fitted((*word[:one], word[other], *between, word[one], *word[other + 1 :]))
 
     def _fitted(self, word: Word) -> Iterator[Word]:
-        """The word, if something may be wanted of it; else words of its length nearby of which something is."""
+        """Yield the word if it may be judged; else words of its length nearby that may be."""
         domain = self.subject.domain
         if domain is None:
             yield word

@@ -1,4 +1,7 @@
-"""What a `.spec` file says, bound to the network that it is about."""
+"""A `.spec` file, bound to the network that it specifies.
+
+The file gives the expected answers: which outputs the network should have on which words, and at which positions.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ from hardsim.reading.readout import hold_tokens, one_of, readout_of, reread
 
 SPEC = ".spec"
 _FOREIGN = "tokens", "input", "next", "assume"
-"""Keys that are about networks that others made alone."""
+"""The keys that apply only to external networks."""
 _PROGRAM = ".srasp"
 
 
@@ -41,43 +44,44 @@ class Specification:
 
     name: str
     sha256: str
-    """Of the file, and of the program that it names."""
+    """SHA-256 of the file and of the program that it names."""
     layout: SpecLayout
     place: str
-    """Where it lies: what it names is relative to that."""
+    """The path of the file; the paths in it are relative to its folder."""
     program: SraspProgram | None = None
     given: Mapping[str, Any] = field(default_factory=dict)
-    """What is said elsewhere of tokens, alphabet, input, at and decide, in place of its lines."""
+    """Settings for tokens, alphabet, input, at and decide that replace the lines of the file."""
 
     @property
     def alphabet(self) -> tuple[str, ...]:
-        """What it says that words are made of; empty if it leaves that to the network."""
+        """The symbols of words, as the file lists them; empty if the file leaves them to the network."""
         line = self.layout.header("alphabet")
         return () if line is None else tuple(self._names(line, "symbol"))
 
     def remarks(self, alphabet: Alphabet) -> tuple[str, ...]:
         """Return notes on lines that may have been meant otherwise, over the alphabet of the network. Lines with
-        mistakes get no notes: judging a network reports them."""
+        mistakes get no notes: binding the file to a network reports them.
+        """
         with suppress(SourceError):
             return remarks(self.layout, self.program, alphabet)
         return ()
 
     @property
     def network(self) -> str:
-        """The path of the network that it names.
+        """The path of the network that the file names.
 
         Raises:
-            SourceError: if it names none.
+            SourceError: if the file names none.
         """
         line = self.layout.header("network")
         if line is None:
-            hint = f"or say which one it is held against: hardsim check NETWORK --against {self.name}"
+            hint = f"or name the network on the command line: hardsim check NETWORK --against {self.name}"
             place = self.layout.first or self.layout.end
             raise self.layout.error(place, "missing network", "a line network: with a folder or a file", hint)
         return _beside(self.place, self.layout, line)
 
     def wrong_network(self, told: str, expected: str = "", hint: str = "") -> SourceError:
-        """The error for a network that it names, and that is none, or cannot be read."""
+        """Return the error for the file's `network:` line, where the named network cannot be read or is no network."""
         line = self.layout.header("network")
         assert line is not None  # it is the network that was read
         return self.layout.error(line.body, told, expected, hint)
@@ -85,10 +89,10 @@ class Specification:
     # ---- networks that others made ----
 
     def deciding(self, foreign: Foreign) -> Foreign:
-        """A network that others made, held against this.
+        """Return an external network with this specification as its reference.
 
         Raises:
-            InputError: with the place of what does not go together with this network.
+            InputError: with the place of the line that does not fit this network.
         """
         network = self._read(self._named(foreign))
         readout = network.readout
@@ -100,6 +104,7 @@ class Specification:
             hold_program(self.layout, self.program, symbols)
         self._hold_outputs(network)
         outputs = tuple(map(str, network.outputs))
+        # In a causal network the answer at a position is that of the prefix, so every prefix can be judged in one run.
         before, causal = bool(readout.before), readout.at == "each" and _causal(network)
         asked = Question(self.layout, self.program, symbols, readout.at, readout.decide, outputs, before, causal)
         demands = asked.demands()
@@ -126,12 +131,12 @@ class Specification:
         return (*keys, *(("at", "decide") if self.layout.header("next") is not None else ()))
 
     def _named(self, foreign: Foreign) -> Network:
-        """The network with the names of its tokens."""
+        """Return the network with the names of its tokens: the given ones, those of the file, or the network's own."""
         line, network = self.layout.header("tokens"), foreign.network
         if "tokens" in self.given:
             return reread(network, tokens=self.given["tokens"])
         if line is None and not foreign.named:
-            told = f"nothing says what the {len(network.tokens)} tokens of the network are called"
+            told = f"the {len(network.tokens)} tokens of the network have no names"
             expected = "a line tokens: with their names by id (or a vocab.json beside the weights)"
             raise self.layout.error(self.layout.first or self.layout.end, told, expected)
         if line is None:
@@ -142,13 +147,14 @@ class Specification:
         return list(read_names(self.layout.source, line.body, what, f"{what}s separated by spaces"))
 
     def _at(self, place: Span) -> Callable[[str, str], InputError]:
-        """What makes errors at a place."""
+        """Return a function that makes an error at a place of the file from a message and a hint."""
         return lambda told, hint: self.layout.error(place, told, "", hint)
 
     def _read(self, network: Network) -> Network:
-        """The network, read and judged as this says."""
+        """Return the network with the readout that this specification states."""
         lines = {key: self.layout.header(key) for key in ("input", "at", "decide", "alphabet")}
         base = network.readout
+        # `next:` judges at every position which tokens may follow: an output above 0 says that its token may.
         if self.layout.header("next") is not None:
             base = replace(base, at="each", decide="above", level=Fraction(0), among=None)
         for key in ("input", "at", "decide"):
@@ -172,8 +178,9 @@ class Specification:
             raise self._at(place.body)(error.message, error.hint) if place is not None else error from None
 
     def _readout(self, key: str, line: FileLine, network: Network, base: Readout) -> Readout:
-        """A readout with what a line says."""
+        """Return a readout with the setting of one line of the file."""
         if key == "input":
+            # These calls only report the exact word of the line that is wrong; `readout_of` reads the line itself.
             self._each(line, network.tokens, "token", "*")
         if key == "decide" and line.text.startswith("argmax of "):
             self._each(line, network.outputs, "output", "argmax", "of")
@@ -183,7 +190,9 @@ class Specification:
         )
 
     def _each(self, line: FileLine, among: Sequence[Token], what: str, *others: str) -> tuple[Token, ...]:
-        """The tokens or outputs that a line names. Raises SourceError at a name that is none of them, nor of others."""
+        """Return the tokens or outputs that a line names, skipping the words `others`. Raise SourceError at any
+        other name.
+        """
         start, found = line.body.start, list[Token]()
         for name in line.text.split():
             begin = self.layout.source.text.index(name, start)
@@ -193,7 +202,9 @@ class Specification:
         return tuple(found)
 
     def _hold_outputs(self, network: Network) -> None:
-        """Hold that the network has the outputs that lines are about, and that they take part."""
+        """Raise SourceError unless the network has the outputs that lines are about, and these outputs take part
+        in the argmax.
+        """
         among = network.readout.among if network.readout.decide == "argmax" else None
         for line in self.layout.outputs or self.layout.values:
             found = one_of(line.name, network.outputs, "output", self._at(line.at))
@@ -202,7 +213,7 @@ class Specification:
                 raise self.layout.error(line.at, told, f"one of {listed(list(map(str, among)))}")
 
     def _hold_taking_part(self, readout: Readout, tokens: Set[str]) -> None:
-        """Hold that what may come next takes part in an argmax of some outputs."""
+        """Raise SourceError unless every token that may come next takes part in the argmax."""
         missing = set() if readout.among is None else tokens - set(map(str, readout.among))
         if missing:
             line = self.layout.header("next" if "decide" in self.given else "decide")
@@ -213,17 +224,18 @@ class Specification:
     # ---- what was compiled here ----
 
     def judging(self, subject: Subject) -> Subject:
-        """What was compiled here, held against this, if it says no more than which words are accepted.
+        """Return a compiled subject with this specification as its oracle. The specification may only state which
+        words are accepted.
 
         Raises:
-            InputError: with the place of what else it says.
+            InputError: with the place of a line that states anything else.
         """
         layout = self.layout
         for key in _FOREIGN:
             line = layout.header(key)
             if line is not None:
-                told = f"{key}: is about networks that others made, and {subject.name} was compiled here"
-                raise layout.error(line.at, told, "", "what says which words are accepted can be held against it")
+                told = f"{key}: is for external networks, and {subject.name} was compiled here"
+                raise layout.error(line.at, told, "", "only lines that say which words are accepted")
         self._hold_accepting(subject)
         line = layout.header("at")
         if line is not None and line.text not in ("last", "first"):
@@ -240,7 +252,7 @@ class Specification:
         return self.layout.outputs[0].name if self.layout.outputs else ""
 
     def _hold_accepting(self, subject: Subject) -> None:
-        """Hold that this and a subject say both which words are accepted."""
+        """Raise InputError unless this specification and a subject both describe which words are accepted."""
         layout = self.layout
         if not subject.acceptor:
             made = "integers" if subject.program.integers else "words"
@@ -257,7 +269,7 @@ class Specification:
             found = readout_of(None, None, line.text, (), (self._only_output,), Readout(), self._at(line.body))
             level = subject.program.threshold
             if found.decide != "above" or not (found.level == level if level is not None else 0 <= found.level < 1):
-                told = f"{subject.name} was compiled here, and is judged by whether its output is above "
+                told = f"{subject.name} was compiled here, and accepts a word if its output is above "
                 told += "0 (it is exactly 0 or 1)" if level is None else str(level)
                 raise layout.error(line.body, told, f"decide: above {level or 0}, or no such line")
 
@@ -267,7 +279,7 @@ def _only(key: str, value: Any) -> dict[str, Any]:
 
 
 def _causal(network: Network) -> bool:
-    """Whether what a network says at a place depends on nothing after it, however long the word is."""
+    """Return True if the outputs of a network at a position depend on nothing after it, however long the word is."""
     return (
         not network.readout.after
         and (isinstance(network.positions, np.ndarray) or not network.positions)
@@ -276,11 +288,11 @@ def _causal(network: Network) -> bool:
 
 
 def read_specification(data: bytes, name: str, place: str) -> Specification:
-    """A `.spec` file that lies at a place, with the program that it names; errors cite the `name` that was given for
-    it.
+    """Read a `.spec` file from its bytes, with the program that it names. `place` is the path of the file; errors
+    cite `name`, the name that the user gave.
 
     Raises:
-        SourceError: with the place of the first mistake, in it or in the program.
+        SourceError: with the place of the first mistake, in the file or in the program.
     """
     layout = read_spec(data, name)
     found = Specification(name, digest(data), layout, place)
@@ -303,7 +315,7 @@ def read_specification(data: bytes, name: str, place: str) -> Specification:
 
 
 def named_files(place: str) -> list[str]:
-    """The paths that a `.spec` file names; none if it cannot be read."""
+    """Return the paths that a `.spec` file names; none if the file cannot be read."""
     with suppress(InputError):
         layout = read_spec(read_bytes(place, LARGEST_TEXT), place)
         lines = filter(None, map(layout.header, ("network", "program")))
@@ -312,7 +324,7 @@ def named_files(place: str) -> list[str]:
 
 
 def _beside(place: str, layout: SpecLayout, line: FileLine) -> str:
-    """The path that a line names, relative to where the file lies."""
+    """Return the path that a line of a file at `place` names, relative to the file's folder."""
     if not line.text:
         raise layout.error(line.body, f"{line.name}: names nothing", "a path, relative to this file")
     return os.path.join(os.path.dirname(place), line.text)

@@ -1,6 +1,7 @@
-"""What is checked: hard attention, the softmax network made of it, and the semantics that judges both if there is one.
+"""The targets of commands. A subject is hard attention, the softmax network made of it, and the semantics that gives
+the expected answers, if there is one.
 
-Formulas, S-RASP programs and files of weights are subjects alike. `checking.open` makes them.
+Formulas, S-RASP programs and files of weights all become subjects. `checking.open` makes them.
 """
 
 from __future__ import annotations
@@ -56,10 +57,10 @@ SIDES = (Weighting.LEFTMOST, Weighting.RIGHTMOST)
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
-    """How an input becomes a network; None stands for the default (regime, beta, temperature) or the file's own choice
-    (at, and all that a compiled network has).
+    """The options that turn an input into a network. None stands for the default (regime, beta, temperature) or for
+    the file's own choice (at, and everything that a compiled network states).
 
-    `epsilon` is the error for which Theorem 26 gives the temperature of what has no regime of its own.
+    `epsilon` is the error for which Theorem 26 gives the temperature of an input without a regime of its own.
     """
 
     regime: str | None = None
@@ -68,7 +69,7 @@ class ModelOptions:
     at: At | None = None
     single_head: bool = False
     counting: Method | None = None
-    """How comparisons of counts are decided: `lookup` (the default where the regime has it) or `sign`."""
+    """The method that decides comparisons of counts: `lookup` (the default where the regime has it) or `sign`."""
     epsilon: Fraction | None = None
 
     @property
@@ -80,8 +81,9 @@ class ModelOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Target(ABC):
-    """One thing to check, whatever it is. `sha256` is that of the input (a file's bytes, an expression's text),
-    `alphabet` that of the words that are tried."""
+    """One target to check. `sha256` is the digest of the input (a file's bytes, an expression's text), `alphabet`
+    that of the words that are tried.
+    """
 
     name: str
     sha256: str
@@ -89,108 +91,115 @@ class Target(ABC):
     alphabet: Alphabet
     examples: tuple[tuple[Word, Any], ...] = ()
     pins: bool = False
-    """Whether it was read as a formula or program, whose examples are run whatever the longest length is."""
+    """True if the input was read as a formula or program, whose examples are run even beyond the longest length."""
     title: str = ""
     oracle: Callable[[Word], Any] | None = None
-    """The semantics; None for what is its own specification."""
+    """The semantics; None for a target that is its own specification."""
     against: str | None = None
-    """The name of the file whose semantics `oracle` is, where that is not its own."""
+    """The name of the file that `oracle` comes from, if it is not the target's own."""
     by_function: bool = False
     """True if `oracle` is a Python function, which may leave words and positions open."""
 
     @property
     def held(self) -> str:
-        """The words of a verdict that say what it is held against, where that is not its own."""
-        return f"held against {self.against}"
+        """The part of a verdict that names the reference, for a target checked against another file."""
+        return f"checked against {self.against}"
 
     @property
     def formula_text(self) -> str | None:
-        """The formula, as written; None for anything else."""
+        """The formula's text; None for any other input."""
         return self.title if self.kind == "ltl" else None
 
     @property
     def file_title(self) -> str | None:
-        """What anything but a formula says of itself."""
+        """The title that a file other than a formula gives itself; None for a formula."""
         return None if self.kind == "ltl" else self.title
 
     @property
     @abstractmethod
     def facts(self) -> ModelFacts:
-        """The network in numbers."""
+        """The size of the network and how it was compiled."""
 
     @property
     @abstractmethod
     def acceptor(self) -> bool:
-        """Whether it accepts or rejects; otherwise it maps words to words, or to lists of integers."""
+        """True if the target accepts or rejects words; False if it maps words to words, or to lists of integers."""
 
     @property
     @abstractmethod
     def one_network(self) -> bool:
-        """Whether there is one network for every length."""
+        """True if one network serves every length."""
 
     @property
     def regime(self) -> str | None:
-        """The regime, if it has one."""
+        """The name of the regime; None without a regime."""
         return None
 
     @abstractmethod
     def positions(self, n: int) -> int:
-        """How many positions are run for a word of n symbols."""
+        """Return the number of positions that are run for a word of n symbols."""
 
     @abstractmethod
     def oracles(self, words: Sequence[Word]) -> list[Any] | None:
-        """What the semantics says of words of one length, all at once if it can; None where there is none."""
+        """Return the answers of the semantics for words of one length, computed together if possible; None without
+        a semantics.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Subject(Target):
     """Hard attention, and the softmax network made of it.
 
-    `prepared` makes of a word the one that is run (a program pads it). With a `sharpness`, the budget of a regime,
-    there is one network for every length, `stored`; else the temperature is a function of the length for which all are
-    proved, where there is one, or else Theorem 26's for `epsilon` at each length, or the
-    `schedule` that was given or came with a softmax model.
+    `prepared` turns a word into the word that is run (a program pads it). A regime's budget, `sharpness`, makes one
+    network for every length, `stored`. Without a budget, the temperature is a function of the length for which every
+    length is proved, if there is one, else Theorem 26's for `epsilon` at each length, or the `schedule` that was
+    given or came with a softmax model.
     """
 
     program: Program
     prepared: Callable[[Word], Word] = tuple
     guard: Callable[[Sequence[Word], HardTrace], None] | None = None
-    """Raises where the exact run of some words leaves the range that the construction covers."""
+    """A function that raises if the exact run of some words leaves the range that the construction covers."""
     blank: str | None = None
     """The symbol that is dropped from the output of a padded transduction."""
     predicates: tuple[str, ...] = ()
     """Definitions of predicates that the position encodings name."""
     structural: bool = False
-    """Whether gaps and ranges are known for all words from how the program was built."""
+    """True if gaps and ranges are known for all words from how the program was built."""
     sharpness: Budget | None = None
     stored: Transformer | None = None
     schedule: Schedule | None = None
     epsilon: Fraction | None = None
     softmax: bool = False
-    """Whether the schedule came with the weights of a softmax model, which are taken as they are, ties or not."""
+    """True if the schedule came with the weights of a softmax model, whose weights are never changed, with or
+    without ties.
+    """
     formula: FormulaFile | None = None
-    """What a formula's network was compiled from; its `at` is the position at which this subject is read."""
+    """The formula that the network was compiled from; its `at` is the position at which this subject is read."""
     origin: FormulaFile | None = None
-    """What a hard-attention model was compiled from, construction by construction; no semantics that it is held to."""
+    """The formula that a hard-attention model was compiled from, construction by construction. The model is not
+    checked against its semantics.
+    """
     single_head: bool = False
     counting: str | None = None
-    """How comparisons of counts are decided (None where there are none)."""
+    """The method that decides comparisons of counts; None where there are none."""
     given: tuple[str, ...] = ()
-    """The options that were given of those that decide how sharp attention is, for advice."""
+    """The options out of beta, tau and epsilon that were given, for advice."""
     confirmed: bool = True
-    """True if purposes, theorems and declared gaps are hardsim's own; else they are claims of a file."""
+    """True if purposes, theorems and declared gaps are hardsim's own; False if they are claims of a file."""
 
     # ---- what only some subjects have: InvariantError is raised by any other ----
 
     @property
     def file(self) -> FormulaFile:
-        """The formula that it was compiled from."""
+        """The formula that the subject was compiled from."""
         return self._there(self.formula, "no formula")
 
     @property
     def meant(self) -> FormulaFile:
-        """The formula that its network computes if that is proved: that it was compiled from, also as a hard-attention
-        model."""
+        """The formula that the network computes if that is proved: the one that the subject was compiled from, also
+        as a hard-attention model.
+        """
         return self._there(self.formula or self.origin, "no formula")
 
     @property
@@ -212,32 +221,35 @@ class Subject(Target):
 
     @property
     def acceptor(self) -> bool:
-        """Whether it accepts or rejects; otherwise it maps words to words, or to lists of integers."""
+        """True if the subject accepts or rejects words; False if it maps words to words, or to lists of integers."""
         return not self.program.maps
 
     @property
     def one_network(self) -> bool:
-        """Whether a regime's sharpness makes one network for every length."""
+        """True if a regime's sharpness makes one network for every length."""
         return self.sharpness is not None
 
     def positions(self, n: int) -> int:
-        """Those of the word as it is run, and a beginning of sequence."""
+        """Return the number of positions of a word of n symbols as it is run, with a beginning of sequence if
+        there is one.
+        """
         return len(self.prepared((self.alphabet[0],) * n)) + self.program.bos
 
     @property
     def exact(self) -> bool:
-        """Whether the output must be exactly 1 or exactly 0; otherwise it is read against a threshold."""
+        """True if the output must be exactly 1 or exactly 0; False if it is compared with a threshold."""
         return self.program.threshold is None
 
     @property
     def threshold(self) -> Fraction:
-        """What an output is compared with."""
+        """The number that an output is compared with; 1/2 where outputs must be exactly 0 or 1."""
         return HALF if self.program.threshold is None else Fraction(self.program.threshold)
 
     @cached_property
     def law(self) -> ProgramLaw | str:
-        """The facts of the program on every word of every length, from its weights; or why they are not enough to hold
-        softmax against it."""
+        """The facts of the program on every word of every length, from its weights; or the reason why they do not
+        suffice to compare softmax with it.
+        """
         try:
             found = law_of(self.program)
         except NotProved as failure:
@@ -250,13 +262,16 @@ class Subject(Target):
 
     @cached_property
     def argument(self) -> ProgramArgument:
-        """The argument for every length, at the temperature that was given or else at one that is found for it; or why
-        there is none."""
+        """The argument for every length, at the given temperature or else at one that is found for it; or the reason
+        why there is none.
+        """
         claim, tau = self.decay_claim, self.schedule
         if isinstance(claim, str):
             return ProgramArgument(None, reason=claim)
         if tau is not None and not isinstance(tau, Arith):
-            return ProgramArgument(str(tau), reason=f"its temperature is a {tau}, which says nothing of longer words")
+            return ProgramArgument(
+                str(tau), reason=f"its temperature is a {tau}, which is not defined for longer words"
+            )
         return argue(claim, tau)
 
     @property
@@ -280,8 +295,10 @@ class Subject(Target):
 
     @cached_property
     def temperature(self) -> Schedule | None:
-        """The temperature of what has no regime: the given one, or a function of the length at which every length is
-        proved. None: Theorem 26's at each length, which an error of one's own (`epsilon`) asks for, too."""
+        """The temperature of a subject without a regime: the given one, or a function of the length at which every
+        length is proved. None: Theorem 26's at each length, which is also used if the user asks for an error
+        (`epsilon`).
+        """
         if self.schedule is not None or self.sharpness is not None or self.epsilon is not None:
             return self.schedule
         found = self.argument
@@ -289,60 +306,65 @@ class Subject(Target):
 
     @property
     def by_structure(self) -> bool:
-        """Whether enough is known of every word without running it: of a program that its integers stay in range,
-        too, since only then hard attention is what it says."""
+        """True if enough is known of every word without running it. For a program this includes that its integers
+        stay in range: only then hard attention computes what the program does.
+        """
         return (self.structural or self.kind != "srasp") and not isinstance(self.law, str)
 
     @property
     def regime(self) -> str | None:
-        """The regime, if it has one."""
+        """The name of the regime; None without a regime."""
         return self.program.regime or None if self.sharpness is not None else None
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """The place of each coordinate in the softmax network."""
+        """The index of each coordinate in the softmax network."""
+        # A stored network may have other coordinates than its specification, in another order.
         names = self.program.coordinates if self.stored is None else self.stored.coordinates
         return {name: number for number, name in enumerate(names)}
 
     @property
     def output(self) -> int:
-        """The coordinate of the softmax network that an acceptor answers by: the network's own, whatever the program
-        that it is held against names."""
+        """The coordinate of the softmax network that an acceptor answers by: the stored network's own, even if the
+        program names another.
+        """
         return self.index[self.program.output] if self.stored is None else self.stored.output
 
     @cached_property
     def specified(self) -> bool:
-        """Whether the network is the one that the program makes: what is compiled here is, a file may differ."""
+        """True if the network equals the one that the program compiles to. A network compiled here does; a file
+        may differ.
+        """
         return self.stored is None or assemble(self.program, self.budget) == self.stored
 
     @property
     def own(self) -> bool:
-        """Return whether hardsim made the network itself and finds it unedited: only then is a false claim a mistake of
+        """True if hardsim made the network itself and it is unedited: only then is a false claim a mistake of
         hardsim.
 
-        Programs and formulas are compiled here. A file was compared with what its formula is compiled into when it was
-        read.
+        Programs and formulas are compiled here. A file was compared with what its formula compiles to when it
+        was read.
         """
         if self.formula is None:
             return self.kind == "srasp" or self.origin is not None
         return self.confirmed and self.specified
 
     def hold_specified(self, what: str) -> None:
-        """Refuse what is worked out from the specification, where the network is another one.
+        """Refuse a computation from the specification if the network is another one.
 
         Raises:
-            InputError: naming `what`.
+            InputError: naming `what` was to be computed.
         """
         if not self.specified:
             raise InputError(
-                f"{self.name}: the network is not the one that its specification makes at its beta, and {what} would "
-                "speak of the specification",
-                hint="Compile the formula again; check, prove, eval and words speak of the network itself.",
+                f"{self.name}: the network differs from the one that its specification compiles to at its beta, and "
+                f"{what} would be about the specification",
+                hint="Compile the formula again; check, prove, eval and words use the network itself.",
             )
 
     @property
     def facts(self) -> ModelFacts:
-        """The network in numbers."""
+        """The size of the network and how it was compiled."""
         budget, program = self.sharpness, self.program
         network = self.stored or assemble(program, parse_arith("1"))
         temperature = ""
@@ -368,14 +390,18 @@ class Subject(Target):
     # ---- answers ----
 
     def oracles(self, words: Sequence[Word]) -> list[Answer] | None:
-        """What the semantics says of words of one length, all at once if it can; None where there is none."""
+        """Return the answers of the semantics for words of one length, computed together if possible; None without
+        a semantics.
+        """
         if self.oracle is None:
             return None
         many: Callable[[Sequence[Word]], list[Answer]] | None = getattr(self.oracle, "many", None)
         return [self.oracle(word) for word in words] if many is None else many(words)
 
     def soft_answer(self, trace: Trace[Any]) -> Answer:
-        """The answer of a softmax run: what each output coordinate certainly is."""
+        """Return the answer of a softmax run: the certain value of each output coordinate, None where it is
+        uncertain.
+        """
         if self.acceptor:
             value = trace.columns[self.output].values[trace.index]
             return rounded(value) if self.exact else side(value, self.threshold)
@@ -388,9 +414,10 @@ class Subject(Target):
         return self.symbols(sides)
 
     def is_settled(self, trace: Trace[Any]) -> bool:
-        """Whether more precision would not change the answer of a run."""
+        """Return True if more precision would not change the answer of a run."""
         if not self.acceptor:
             outs = [trace.columns[self.index[name]].values for name in self.program.answers]
+            # Exact outputs cannot change, even where no answer is certain.
             known = all(isinstance(value, int | Fraction) for column in outs for value in column)
             return known or settled(self.soft_answer(trace))
         value = trace.columns[self.output].values[trace.index]
@@ -399,9 +426,9 @@ class Subject(Target):
         return side(value, self.threshold) is not None
 
     def symbols(self, sides: Sequence[tuple[str, Sequence[bool | None]]]) -> tuple[str | None, ...]:
-        """The symbols of a one-hot output, without blanks; None where it is not certain which one it is.
+        """Return the symbols of a one-hot output, without blanks; None at positions where the symbol is uncertain.
 
-        `sides` says of each symbol and position whether its coordinate is above the threshold.
+        `sides` gives for each symbol and position True if its coordinate is above the threshold, None if uncertain.
         """
         found: list[str | None] = []
         for place in range(len(sides[0][1])):
@@ -414,10 +441,10 @@ class Subject(Target):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SubjectRecord(Record):
-    """What was found of a subject."""
+    """A result about a subject."""
 
     subject: Unwritten[Subject]
-    """What it is about."""
+    """The subject that the result is about."""
 
     @property
     @written
@@ -434,25 +461,26 @@ class SubjectRecord(Record):
     @property
     @written
     def formula(self) -> FormulaText:
-        """A formula's text; null for anything else."""
+        """A formula's text; null for any other input."""
         return self.subject.formula_text
 
     @property
     @written
     def title(self) -> Title:
-        """What anything else says of itself; null for a formula."""
+        """The title that a file gives itself, which is not verified; null for a formula."""
         return self.subject.file_title
 
     @property
     @written
     def model(self) -> ModelFacts:
-        """The network in numbers."""
+        """The size of the network and how it was compiled."""
         return self.subject.facts
 
 
 def no_output_of(subject: Subject, mismatch: Mismatch) -> NoOutput | None:
     """Return the first value of a reference that no output of a transduction has; None if there is no such value, or
-    if words are accepted or rejected."""
+    if words are accepted or rejected.
+    """
     program, oracle = subject.program, mismatch.oracle
     if not isinstance(oracle, tuple):
         return None
@@ -464,7 +492,7 @@ def no_output_of(subject: Subject, mismatch: Mismatch) -> NoOutput | None:
 
 
 def counting_of(program: Program) -> str | None:
-    """How the heads of a program count; None where they do not."""
+    """Return the method by which the heads of a program count, `sign` or `lookup`; None where they do not count."""
     kinds = {head.kind for head in program.heads}
     if kinds & {Kind.SIGN, Kind.SIGN_RAMP}:
         return "sign"
@@ -472,19 +500,20 @@ def counting_of(program: Program) -> str | None:
 
 
 def own_predicates(file: FormulaFile) -> dict[str, tuple[str, UserPredicate]]:
-    """The predicates that a file defines: text and meaning by name."""
+    """Return the predicates that a file defines: text and meaning by name."""
     meanings = user_predicates(file)
     return {item.name: (item.text, meanings[item.name]) for item in file.predicates}
 
 
 def predicates_of(subject: Subject) -> Defined:
-    """The predicates that the position encodings of a subject may name, by name."""
+    """Return the predicates that the position encodings of a subject may name, by name."""
     if subject.formula is not None:
         return {item.name: item for item in subject.formula.predicates}
+    # Definitions are parsed as part of a formula file; `alphabet: a` and `true` only complete it.
     definitions = "".join(f"pred {' '.join(text.split())}\n" for text in subject.predicates)
     return {item.name: item for item in parse_text(f"alphabet: a\n{definitions}true\n", subject.name).predicates}
 
 
 def digest(data: bytes) -> str:
-    """SHA-256 as hex."""
+    """Return the SHA-256 of some bytes as hex."""
     return hashlib.sha256(data).hexdigest()

@@ -1,4 +1,4 @@
-"""Running extremes over the words of one length; tallies of disjoint sets of words merge."""
+"""Tallies: running extremes and counts over the words of one length. Tallies of disjoint sets of words merge."""
 
 from __future__ import annotations
 
@@ -41,8 +41,10 @@ from hardsim.run.enclosure import Booleans
 
 @dataclass(frozen=True, slots=True)
 class Extreme:
-    """The least (`sign` 1) or largest (-1) of a measured number: it lies between `bound`, which holds of every word,
-    and `reached`, which some word is known to attain or pass; `bounds` are those of `word`."""
+    """The least (`sign` 1) or largest (-1) value of a measured number over some words. It lies between `bound`, which
+    is valid for every word, and `reached`, which some word is known to attain or pass; `bounds` are the number's
+    bounds on `word`.
+    """
 
     sign: int
     bound: Measured
@@ -52,24 +54,27 @@ class Extreme:
 
     @staticmethod
     def of(sign: int, bounds: Bounds, word: Word) -> Extreme:
-        """One word alone."""
+        """Return the extreme of a single word."""
         inner, outer = (bounds[1], bounds[0]) if sign > 0 else bounds
         return Extreme(sign, outer, bounds, word, inner)
 
     def join(self, other: Extreme) -> Extreme:
-        """Of all words of both, of which the ones of `other` come later: the first word stands for both, unless the
-        other is certainly more extreme."""
+        """Return the extreme of the words of both, where the words of `other` come later. The first word stands for
+        both, unless the other is certainly more extreme.
+        """
         pick, (low, high), (other_low, other_high) = min if self.sign > 0 else max, self.bounds, other.bounds
         first = other if (other_high < low if self.sign > 0 else other_low > high) else self
         return replace(first, bound=pick(self.bound, other.bound), reached=pick(self.reached, other.reached))
 
     def resolved(self, claim: Fraction) -> Fraction:
-        """The bound of all words, or a proven one that lies between it and what some word attains."""
+        """Return the bound of all words, or a proven one that lies between it and the value that some word attains."""
         return claim if self.sign < 0 and self.reached <= claim < self.bound else Fraction(self.bound)
 
 
 def extreme(sign: int, span: Span, words: Sequence[Word], among: Booleans) -> Extreme | None:
-    """The extreme of some words of a batch: the first word of which no other is certainly more extreme."""
+    """Return the extreme of the words of a batch that are `among` the relevant ones, at the first word that no other
+    certainly exceeds; None if there are no such words.
+    """
     places = np.flatnonzero(among)
     if not len(places):
         return None
@@ -83,7 +88,7 @@ def extreme(sign: int, span: Span, words: Sequence[Word], among: Booleans) -> Ex
 
 
 LEAST, LARGEST = ("least accepted",), ("largest rejected",)
-"""Of the unrounded outputs."""
+"""The extremes of the unrounded outputs."""
 COUNTS = ("words", "accepted", "soft_mismatches", "hard_mismatches", "undecided")
 REFERENCE_COUNTS = ("unjudged", "failed", "positions_judged", "positions_unjudged")
 MOST_FAILURES = 10
@@ -92,10 +97,10 @@ MOST_FAILURES = 10
 
 @dataclass
 class Tally:
-    """What is known after some words of length n.
+    """The results for some words of length n.
 
-    `extremes` holds the least of LEAST and MARGIN and the largest of every other number. `undecided` counts the words
-    of which no answer was reached, `stuck` is the first of them; `escalated` counts those that were run in balls.
+    `extremes` contains the least value of LEAST and MARGIN and the largest of every other number. `undecided` counts
+    the words without an answer, `stuck` is the first of them; `escalated` counts those that were run in balls.
     `violation` is a declared gap that some row breaks.
     """
 
@@ -106,14 +111,14 @@ class Tally:
     hard_mismatches: int = 0
     undecided: int = 0
     unjudged: int = 0
-    """Words of which nothing is wanted, which are among `words`."""
+    """Number of words without an expected answer, which are counted in `words` too."""
     failed: int = 0
-    """Words on which the reference or the program failed, which are among `words`."""
+    """Number of words on which the reference or the program failed, which are counted in `words` too."""
     failures: tuple[WordError, ...] = ()
-    """The first of these."""
+    """The first failing words."""
     positions_judged: int = 0
     positions_unjudged: int = 0
-    """Positions that the reference judges, and those that it leaves open."""
+    """Numbers of positions that the reference judges, and that it leaves open."""
     escalated: int = 0
     digits: int = 0
     extremes: dict[Place, Extreme] = field(default_factory=dict)
@@ -123,8 +128,9 @@ class Tally:
     stuck: Word | None = None
     violation: Violation | None = None
     searched: tuple[tuple[Word, float], ...] = ()
-    """The words with the least margins that a search came upon, of this length and prefixes of other lengths; these are
-    searched from there."""
+    """The words with the least margins that a search found, of this length, and prefixes of other lengths. Searches
+    of other lengths begin with them.
+    """
 
     @staticmethod
     def of(
@@ -134,9 +140,9 @@ class Tally:
         found: BatchAnswers,
         order: Sequence[str],
     ) -> Tally:
-        """What was found on some words of one length; `order` is that of the symbols.
+        """Return the tally of some words of one length; `order` is the order of the symbols.
 
-        Without an oracle hard attention says what is accepted.
+        Without an oracle, hard attention gives the accepted words.
         """
         tally = Tally(len(words[0]), len(words), digits=FLOAT_DIGITS if len(found.alone) < len(words) else 0)
         wanted = hards if oracles is None else oracles
@@ -176,7 +182,8 @@ class Tally:
             self.unjudged += answer is None
 
     def _measure(self, words: Sequence[Word], accepted: Booleans, found: BatchAnswers) -> None:
-        """Keep what is extreme about the words of a batch."""
+        """Update the extremes with the words of a batch."""
+        # Words that were run alone have their own arithmetic; the batch's numbers are void for them.
         together = found.decided.copy()
         together[list(found.alone)] = False
         for place, span in found.numbers.items():
@@ -215,12 +222,12 @@ class Tally:
 
     @property
     def errors(self) -> dict[Place, Extreme]:
-        """Of heads (two parts) and of coordinates (three)."""
+        """The largest errors: of heads (keys with two parts) and of coordinates (three parts)."""
         return {place: found for place, found in self.extremes.items() if len(place) > 1}
 
 
 def _extremes(place: Place, accepted: Booleans) -> list[tuple[Place, Booleans]]:
-    """Which extremes a number may be, and on which words."""
+    """Return the extremes that a number may be, each with the words that it is taken over."""
     if place == UNROUNDED:
         return [(LEAST, accepted), (LARGEST, ~accepted)]
     return [] if place == OUTPUT else [(place, np.ones_like(accepted))]
@@ -231,8 +238,9 @@ def _sign(place: Place) -> int:
 
 
 def first_of(left: Mismatch | None, right: Mismatch | None, order: Sequence[str]) -> Mismatch | None:
-    """The mismatch that refutes something, and of two the one with the shorter word, or the earlier one in the order of
-    the alphabet."""
+    """Return the mismatch that refutes a claim; of two, the one with the shorter word, or with the earlier one in the
+    order of the alphabet.
+    """
     if left is None or right is None:
         return left or right
     rank = Numbering(order)
@@ -244,20 +252,20 @@ def first_of(left: Mismatch | None, right: Mismatch | None, order: Sequence[str]
 
 
 # ---- the numbers that a report shows ----
-# mpmath: what was found. Otherwise bounds of all words, rounded outwards: a gap and a margin are at least what is
-# shown, an error at most. Float64 knows 15 digits of a number, of which the last few differ between lengths where the
-# number itself does not.
+# With mpmath, the numbers found. Otherwise bounds over all words, rounded outwards: a gap and a margin are at least the
+# shown number, an error at most. Float64 has 15 digits, the last few of which differ between lengths even where the
+# number itself does not, so fewer are shown.
 
 
 DIGITS = {AUTO: 12, FLOAT64: 12, BALL: 20}
-"""Significant decimal digits that are shown."""
+"""Number of significant decimal digits shown."""
 
 Recompute = Callable[[Word], SoftAnswer]
-"""What balls find on a word."""
+"""A function that runs a word in balls."""
 
 
 def settle(tally: Tally, engine: str) -> tuple[Fraction | None, dict[Place, Fraction]]:
-    """The numbers of a tally that a report shows: the acceptance gap, and the others."""
+    """Return the numbers of a tally that a report shows: the acceptance gap, and the others by place."""
     known = tally.extremes
 
     def shown(bound: Fraction, sign: int) -> Fraction:
@@ -273,7 +281,9 @@ def settle(tally: Tally, engine: str) -> tuple[Fraction | None, dict[Place, Frac
 
 
 def settle_mismatch(found: Mismatch, recompute: Recompute) -> Mismatch:
-    """A mismatch with the digits of balls, if they reach one."""
+    """Return a mismatch with the digits of balls, if balls reach an answer. Raise InvariantError if the answers
+    differ.
+    """
     again = recompute(found.word)
     if not again.decided:
         return found
@@ -283,7 +293,7 @@ def settle_mismatch(found: Mismatch, recompute: Recompute) -> Mismatch:
 
 
 def settle_answer(word: Word, found: SoftAnswer, again: SoftAnswer) -> SoftAnswer:
-    """The answer of one word with the digits of balls, if they reach one.
+    """Return the answer of one word with the digits of balls, if balls reach an answer.
 
     Raises:
         InvariantError: if the enclosures of two rigorous arithmetics do not meet.
@@ -298,12 +308,12 @@ def settle_answer(word: Word, found: SoftAnswer, again: SoftAnswer) -> SoftAnswe
 
 
 def _apart(one: Bounds | None, other: Bounds | None) -> bool:
-    """Whether two enclosures of one number certainly do not meet."""
+    """Return True if two enclosures of one number certainly do not meet."""
     return one is not None and other is not None and bool(one[1] < other[0] or other[1] < one[0])
 
 
 def rounded_outwards(value: Fraction, sign: int, digits: int) -> Fraction:
-    """A bound with at most so many significant decimal digits: not above the value for `sign` 1, not below for -1."""
+    """Round a bound to a number of significant decimal digits: not above the value for `sign` 1, not below for -1."""
     rounding = ROUND_FLOOR if sign > 0 else ROUND_CEILING
     context = Context(prec=digits, rounding=rounding, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
     return Fraction(context.divide(Decimal(value.numerator), Decimal(value.denominator)))

@@ -1,9 +1,9 @@
-"""One word, position by position: what each coordinate holds and where each head looks, hard attention beside softmax.
+"""Traces: one word, position by position, with the value of each coordinate and the attention of each head, for hard
+attention beside softmax.
 
-The softmax run is in balls (or in mpmath), so that what is said of it are bounds: at least so much weight is where hard
-attention looks, and what a head reads is off by no more than its error. Of a network that others made there is no hard
-run beside it: hard attention with its own logits is what is shown, the mean over those that are not told apart from the
-largest.
+The softmax run is in balls (or in mpmath), so that a trace shows bounds: a lower bound of the weight at the positions
+that hard attention selects, and an upper bound of the error of what a head reads. An external network has no hard
+run; its trace shows hard attention with its own logits: the mean over those that are not told apart from the largest.
 """
 
 from __future__ import annotations
@@ -59,21 +59,19 @@ from hardsim.run.soft import SoftTrace, bounds
 from hardsim.visible import visible
 
 LONGEST_TRACED = 256
-"""Positions of a word: every one sees every other, in balls."""
+"""Largest number of positions of a traced word: each sees every other, in balls."""
 FOREIGN_BITS = 256
-"""Bits of the balls for a network that others made."""
+"""Bits of the balls for an external network."""
 DECIMALS = 10**6
-"""The weights of a picture are rounded to so many parts."""
+"""The weights in a picture are rounded to one part in DECIMALS."""
 LONGEST_LABEL = 28
-"""Characters of what a row of a table is about."""
+"""Largest number of characters of a row's label in a table."""
 MOST_KEYS = 3
-"""Positions that are listed where several have the largest score."""
+"""Largest number of positions listed where several have the largest score."""
 TINY = Fraction(1, 10**9)
-"""Errors below it are shown as less than it, other numbers as 0."""
+"""Errors below this are shown as `<1e-9`, other numbers as 0."""
 
-Position = Annotated[
-    Natural, "A position: from 1; from 0 with a beginning of sequence, and in networks that others made."
-]
+Position = Annotated[Natural, "A position: from 1; from 0 with a beginning of sequence, and in external networks."]
 
 
 # ---- the result ----
@@ -81,27 +79,29 @@ Position = Annotated[
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TraceRead(Record):
-    """What one head reads at one position."""
+    """The attention of one head at one position, and what it reads there."""
 
     query: Position
     keys: tuple[int, ...]
-    """Where hard attention looks; none: nothing is seen. Of a network that others made those whose logits are not told
-    apart from the largest, of which average hard attention takes the mean."""
+    """The positions that hard attention selects; none: no position is visible. For an external network, those whose
+    logits are not told apart from the largest; average hard attention takes their mean.
+    """
     weight: Lower
-    """At least so much of the attention of softmax is there, all together."""
+    """A lower bound of the total softmax weight at these positions."""
     gap: Lower | None
-    """At most the distance of the largest score from the next one, in units of the score (of a network that others
-    made, of the logits, in nats); None where all that is seen has the same."""
+    """A lower bound of the distance of the largest score from the next one, in units of the score (for an external
+    network: of the logits, in nats); None where all visible positions have the same score.
+    """
     hard: tuple[Exact, ...] = ()
-    """What hard attention reads, by output."""
+    """The values that hard attention reads, by output."""
     soft: tuple[Measured, ...] = ()
-    """What softmax reads, the middle of its bounds, by output."""
+    """The values that softmax reads, the middles of their bounds, by output."""
     error: Upper | None = None
-    """At most how far these are apart."""
+    """An upper bound of the distance between the two."""
 
     @property
     def looks(self) -> str:
-        """The positions at which hard attention looks, short."""
+        """The positions that hard attention selects, as short text."""
         keys = self.keys
         if len(keys) > MOST_KEYS and keys[-1] - keys[0] == len(keys) - 1:
             return f"{keys[0]}-{keys[-1]}"
@@ -110,7 +110,7 @@ class TraceRead(Record):
 
     @property
     def there(self) -> str:
-        """The weight there, rounded down for a narrow column."""
+        """The softmax weight at these positions, rounded down for a narrow column."""
         if not self.keys:
             return NOTHING
         down = floor(self.weight * 1000) / 1000
@@ -118,7 +118,7 @@ class TraceRead(Record):
 
     @property
     def at_least(self) -> str:
-        """The weight there, rounded down; one that is close to 1 never looks as if it were."""
+        """The softmax weight at these positions, rounded down; a weight close to 1 never looks like 1."""
         if not self.keys:
             return NOTHING
         close = 0 < 1 - self.weight < Fraction(1, 1000)
@@ -133,22 +133,23 @@ class TraceHead(Record):
     name: str
     """The head's name."""
     mask: Annotated[str, one_of(*(mask.value for mask in Mask))]
-    """Which keys are hidden from it."""
+    """The mask, which hides keys from the head."""
     purpose: str
-    """What it is for; empty where nothing says so."""
+    """The purpose of the head; empty if it has none."""
     uniform: bool
-    """Whether all keys that are seen have the same score."""
+    """True if all visible keys have the same score."""
     outputs: tuple[str, ...]
-    """The coordinates that it writes; none: a network that others made."""
+    """The coordinates that the head writes; none for an external network."""
     reads: tuple[TraceRead, ...]
-    """What it reads, position by position."""
+    """The attention and readings of the head, position by position."""
     weights: tuple[tuple[Measured | None, ...], ...]
-    """The attention of softmax, a row of all positions for each query, rounded to six decimals; None where a position
-    is not seen."""
+    """The softmax attention weights, a row of all positions for each query, rounded to six decimals; None where a
+    position is not visible.
+    """
 
     @property
     def hard(self) -> list[list[float | None]]:
-        """The attention of hard attention, in the same form."""
+        """The weights of hard attention, in the same form as `weights`."""
         rows = list[list[float | None]]()
         for read, row in zip(self.reads, self.weights, strict=True):
             first, share = self.reads[0].query, 1 / max(1, len(read.keys))
@@ -158,35 +159,36 @@ class TraceHead(Record):
 
     @property
     def rows(self) -> list[list[str]]:
-        """Where it looks, and how hard, in a table with a column for each position."""
+        """The rows of a table with a column for each position: the selected positions, and the weight there."""
         found = [[f"head {self.name} looks at", *(read.looks for read in self.reads)]]
         return found if self.uniform else [*found, ["  weight there", *(read.there for read in self.reads)]]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TraceValue(Record):
-    """What one coordinate holds after a layer that writes it."""
+    """The values of one coordinate after a layer that writes it."""
 
     layer: Natural
     """The layer; 0: the word embedding."""
     coordinate: str
     """The coordinate's name."""
     holds: str
-    """What it is for; empty where nothing says so."""
+    """The meaning of the coordinate; empty if it has none."""
     hard: tuple[Exact, ...]
-    """With hard attention, position by position."""
+    """The values with hard attention, position by position."""
     soft: tuple[Measured, ...]
-    """With softmax, the middle of its bounds."""
+    """The values with softmax, the middles of their bounds."""
     error: tuple[Upper, ...]
-    """At most how far these are apart."""
+    """Upper bounds of the distances between the two."""
     margin: tuple[Lower, ...] | None
-    """At least half the distance of a clip's input that is rounded to it from 0 or 1, for clip(2x - 1/2) in units of x,
-    which was attended (negative: between 0 and 1); of an output that is read against a threshold its distance. None:
-    nothing is rounded here."""
+    """Lower bounds of half the distance of a clip's input that is rounded to it from 0 or 1, for clip(2x - 1/2) in
+    units of x, which was attended (negative: between 0 and 1); for an output that is compared with a threshold, of
+    its distance from it. None: no rounding happens here.
+    """
 
     @property
     def rows(self) -> list[list[str]]:
-        """What it holds, in a table with a column for each position."""
+        """The rows of a table with a column for each position: values, errors and margins of this coordinate."""
         about = shortened(self.holds, LONGEST_LABEL - len(self.coordinate)) if self.holds else ""
         hard = list(map(short, self.hard))
         soft = [short(one if abs(one) > TINY else Fraction(0)) for one in self.soft]
@@ -200,7 +202,7 @@ class TraceValue(Record):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TraceResult(Record):
-    """One word on one network, position by position."""
+    """The result of `trace`: one word on one network, position by position."""
 
     input: InputName
     kind: InputKind
@@ -213,20 +215,20 @@ class TraceResult(Record):
     word: AnyWord
     """The word."""
     symbols: tuple[str, ...]
-    """What is read at each position, with what stands before and after the word."""
+    """The symbol or token at each position, including those before and after the word."""
     first: Natural
     """The number of the first position."""
     values: tuple[TraceValue, ...]
-    """The coordinates that have a meaning, layer by layer; none: a network that others made."""
+    """The coordinates that have a meaning, layer by layer; none for an external network."""
     heads: tuple[TraceHead, ...]
     """The heads, layer by layer."""
     answers: Evaluation
-    """What is answered on the word."""
+    """The answers on the word."""
     against: Against = None
 
     @property
     def summary(self) -> str:
-        """The word, and what it is traced through."""
+        """One line: the input, the word and the network."""
         return f"{self.input!r} {word_summary(self.word)}: {self.model.summary}"
 
     @property
@@ -235,16 +237,18 @@ class TraceResult(Record):
         return sorted({head.layer for head in self.heads} | {value.layer for value in self.values} - {0})
 
     def columns(self, layer: int) -> list[str]:
-        """What stands above the rows of a layer: its number, then positions with their symbols on a second line."""
+        """Return the column titles of a layer's table: its number, then positions with their symbols on a second
+        line.
+        """
         return [f"layer {layer}", *(f"{self.first + place}\n{symbol}" for place, symbol in enumerate(self.symbols))]
 
     def rows(self, layer: int) -> list[list[str]]:
-        """The heads and coordinates of a layer, position by position."""
+        """Return the rows of a layer's table: its heads and coordinates, position by position."""
         parts: list[TraceHead | TraceValue] = [*self.heads, *self.values]
         return [row for part in parts if part.layer == layer for row in part.rows]
 
     def _repr_html_(self) -> str:
-        """The word through the layers, for a notebook."""
+        """Return the trace as HTML tables, for a notebook."""
 
         def line(cells: list[str], kind: str) -> str:
             told = ("<br>".join(escape(visible(part)) for part in cell.split("\n")) for cell in cells)
@@ -259,10 +263,10 @@ class TraceResult(Record):
         return f"<div><p><strong>{escape(visible(told))}</strong></p>{''.join(tables)}</div>"
 
     def chosen(self, names: Sequence[str]) -> tuple[TraceHead, ...]:
-        """The heads of these names, or all.
+        """Return the heads with these names, or all heads if no name is given.
 
         Raises:
-            InputError: if there is none of a name.
+            InputError: if no head has one of the names.
         """
         known = [head.name for head in self.heads]
         for name in names:
@@ -276,7 +280,7 @@ class TraceResult(Record):
 
 
 def hold_traceable(positions: int, engine: str) -> None:
-    """Refuse what would take too long, and an arithmetic that does not run single words.
+    """Refuse a word with too many positions, and an arithmetic that does not run single words.
 
     Raises:
         InputError: saying what to do.
@@ -292,7 +296,7 @@ def hold_traceable(positions: int, engine: str) -> None:
 
 
 def trace_of(subject: Subject, word: Word, engine: str = "auto", dps: int | None = None) -> TraceResult:
-    """A word on what is compiled.
+    """Trace a word on a compiled network.
 
     Raises:
         InputError: if the word is too long, or leaves what the construction covers (OutOfRange).
@@ -317,16 +321,17 @@ def trace_of(subject: Subject, word: Word, engine: str = "auto", dps: int | None
 
 
 def _run(judge: Judge, prepared: Word, open_: bool) -> SoftTrace:
-    """The softmax run, settled if it can be."""
+    """Return the softmax run of a word, with a settled answer if possible."""
     words = judge.soft.words
     try:
         return words.run(prepared, open_)
     except Undecided:
+        # Even where no precision settles the answer, the bounds of the run are worth showing.
         return words.soft.run(prepared, lambda trace: True)
 
 
 class _Both:
-    """Both runs of one word."""
+    """The hard and the softmax run of one word."""
 
     def __init__(self, judge: Judge, hard: HardTrace, soft: SoftTrace) -> None:
         self.program: Program = judge.program
@@ -338,7 +343,7 @@ class _Both:
     # ---- coordinates ----
 
     def values(self) -> Iterator[TraceValue]:
-        """What the coordinates hold: the letters, then what each layer writes."""
+        """Yield the values of the coordinates: the letters first, then what each layer writes."""
         program, index = self.program, self.subject.index
         letters = _embedded(program)
         meanings = letters | program.meanings
@@ -370,7 +375,9 @@ class _Both:
         )  # fmt: skip
 
     def _margins(self, number: int, attended: Any) -> dict[int, list[Fraction]]:
-        """How far what is rounded is from its thresholds, by the coordinate that it is rounded to."""
+        """Return the distances of rounded inputs from their thresholds, by the coordinate that receives the
+        rounded value.
+        """
         found: dict[int, list[Fraction]] = {}
         for unit in self.network.layers[number].ffn.units:
             if self.network.rounds(unit):
@@ -381,14 +388,15 @@ class _Both:
         return found
 
     def _number(self, beside: Value, number: Fraction) -> Value:
-        """A number that can be computed with beside a value."""
+        """Return a number in the type that computes with a value: exact, or of the run's arithmetic."""
         return number if is_exact(beside) else self.arithmetic.number(number)
 
     # ---- heads ----
 
     def heads(self) -> Iterator[TraceHead]:
-        """What the heads read. The weights, and which keys have any, are those of the network, whatever the program has
-        that its file says it was made of."""
+        """Yield what the heads read. The weights, and the visible keys, are those of the network, even if the program
+        that its file names has others.
+        """
         entering, size, bos = self.hard.inputs, len(self.places), self.program.bos
         rows = {(number, made.name): (made, part) for number, made, part in self.soft.forward.weights(self.soft.trace)}
         for number, (layer, found) in enumerate(zip(self.program.layers, self.hard.layers, strict=True)):
@@ -426,12 +434,15 @@ class _Both:
     def _looks(
         self, head: Head, found: LayerTrace, entering: Any, place: int, seen: list[int]
     ) -> tuple[list[int], Fraction | None]:
-        """Where hard attention looks from a place that sees some, and the score gap there."""
+        """Return the positions that hard attention selects at a query, out of the visible ones, and the score gap
+        there.
+        """
         size = len(self.places)
         if head.uniform:
             return seen, None
         rows = found.rows[head.name]
         several = int(np.broadcast_to(rows.maxima, (1, size))[0, place]) > 1
+        # A distance below 0 stands for a row without two different scores.
         distance = int(np.broadcast_to(rows.gap, (1, size))[0, place])
         gap = None if distance < 0 else Fraction(distance, rows.units[place])
         winner = int(np.broadcast_to(rows.winners, (1, size))[0, place])
@@ -446,7 +457,9 @@ class _Both:
 
 
 def _embedded(program: Program) -> dict[str, str]:
-    """What the coordinates of the word embedding hold: where they are 1, or what is added up in them."""
+    """Return the meaning of each coordinate of the word embedding: the symbols where it is 1, or the values that
+    add up in it.
+    """
     parts: dict[str, list[tuple[Rational, str]]] = {}
     for one in program.letters:
         parts.setdefault(one.name, []).append((one.value, where_held(one.symbols, program.alphabet)))
@@ -461,7 +474,7 @@ def _embedded(program: Program) -> dict[str, str]:
 
 
 def _at(form: Any, columns: Any, place: int) -> Fraction:
-    """A linear form of the residual stream at one place."""
+    """Evaluate a linear form of the residual stream at one position."""
     return sum((value * Fraction(columns[name].at(0, place)) for name, value in form.terms), Fraction(0))
 
 
@@ -470,7 +483,7 @@ def _middle(ends: tuple[Fraction, Fraction]) -> Fraction:
 
 
 def _apart(wanted: Fraction, ends: tuple[Fraction, Fraction]) -> Fraction:
-    """At most how far a number between two ends is from another."""
+    """Return an upper bound of the distance between a number and any number between two ends."""
     return max(abs(ends[0] - wanted), abs(ends[1] - wanted))
 
 
@@ -483,11 +496,11 @@ def _rounded(shares: Sequence[Value], seen: Sequence[bool]) -> tuple[Fraction | 
     return tuple(None if share is None else Fraction(round(share * DECIMALS), DECIMALS) for share in middles)
 
 
-# ---- networks that others made ----
+# ---- external networks ----
 
 
 def trace_network(subject: Foreign, word: Word, engine: str = "auto", dps: int | None = None) -> TraceResult:
-    """A word on a network that others made.
+    """Trace a word on an external network.
 
     Raises:
         InputError: if the word is too long.
@@ -499,7 +512,8 @@ def trace_network(subject: Foreign, word: Word, engine: str = "auto", dps: int |
     answers = NetworkJudge(subject, dps, engine).evaluation(word)
     bits = FOREIGN_BITS if dps is None else max(FOREIGN_BITS, dps * 1000 // 301 + 1)
     arithmetic: Any = MpArithmetic(int(bits * 0.301)) if engine == MPMATH else BallArithmetic(bits)
-    near = Fraction(1, 2 ** (bits // 2)) if engine == MPMATH else Fraction(0)  # mpmath rounds, and knows no bounds
+    # mpmath has no bounds, only rounding: logits within half its bits count as equal.
+    near = Fraction(1, 2 ** (bits // 2)) if engine == MPMATH else Fraction(0)
     forward = DenseForward(network, arithmetic)
     heads = []
     for number, head, rows in forward.attention(len(word), tokens):
@@ -519,7 +533,9 @@ def trace_network(subject: Foreign, word: Word, engine: str = "auto", dps: int |
 
 
 def _looked(query: int, logits: Row, shares: Row, near: Fraction) -> TraceRead:
-    """The keys whose logits are not told apart from the largest, and how far it is from the next one."""
+    """Return the keys whose logits are not told apart from the largest, and a lower bound of the distance to the
+    next logit.
+    """
     seen = {key: bounds(logit) for key, logit in enumerate(logits) if logit is not None}
     top = max(low for low, _ in seen.values())
     keys = tuple(key for key, (_, high) in seen.items() if high >= top - near)

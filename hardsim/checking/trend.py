@@ -1,4 +1,4 @@
-"""How numbers grow or fall with the length of words, as laws that are fitted to them: for people, not for proofs."""
+"""Laws fitted to numbers that grow or fall with the length of words: for people, not for proofs."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from hardsim.checking.result import Growth, JudgedLength, LengthResult, MarginTr
 
 Points: TypeAlias = Sequence[tuple[int, Fraction]]
 FEWEST = 3
-"""Lengths to which a law of two parameters is fitted."""
+"""Least number of lengths to which a law of two parameters is fitted."""
 STAYS = Fraction(99, 100)
-"""The part of the largest margin from which on a margin has not begun to fall."""
+"""A margin of at least this part of the largest one has not begun to fall."""
 SAME = 1e-20
-"""The part of the squares of all margins by less than which two sums of squared errors differ by rounding alone: a
-margin has 12 digits."""
+"""Relative tolerance for sums of squared errors: two sums that differ by less than this part of the squares of all
+margins differ by rounding alone (a margin has 12 digits).
+"""
 
 
 def growth(lengths: Sequence[LengthResult]) -> tuple[Growth, ...]:
-    """Power laws fitted to gap(n), X(n) and 1/tau(n) where there are three lengths or more."""
+    """Return the power laws fitted to gap(n), X(n) and 1/tau(n) where three or more lengths are known."""
     return fitted(
         {
             "gap": [(x.n, x.score_gap) for x in lengths if x.score_gap and x.layers],
@@ -33,7 +34,7 @@ def growth(lengths: Sequence[LengthResult]) -> tuple[Growth, ...]:
 
 
 def fitted(series: Mapping[str, Points]) -> tuple[Growth, ...]:
-    """The power laws of series of three values or more; a law whose factor is beyond float64 is left out."""
+    """Return the power laws of series of three values or more; a law whose factor is beyond float64 is left out."""
     found: list[Growth] = []
     for what, points in series.items():
         if len(points) >= FEWEST:
@@ -43,20 +44,21 @@ def fitted(series: Mapping[str, Points]) -> tuple[Growth, ...]:
 
 
 def fit(what: str, points: Points) -> Growth:
-    """The power law of some points."""
+    """Return the power law fitted to some points."""
     factor, exponent = power_law(points)
     return Growth(what, round(exponent, 4), factor, points[0][0], points[-1][0])
 
 
 def power_law(points: Points) -> tuple[float, float]:
-    """Factor and exponent, by least squares of log value against log n."""
+    """Return factor and exponent, by least squares of log value against log n."""
+    # Fractions may be beyond float64; the logarithms of their parts are not.
     logs = [log(value.numerator) - log(value.denominator) for _, value in points]
     constant, slope = line([log(n) for n, _ in points], logs)
     return e**constant, slope
 
 
 def line(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float]:
-    """Constant and slope of the line through some points, of which two are at different places, by least squares."""
+    """Return constant and slope of the line through some points, two of which have different x, by least squares."""
     x, y = sum(xs) / len(xs), sum(ys) / len(ys)
     spread = sum((a - x) ** 2 for a in xs)
     slope = sum((a - x) * (b - y) for a, b in zip(xs, ys, strict=True)) / spread
@@ -64,9 +66,13 @@ def line(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float]:
 
 
 def margin_trend(lengths: Sequence[JudgedLength]) -> MarginTrend | None:
-    """How the least margin falls with the length: the line or the power law that is nearer to the margins of the
-    lengths from 1 on at which it is known (no word is undecided) and nothing is wrong, of those where it stays before
-    it falls the last alone; None where these are less than three, or the law is beyond float64."""
+    """Return the law by which the least margin falls with the length: the line or the power law that is nearer to
+    the margins.
+
+    It is fitted to the lengths from 1 on whose margin is known (no word is undecided) and at which nothing is wrong;
+    if the margin stays level before it falls, only to the last level length and those after it. Return None with
+    fewer than three such lengths, or if the law is beyond float64.
+    """
     known = (x for x in lengths if x.n and x.margin is not None and x.margin > 0 and not x.undecided)
     points = _falling([(x.n, x.margin) for x in known if x.margin is not None])
     if len(points) < FEWEST:
@@ -97,8 +103,10 @@ def margin_trend(lengths: Sequence[JudgedLength]) -> MarginTrend | None:
 
 
 def _falling(points: list[tuple[int, Fraction]]) -> list[tuple[int, Fraction]]:
-    """The margins from the last one on that is about the largest, where these are enough: what falls after it has
-    stayed, as where a network compiled for some lengths ends, is on no law with what stayed."""
+    """Return the margins from the last one on that is about the largest, if these are enough; else all. A margin that
+    first stays level and then falls, as at the end of the lengths that a network was compiled for, follows no single
+    law.
+    """
     most = max((value for _, value in points), default=Fraction(0))
     last = max((place for place, (_, value) in enumerate(points) if value >= STAYS * most), default=0)
     return points[last:] if len(points) - last >= FEWEST else points
@@ -109,8 +117,9 @@ def _squares(found: Sequence[float], values: Sequence[float]) -> float:
 
 
 def _met(constant: float, rate: float, level: Fraction) -> int | None:
-    """The length at which a line comes down to the level 0, or a power law to one above it; None where it does not
-    fall, or not to there in LARGEST_LENGTH symbols."""
+    """Return the length at which a line reaches the level 0, or a power law a positive level. Return None where the
+    law does not fall, or reaches the level only beyond LARGEST_LENGTH.
+    """
     if rate >= 0:
         return None
     if not level:
@@ -121,5 +130,5 @@ def _met(constant: float, rate: float, level: Fraction) -> int | None:
 
 
 def _brief(value: float) -> float:
-    """Six digits, which do not depend on how a machine rounds."""
+    """Round to six digits, which do not depend on how a machine rounds."""
     return float(f"{value:.6g}")

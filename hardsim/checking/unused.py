@@ -1,8 +1,8 @@
-"""Options that were given but change nothing: a remark names each, with the reason, before any work begins.
+"""Options that were given but change nothing. A remark names each one, with the reason, before any work begins.
 
-A command line that asks for something and gets something else, without a word, was not answered. What can be seen from
-the command, the kind of the input and the other options is here; what shows only once a network is compiled is in
-`unused_by`. An option that names a file which cannot be made is refused (see `hold_file_made`).
+Without the remark, users would believe that the option took effect. This file decides what can be seen from the
+command, the kind of the input and the other options; what only a compiled network shows is in `unused_by`. An option
+that names an output file which cannot be written is refused (see `hold_file_made`).
 """
 
 from __future__ import annotations
@@ -18,33 +18,35 @@ from hardsim.errors import HardsimError, InputError
 from hardsim.writing.running import ONNXRUNTIME, TORCH, installed
 
 SAMPLED = "samples seed"
-"""The options of random words."""
+"""The fields of the options for random words."""
 TRYING = ("check", "heads", "bound", "report")
 """The commands that try words, all of a length or a sample."""
 ASKING = ("check", "prove", "eval", "words", "show", "trace", "compile", "export", "precision", "bound", "report")
 """The commands to which the options of a model apply."""
 OWN: Mapping[str, Mapping[str, int]] = {"bound": {"exhaustive": 256}, "equiv": {"exhaustive": 2**16}}
-"""Defaults that a command has of its own."""
+"""Defaults that differ for a single command."""
 RUNS = {"torch": TORCH, "onnx": ONNXRUNTIME}
-"""The library that runs what `export` writes, by the goal of --to."""
+"""The library that runs what `export` writes, by the value of --to."""
 SHORTEST, FEWEST = 8, 256
-"""The lengths and words for which `report` asks for bounds, too."""
+"""The greatest length, and the largest number of words of a length, for which `report` also computes bounds."""
 
 
 def options_given(command: str, request: Request, options: str) -> list[str]:
-    """Return the given options among these, as they are typed."""
+    """Return those of the named options that were given, as they are typed."""
     defaults = DEFAULTS | dict(OWN.get(command, {}))
     found = [
         name
         for name in dict.fromkeys(options.split())
+        # The largest length counts as given even if it is the default: it then decides the reach of a proof.
         if (name in request.written if name == "max_n" else getattr(request, name) != defaults[name])
     ]
     return [f"--{name.replace('_', '-')}" for name in found]
 
 
 def unused(command: str, request: Request, one: Input, several: bool = False) -> list[str]:
-    """Return a remark for each reason why options change nothing for an input. `several` says that there are other
-    inputs, for which an option may be meant."""
+    """Return a remark for each reason why options change nothing for an input. `several` is True if there are other
+    inputs, for which an option may be meant.
+    """
     remarks = []
     if command in ASKING and (one.formula is None or command != "bound") and (idle := _idle(command, request, one)):
         remarks.append(idle)
@@ -55,8 +57,9 @@ def unused(command: str, request: Request, one: Input, several: bool = False) ->
 
 
 def _idle(command: str, request: Request, one: Input) -> str | None:
-    """Return the options that apply to another kind of model than this input; an external network read alone refuses
-    them."""
+    """Return a remark on options that apply to another kind of model than this input. Return None for an external
+    network: read alone, it refuses such options.
+    """
     if one.foreign is not None:
         return None
     return request.idle(one)
@@ -106,9 +109,10 @@ def _of_command(command: str, request: Request, one: Input) -> Iterator[tuple[st
 
 
 def _in_full(command: str, request: Request, one: Input) -> bool:
-    """Return whether every word of every length is tried."""
+    """Return True if every word of every length is tried."""
 
     def full(longest: int, most: int) -> bool:
+        # The first test avoids a huge power.
         return longest * len(one.alphabet) <= most and len(one.alphabet) ** longest <= most
 
     if command == "report" and not full(min(request.max_n, SHORTEST), min(request.exhaustive, FEWEST)):
@@ -117,7 +121,7 @@ def _in_full(command: str, request: Request, one: Input) -> bool:
 
 
 def _declares(one: Input) -> bool:
-    """Return whether a file declares its own symbols; False if there is no such file."""
+    """Return True if a file declares its own symbols; False if there is no such file."""
     try:
         return declares(one.name)
     except HardsimError:
@@ -125,7 +129,7 @@ def _declares(one: Input) -> bool:
 
 
 def unused_by(command: str, request: Request, subject: Subject) -> list[str]:
-    """Return remarks on options that change nothing, which only the compiled network can show."""
+    """Return remarks on options that change nothing, where only the compiled network shows this."""
     remarks = []
     if request.counting is not None and subject.formula is not None and not subject.facts.counting:
         remarks.append("--counting: not used; the formula compares no counts")
@@ -136,7 +140,7 @@ def unused_by(command: str, request: Request, subject: Subject) -> list[str]:
 
 
 def hold_file_made(request: Request, one: Input) -> None:
-    """Refuse to write a proof file where there can be no proof.
+    """Refuse to write a proof file for an input that cannot be proved.
 
     Raises:
         InputError: naming the option.

@@ -20,7 +20,7 @@ from hardsim.network.numbers import Rational
 from hardsim.program.model import Head, Program, ProgramLayer
 
 EXCEEDED = "the error bound of"
-"""The first words of the message about an exceeded bound."""
+"""The first words of a violation about an exceeded bound."""
 
 
 def void_after(program: Program, tally: Tally, engine: str) -> dict[str, FirstFailure]:
@@ -34,7 +34,9 @@ def void_after(program: Program, tally: Tally, engine: str) -> dict[str, FirstFa
 
 
 class _Search:
-    """Search the heads of a program layer by layer; `wrong` are the coordinates that differ from hard attention's."""
+    """The search through the heads of a program, layer by layer. `wrong` are the coordinates that differ from hard
+    attention's, `void` the heads that read one of them.
+    """
 
     def __init__(self, program: Program, tally: Tally, tolerance: Fraction) -> None:
         self.tally, self.tolerance = tally, tolerance
@@ -47,6 +49,7 @@ class _Search:
             self._units(number, layer)
 
     def _head(self, number: int, head: Head) -> None:
+        # A head that reads a wrong value has a void bound, but its output counts as wrong only once a clip shows it.
         cause = _earliest([self.wrong[name] for name in head.reads if name in self.wrong])
         if cause is not None:
             self.void[head.name] = cause
@@ -72,7 +75,9 @@ class _Search:
                 self.wrong.setdefault(out, cause)
 
     def _own(self, terms: Iterable[tuple[str, Rational]], word: Word) -> FirstFailure | None:
-        """Return the head with the largest error in clips whose other inputs are right, times its factor there."""
+        """Return the failure of the head with the largest error, times its factor, in clips whose other inputs are
+        right; None if no head's error was measured.
+        """
         errors = [
             (abs(Fraction(factor)) * Fraction(self.tally.extremes[head.name, name].reached), -place, head, number)
             for place, (name, factor) in enumerate(terms)
@@ -87,14 +92,16 @@ class _Search:
 
 
 def _earliest(causes: list[FirstFailure]) -> FirstFailure | None:
-    """Return the failure in the earliest layer."""
+    """Return the failure in the earliest layer; None if there is none."""
     return min(causes, key=lambda cause: cause.layer, default=None)
 
 
 def exceeded_bound(
     allowed: Mapping[str, Fraction], void: Mapping[str, FirstFailure], tally: Tally, engine: str
 ) -> Violation | None:
-    """Return a bound in force that a measured error exceeds. This is certain unless mpmath measured the error."""
+    """Return a violation by a measured error that exceeds a bound in force, or None. It is certain unless mpmath
+    measured the error.
+    """
     for place in sorted(place for place in tally.errors if len(place) == 2):
         head, found = place[0], tally.errors[place]
         low, bound = Fraction(found.reached), allowed.get(head)

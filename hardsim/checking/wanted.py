@@ -1,10 +1,12 @@
-"""What the outputs of a network should be at the places where a word is judged, and how sure it is that they are.
+"""Expected outputs of a network at the positions where a word is judged, and their comparison with the actual
+outputs.
 
-Every output is known between two ends, floats or rationals. Whatever is decided follows from comparisons of these ends
-alone, so that it holds of the number between them: an output is above a level if its lower end is, the winner of an
-argmax has its lower end above every other upper end (a tie decides nothing), a number is right if neither end is
-further from what is wanted than allowed. The margin of a word is the least distance of a judged output from a wrong
-answer (negative: it is wrong), in units of the outputs.
+To judge an output is to compare it with the expected one. Every output is known between two ends, floats or
+rationals. All decisions follow from comparisons of these ends alone, so they are valid for the number between them:
+an output is above a level if its lower end is, the winner of an argmax has its lower end above every other upper end
+(a tie decides nothing), a number is right if neither end is further from the expected number than allowed. The margin
+of a word is the least distance of a judged output from a wrong answer (negative: it is wrong), in units of the
+outputs.
 """
 
 from __future__ import annotations
@@ -34,20 +36,21 @@ from hardsim.run.enclosure import Booleans, floats
 Ends: TypeAlias = NDArray[Any]
 """Ends of enclosures, (words, places, outputs): float64, or objects that are Fractions."""
 Judged: TypeAlias = NDArray[np.int8]
-"""What is wanted of outputs: of a comparison with a level 1 above, 0 not; of an argmax 1 may win, 0 may not; of a
-number 1; -1 what is not judged, or takes no part; 2 what nobody knows; 3 at every output of a place where something is
-wanted that no output can say, so that every answer there is wrong."""
+"""Codes of expected outputs. Compared with a level: 1 above, 0 not above. Argmax: 1 may win, 0 may not. A number: 1.
+In all cases -1 is not judged, or takes no part; 2 is an unknown expected answer; 3, at every output of a place, is an
+expected value that no output has, so that every answer there is wrong.
+"""
 NOT_JUDGED, NOT_KNOWN, NEVER = -1, 2, 3
 MOST_LISTED = 20
-"""Possible outputs that a mismatch lists."""
+"""Largest number of possible outputs that a mismatch lists."""
 SHOWN_DIGITS = 6
-NAN_HINT = "Give None where nothing is judged; in Python unjudged=float('nan') lets NaN say that."
+NAN_HINT = "Give None where nothing is judged; in Python unjudged=float('nan') gives NaN that meaning."
 MOST_KNOWN = 10_000
-"""Things wanted of a place that are remembered."""
+"""Largest number of expected values of a place that are cached."""
 
 
 class Unknown(Enum):
-    """What is wanted where something is, and nobody knows what."""
+    """The expected answer where there is one, but it is not known."""
 
     UNKNOWN = "not known"
 
@@ -60,27 +63,27 @@ UNKNOWN = Unknown.UNKNOWN
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is wanted of some words of one length, (words, places, outputs)."""
+    """The expected outputs of some words of one length, as arrays (words, places, outputs)."""
 
     judged: Judged
     numbers: NDArray[Any]
-    """Fractions, where numbers are wanted; else 0."""
+    """The expected numbers, as Fractions; 0 where no number is expected."""
 
     @property
     def unknown(self) -> Booleans:
-        """The words of which nobody knows all that is wanted."""
+        """The words whose expected answer is not fully known."""
         found: Booleans = (self.judged == NOT_KNOWN).any(axis=(1, 2))
         return found
 
     @property
     def never(self) -> Booleans:
-        """Return the words whose expected value no output has."""
+        """The words with an expected value that no output has."""
         found: Booleans = (self.judged == NEVER).any(axis=(1, 2))
         return found
 
     @staticmethod
     def at(places: Sequence[Sequence[tuple[Judged, Sequence[Fraction]]]]) -> Wanted:
-        """Of what is wanted by word and place, of which most are the same."""
+        """Combine expected outputs, listed by word and place; most of them are the same objects."""
         different = {id(one): one for row in places for one in row}
         order = {key: number for number, key in enumerate(different)}
         index = np.array([[order[id(one)] for one in row] for row in places], dtype=np.int64)
@@ -89,14 +92,15 @@ class Wanted:
         return Wanted(judged[index], numbers[index])
 
     def of(self, words: Sequence[int]) -> Wanted:
-        """That of some of the words."""
+        """Return the expected outputs of some of the words, given by index."""
         return Wanted(self.judged[list(words)], self.numbers[list(words)])
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """Of words: whether everything that is judged certainly is right, whether something certainly is wrong, and bounds
-    of the margin."""
+    """The judgement of each word: True if everything that is judged is certainly right, True if something is
+    certainly wrong, and bounds of the margin.
+    """
 
     right: Booleans
     wrong: Booleans
@@ -106,26 +110,28 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Rule:
-    """How the outputs of a network are judged."""
+    """The rule that judges the outputs of a network."""
 
     outputs: tuple[Token, ...]
     readout: Readout
 
     @cached_property
     def _among(self) -> Booleans:
-        """The outputs that take part."""
+        """The outputs that take part in the argmax."""
         among = self.readout.among
         names = None if among is None else set(map(str, among))  # 1 and True are equal, and two outputs
         return np.array([names is None or str(output) in names for output in self.outputs], dtype=np.bool_)
 
     @cached_property
     def _known(self) -> dict[Any, tuple[Judged, Sequence[Fraction]]]:
-        """What was wanted before: most places of most words want the same."""
+        """A cache of expected outputs by their raw value: most places of most words have the same."""
         return {}
 
     @cached_property
     def _same(self) -> dict[int, tuple[Any, tuple[Judged, Sequence[Fraction]]]]:
-        """The same by the identity of what is asked, which is kept: most oracles say the very same objects again."""
+        """A cache of expected outputs by the identity of their raw value, which it keeps alive: most oracles return
+        the same objects again.
+        """
         return {}
 
     # ---- what is wanted ----
@@ -134,11 +140,11 @@ class Rule:
         """Return the expected value of each output at a position.
 
         Args:
-            raw: a truth, a token, a set of tokens, a number, or a mapping from outputs to truths or numbers; None where
-                nothing is judged. A token that no output has is a value that the network never says: NEVER.
+            raw: a truth, a token, a set of tokens, a number, or a mapping from outputs to truths or numbers; None
+                where nothing is judged. A token that no output has is a value that the network never gives: NEVER.
 
         Raises:
-            InputError: if it is of a type that cannot be wanted there.
+            InputError: if the raw value has a type that cannot be expected there.
         """
         same = self._same.get(id(raw))
         if same is not None:
@@ -149,6 +155,7 @@ class Rule:
         return found
 
     def _remembered(self, raw: Any) -> tuple[Judged, Sequence[Fraction]]:
+        # 1, 1.0 and True are equal keys, so the types are part of the key.
         key: Any = (type(raw), frozenset((type(one), one) for one in raw) if isinstance(raw, Set) else raw)
         try:
             return self._known[key]
@@ -192,7 +199,7 @@ class Rule:
         is exact, so that one unknown member is enough.
 
         Raises:
-            InputError: if the raw value is of a type that cannot be wanted there.
+            InputError: if the raw value has a type that cannot be expected there.
         """
         if self.readout.decide == "argmax":
             winners = self._winners(raw)
@@ -216,7 +223,7 @@ class Rule:
         return found
 
     def _each(self, raw: Any) -> list[tuple[int, Any]]:
-        """The outputs that are judged, each with what it should be."""
+        """Return the outputs that are judged, each with its expected value."""
         if isinstance(raw, Mapping):
             return [(self._output(token), value) for token, value in raw.items()]
         if isinstance(raw, Set) and self.readout.decide == "above":
@@ -225,7 +232,7 @@ class Rule:
         if len(self.outputs) == 1:
             return [(0, raw)]
         kind = "number" if self.readout.decide == "value" else "truth"
-        told = f"the network has {len(self.outputs)} outputs, and {described(raw)} does not say of which"
+        told = f"the network has {len(self.outputs)} outputs, and {described(raw)} does not say for which"
         hint = f"Give a mapping from an output to a {kind}" + " or the set of the outputs that are above" * (
             kind == "truth"
         )
@@ -258,7 +265,7 @@ class Rule:
     # ---- what is found ----
 
     def compare(self, low: Ends, high: Ends, wanted: Wanted) -> Judgement:
-        """Hold enclosures of the outputs against what is wanted."""
+        """Compare enclosures of the outputs with the expected outputs."""
         exact = low.dtype == object
         if self.readout.decide == "argmax":
             found = _argmax(low, high, wanted.judged, exact)
@@ -275,8 +282,10 @@ class Rule:
         )
 
     def says(self, low: Sequence[Any], high: Sequence[Any]) -> Any:
-        """What the outputs at one place certainly say: whether the only one is above the level, the names of those that
-        are, or the winner; None where they do not, or are numbers."""
+        """Return the answer that the outputs at one place certainly give: True or False if there is one output (above
+        the level or not), else the names of the outputs above it, or the winner. Return None if it is uncertain, or
+        if outputs are numbers.
+        """
         names, level = [str(output) for output in self.outputs], self.readout.level
         if self.readout.decide == "argmax":
             rivals = [index for index, part in enumerate(self._among) if part]
@@ -288,7 +297,7 @@ class Rule:
         return bool(above) if len(names) == 1 else frozenset(above)
 
     def answer(self, low: Sequence[Any], high: Sequence[Any]) -> str | None:
-        """What the outputs at one place certainly say, as text; None where they do not."""
+        """Return the answer that the outputs at one place certainly give, as text; None if it is uncertain."""
         names = [str(output) for output in self.outputs]
         if self.readout.decide == "value":
             shown = [_middle(*ends, self.readout.level) for ends in zip(low, high, strict=True)]
@@ -300,8 +309,9 @@ class Rule:
         return None if said is None else str(said)
 
     def told(self, raw: Any) -> str | None:
-        """What is wanted at one place, as text, outputs in their order and numbers as `answer` has them; None where
-        nothing is wanted."""
+        """Return the expected answer at one place as text, with outputs in their order and numbers as `answer` writes
+        them; None where nothing is expected.
+        """
         if isinstance(raw, Mapping):
             return f"{{{' '.join(f'{key}={self.told(value)}' for key, value in raw.items())}}}"
         if isinstance(raw, Set):
@@ -313,24 +323,23 @@ class Rule:
 
 
 def by_position(raw: Any) -> TypeGuard[Sequence[Any]]:
-    """Whether what is wanted is a list by position."""
+    """Return True if the expected answer is a list by position."""
     return isinstance(raw, list | tuple) or (isinstance(raw, np.ndarray) and raw.ndim > 0)
 
 
 def unjudged(raw: Any) -> bool:
-    """Whether nothing is wanted of a word."""
+    """Return True if a word has no expected answer."""
     return raw is None or (by_position(raw) and len(raw) > 0 and all(one is None for one in raw))
 
 
 def hold_positions(raw: Sequence[Any], word: Word, shortest: int = 1) -> None:
-    """Hold that a list by position has an entry for each symbol, and where the empty word is judged too one before
-    them.
-
-    Raises:
-        InputError: otherwise.
+    """Raise InputError unless a list by position has an entry for each symbol, and one before them where the empty
+    word is judged too (`shortest` is 0).
     """
     if len(raw) != len(word) + 1 - shortest:
-        told_of = f"for the word {written_word(word, word)} of {len(word)} symbols a list of {len(raw)} was wanted"
+        told_of = (
+            f"for the word {written_word(word, word)} of {len(word)} symbols the reference gives a list of {len(raw)}"
+        )
         raise InputError(told_of, "A list by position has an entry for each symbol, None where nothing is judged.")
 
 
@@ -338,7 +347,10 @@ def hold_positions(raw: Sequence[Any], word: Word, shortest: int = 1) -> None:
 
 
 def _above(low: Ends, high: Ends, wanted: Wanted, level: Fraction, exact: bool) -> tuple[Any, Any, Any, Any]:
-    """(words, places, outputs)."""
+    """Compare outputs with a level. Return right, wrong and two bounds of the margin, as arrays (words, places,
+    outputs).
+    """
+    # A float level is enclosed between two floats, since it need not be one.
     least, most = (level, level) if exact else _ends_of([level])
     over, under = wanted.judged == 1, wanted.judged == 0
     above, below = low > most, high <= least
@@ -350,7 +362,9 @@ def _above(low: Ends, high: Ends, wanted: Wanted, level: Fraction, exact: bool) 
 
 
 def _argmax(low: Ends, high: Ends, judged: Judged, exact: bool) -> tuple[Any, Any, Any, Any]:
-    """(words, places): of the outputs that may win and those that may not."""
+    """Compare the outputs that may win with those that may not. Return right, wrong and two bounds of the margin, as
+    arrays (words, places).
+    """
     may, others = judged == 1, judged == 0
     asked = may.any(axis=2) & others.any(axis=2)
 
@@ -371,7 +385,9 @@ def _argmax(low: Ends, high: Ends, judged: Judged, exact: bool) -> tuple[Any, An
 
 
 def _value(low: Ends, high: Ends, wanted: Wanted, within: Fraction, exact: bool) -> tuple[Any, Any, Any, Any]:
-    """(words, places, outputs)."""
+    """Compare outputs with expected numbers. Return right, wrong and two bounds of the margin, as arrays (words,
+    places, outputs).
+    """
     asked, shape = wanted.judged == 1, wanted.numbers.shape
     least, most = wanted.numbers, wanted.numbers
     small_bound, large_bound = within, within
@@ -388,7 +404,7 @@ def _value(low: Ends, high: Ends, wanted: Wanted, within: Fraction, exact: bool)
 
 
 def _ends_of(values: Sequence[Fraction]) -> tuple[Any, Any]:
-    """Floats at most and at least some rationals."""
+    """Return floats below or equal to some rationals, and floats above or equal to them."""
     near, off = floats(values)
     same = off == 0
     return np.where(same, near, _down(near - off, False)), np.where(same, near, _up(near + off, False))
@@ -406,7 +422,7 @@ def _up(value: Any, exact: bool) -> Any:
 
 
 def _equal(token: Any, output: Token) -> bool:
-    """Whether two values are equal as Python compares them, which may be of any type."""
+    """Return True if two values are equal in Python; the comparison of a caller's type may return any object."""
     found = token == output
     return isinstance(found, bool | np.bool_) and bool(found)
 
@@ -445,7 +461,9 @@ def is_nan(value: Any) -> bool:
 
 def _truth(value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
-        raise InputError(f"an output is above its level or not: {described(value)} says neither", "Give True or False.")
+        raise InputError(
+            f"a truth is expected of an output with a level, not {described(value)}", "Give True or False."
+        )
     return bool(value)
 
 
@@ -459,20 +477,20 @@ def _number(value: Any) -> Fraction:
         if isinstance(plain, Real) and is_nan(plain)
         else "Give a finite number within the range of float64, or None."
     )
-    raise InputError(f"a number is wanted, not {described(value)}", hint)
+    raise InputError(f"a number is expected, not {described(value)}", hint)
 
 
 def described(value: Any) -> str:
-    """A wanted value in a message: its repr, cut short."""
+    """Return an expected value for a message: its repr, cut short."""
     try:
         text = repr(value)
     except Exception:  # of the caller's class, or an integer of more digits than Python writes
-        return "it cannot be written"
+        return "it cannot be printed"
     return text if len(text) <= LONGEST_TOLD else f"{text[:LONGEST_TOLD]}..."
 
 
 def _middle(low: Any, high: Any, within: Fraction | None = None) -> str:
-    """A number, with so many digits that what is further than `within` from it reads otherwise."""
+    """Format a number with enough digits that a number further than `within` from it reads differently."""
     if not (low > -inf and high < inf):
         return "?"
     value = float((Fraction(low) + Fraction(high)) / 2)
@@ -485,5 +503,5 @@ def _middle(low: Any, high: Any, within: Fraction | None = None) -> str:
 
 
 def _decimals(value: Fraction) -> int:
-    """The exponent of its first decimal."""
+    """Return the exponent of a number's first decimal digit."""
     return rounded(value, 1).adjusted()

@@ -1,6 +1,7 @@
-"""Which words a check tries: all of them while that is affordable, otherwise a deterministic and varied choice.
+"""The words that a check tries: all words of a length if they are few enough, otherwise a deterministic and varied
+choice.
 
-Randomness comes from (seed, n) alone, so what is tried at one length does not depend on which others are checked.
+Randomness comes from (seed, n) alone, so the words of one length do not depend on the other lengths checked.
 """
 
 from __future__ import annotations
@@ -20,27 +21,32 @@ Word: TypeAlias = tuple[str, ...]
 Accepts: TypeAlias = Callable[[Word], bool]
 
 STRUCTURED_LIMIT, PAIRS = 24, 4
-"""Structured words, and pairs of neighbours on either side of the acceptance boundary, per length."""
+"""Numbers of structured words, and of pairs of neighbours on either side of the acceptance boundary, for each
+length.
+"""
 BIASES = (0.5, 0.8, 0.95)
 """Probabilities of the favoured symbol in a biased word."""
 SHORT_WORDS, STARTS = 200, 12
-"""How many short words are starting points for longer ones, and how many accepted ones of all are kept."""
+"""Number of short words from which longer ones are made, and largest number of accepted starting words in all."""
 TRIES = 5
-"""How often each thing is tried before it is given up."""
+"""Number of times that each thing is tried before it is given up."""
 
 
 def count_words(k: int, n: int) -> int:
-    """How many words of length n there are over k symbols."""
+    """Return the number of words of length n over k symbols."""
     return int(k**n)
 
 
 def count_words_upto(k: int, n: int, most: int) -> int:
-    """The same, or `most` if there are more: a power that is not asked for is not computed."""
+    """Return the number of words of length n over k symbols, or `most` if there are more. Powers far above `most` are
+    not computed.
+    """
     return most if k > 1 and n > most.bit_length() else min(count_words(k, n), most)
 
 
 def enumerate_words(alphabet: Sequence[str], n: int) -> Iterator[Word]:
-    """Every word of length n, in lexicographic order with the symbols ordered as in the alphabet."""
+    """Yield every word of length n, in lexicographic order with the symbols ordered as in the alphabet."""
+    # `product` would first list all sets of propositions, which may be too many for the memory.
     if not isinstance(alphabet, Valuations):
         return product(alphabet, repeat=n)
     return ((symbol, *rest) for symbol in alphabet for rest in (enumerate_words(alphabet, n - 1) if n > 1 else [()]))
@@ -48,7 +54,7 @@ def enumerate_words(alphabet: Sequence[str], n: int) -> Iterator[Word]:
 
 @dataclass(frozen=True, slots=True)
 class AllWords(Collection[Word]):
-    """Every word of length n, made anew for each iteration and never stored."""
+    """All words of length n, generated anew for each iteration and never stored."""
 
     alphabet: Alphabet
     n: int
@@ -65,7 +71,9 @@ class AllWords(Collection[Word]):
 
 @dataclass(frozen=True, slots=True)
 class LanguageWords(Collection[Word]):
-    """Every word of length n of a regular language, `count` of them, made anew for each iteration and never stored."""
+    """All words of length n of a regular language, `count` of them, generated anew for each iteration and never
+    stored.
+    """
 
     language: Automaton
     n: int
@@ -82,11 +90,12 @@ class LanguageWords(Collection[Word]):
 
 
 def structured_words(alphabet: Sequence[str], n: int, limit: int | None = None) -> list[Word]:
-    """Distinct words of simple shape: constant; alternating; constant but for one change.
+    """Return distinct words of simple shape: constant; alternating; constant except for one change.
 
-    For each ordered pair of symbols (a, b): `abab...`, and `a` everywhere but for one `b` at the last, the first or the
-    middle position. What comes before a limit is meant to be worth most: all constant words, then each symbol with its
-    successor in the (cyclic) alphabet, then with the one after that, so every symbol takes part before any does twice.
+    For each ordered pair of symbols (a, b): `abab...`, and `a` everywhere except for one `b` at the last, the first
+    or the middle position. The most useful words come first, in case there is a limit: all constant words, then each
+    symbol with its successor in the (cyclic) alphabet, then with the one after that, so every symbol takes part
+    before any does twice.
     """
 
     def shapes() -> Iterator[Word]:
@@ -116,7 +125,7 @@ def sample_words(
     seeds: Iterable[Word] = (),
     exclude: Collection[Word] = (),
 ) -> list[Word]:
-    """`count` distinct random words of length n, none of them in `exclude`; fewer only if there are no more.
+    """Return `count` distinct random words of length n, none of them in `exclude`; fewer only if there are no more.
 
     The kinds take turns: uniform over the symbols; biased to one symbol; long runs. With `accepts`, where accepted
     words of this length can be found (by stretching `seeds` and short words), also accepted words and near-misses:
@@ -158,7 +167,7 @@ def sample_words(
 
 
 def _next_free(word: Word, alphabet: Sequence[str], taken: Collection[Word]) -> Word:
-    """The first word after this one, in cyclic lexicographic order, that is not taken; there must be one."""
+    """Return the first word after this one, in cyclic lexicographic order, that is not taken; there must be one."""
     digits = [alphabet.index(symbol) for symbol in word]
     while word in taken:
         for place in reversed(range(len(digits))):
@@ -173,8 +182,8 @@ def _next_free(word: Word, alphabet: Sequence[str], taken: Collection[Word]) -> 
 class WordPlan:
     """The words of length n that a check tries, each once: `words`, out of `possible` that exist.
 
-    `exhaustive` says that they are all of them. `pairs` are the pairs (accepted, rejected) of neighbours that were
-    looked for on purpose; their words are among `words` too.
+    `exhaustive` is True if they are all of them. `pairs` are pairs (accepted, rejected) of neighbours, from a search
+    for the boundary; their words are among `words` too.
     """
 
     n: int
@@ -186,9 +195,10 @@ class WordPlan:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """What is tried of a length: every word, if there are at most `exhaustive` (or no more than `samples`) of them;
-    else up to `structured` structured words, up to `pairs` pairs of neighbours that differ in acceptance, and `samples`
-    random words on top of these (or as many as exist)."""
+    """The amount of words to try at one length: every word, if there are at most `exhaustive` (or no more than
+    `samples`) of them; else up to `structured` structured words, up to `pairs` pairs of neighbours that differ in
+    acceptance, and `samples` random words in addition (or as many as exist).
+    """
 
     exhaustive: int
     samples: int
@@ -197,7 +207,9 @@ class Effort:
 
 
 def planned_count(k: int, n: int, effort: Effort, seeds: int = 0) -> int:
-    """At most how many words `plan_words` plans over k symbols, without planning them; `seeds` is their number."""
+    """Return an upper bound of the number of words that `plan_words` plans over k symbols, without planning them;
+    `seeds` is the number of its seeds.
+    """
     whole = max(effort.exhaustive, effort.samples)
     chosen = seeds + min(effort.structured, k + 4 * k * (k - 1)) + 2 * effort.pairs + effort.samples
     possible = count_words_upto(k, n, max(whole, chosen) + 1)
@@ -207,7 +219,8 @@ def planned_count(k: int, n: int, effort: Effort, seeds: int = 0) -> int:
 def plan_words(
     alphabet: Sequence[str], n: int, effort: Effort, seed: int, accepts: Accepts, seeds: Iterable[Word] = ()
 ) -> WordPlan:
-    """The words to try at length n, without repetition; if not all, the `seeds` of that length come first.
+    """Return the words to try at length n, without repetition. If these are not all words, the `seeds` of that length
+    come first.
 
     Args:
         accepts: the oracle; called for some of the words and for words on the way to pairs.
@@ -244,11 +257,11 @@ def plan_words(
 def boundary_pairs(
     words: Iterable[Word], alphabet: Sequence[str], accepts: Accepts, rng: Random, count: int
 ) -> list[tuple[Word, Word]]:
-    """Up to `count` distinct pairs (accepted, rejected) that differ in exactly one symbol.
+    """Return up to `count` distinct pairs (accepted, rejected) that differ in exactly one symbol.
 
-    First by changing one symbol of the words given; then by bisecting a walk from an accepted to a rejected word of the
-    same length, one symbol at a time: its ends differ in acceptance, so the ends of one of its halves do. Hence a pair
-    is found whenever both classes are known at some length.
+    The first way changes one symbol of the given words. The second bisects a walk from an accepted to a rejected word
+    of the same length, one symbol at a time: its ends differ in acceptance, so the ends of one of its halves do.
+    Hence a pair is found whenever both classes are known at some length.
     """
     decide = cache(accepts)
     known = list(dict.fromkeys(words))
@@ -272,10 +285,13 @@ def boundary_pairs(
 
 
 def changed_once(word: Word, alphabet: Sequence[str], rng: Random) -> Word:
-    """The word with the symbol at one random position replaced by another; unchanged if there is no other symbol."""
+    """Return the word with the symbol at one random position replaced by another; unchanged if there is no other
+    symbol.
+    """
     place = rng.randrange(len(word))
     if len(alphabet) == 1:
         return word
+    # The number skips the present symbol; listing the other ones would be too long for large alphabets.
     if isinstance(alphabet, Valuations):
         number = rng.randrange(len(alphabet) - 1)
         other = alphabet[number + (number >= alphabet.index(word[place]))]
@@ -285,12 +301,12 @@ def changed_once(word: Word, alphabet: Sequence[str], rng: Random) -> Word:
 
 
 def few(alphabet: Sequence[str]) -> Sequence[str]:
-    """The symbols of an alphabet, or a few sets of many."""
+    """Return the symbols of an alphabet, or a few simple ones if it has many sets of propositions."""
     return alphabet.simple() if isinstance(alphabet, Valuations) and len(alphabet) > SHORT_WORDS else alphabet
 
 
 def drawn(alphabet: Sequence[str], n: int, rng: Random) -> Word:
-    """A word of n symbols, each of them equally likely."""
+    """Return a random word of n symbols, each equally likely."""
     if isinstance(alphabet, Valuations):  # `choices` multiplies a float, which has too few bits for large alphabets
         return tuple(rng.choice(alphabet) for _ in range(n))
     return tuple(rng.choices(alphabet, k=n))
@@ -299,7 +315,7 @@ def drawn(alphabet: Sequence[str], n: int, rng: Random) -> Word:
 def members(
     alphabet: Sequence[str], n: int, accepts: Accepts, rng: Random, seeds: Iterable[Word], count: int
 ) -> list[Word]:
-    """Up to `count` distinct accepted words of length n, found by stretching (or shrinking) accepted words.
+    """Return up to `count` distinct accepted words of length n, found by stretching (or shrinking) accepted words.
 
     Starting points are `seeds` of any length and all short words. Repeating a factor is how the pumping lemma makes
     longer members of a regular language, so this reaches languages that random words practically never hit.
@@ -317,7 +333,7 @@ def members(
 
 
 def _bisect(accepted: Word, rejected: Word, decide: Accepts, rng: Random) -> tuple[Word, Word]:
-    """Neighbours (accepted, rejected) on a random shortest walk between the two words."""
+    """Return neighbours (accepted, rejected) on a random shortest walk between the two words."""
     while True:
         differing = [i for i, (left, right) in enumerate(zip(accepted, rejected, strict=True)) if left != right]
         if len(differing) == 1:
@@ -328,7 +344,9 @@ def _bisect(accepted: Word, rejected: Word, decide: Accepts, rng: Random) -> tup
 
 
 def _short_words(alphabet: Sequence[str]) -> Iterable[Word]:
-    """All words of the lengths 1, 2, ... up to the first length that has more than a few; at least length 1."""
+    """Yield all words of the lengths 1, 2, ... up to the last length with at most SHORT_WORDS words; always those
+    of length 1.
+    """
     n = 1
     while n == 1 or (n <= 8 and len(alphabet) ** n <= SHORT_WORDS):
         yield from product(few(alphabet), repeat=n)
@@ -336,7 +354,9 @@ def _short_words(alphabet: Sequence[str]) -> Iterable[Word]:
 
 
 def _resized(word: Word, n: int, decide: Accepts, rng: Random) -> Word:
-    """A word of length n made by repeating or leaving out random factors, accepted on the way where that is easy."""
+    """Return a word of length n made by repeating or leaving out random factors, accepted on the way where that is
+    easy.
+    """
     while len(word) != n:
         for _ in range(TRIES):
             size = rng.randint(1, min(len(word) if len(word) < n else len(word) - n, abs(n - len(word))))

@@ -1,4 +1,6 @@
-"""What of a proof is written into files besides the report: a certificate, and the queries of its numerical steps."""
+"""Files that are written from a proof, besides the report: a certificate, and the SMT queries of its numerical
+steps.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,14 @@ from hardsim.proof.smt import smt_text, writer
 from hardsim.proof.smt_program import program_text, program_writer
 
 WRITTEN = {"certificate": "one certificate", "smt": "one file of queries"}
-"""The options that name a file, and what stands in it."""
+"""The options that name such a file, with a description of the file."""
 
 
 def written_down(
     option: str, subject: Subject, request: Request, result: ProofResult, before: Callable[[], None] = lambda: None
 ) -> tuple[str, str]:
-    """The text of a file, of a subject that was proved; and what is said of it, with `{}` for its name. `before` is
-    called before a certificate is made length by length, which may take long.
+    """Return the text of a file about a proved subject, and a sentence about it with `{}` for the file's name.
+    `before` is called before a certificate is made length by length, which may take long.
 
     Raises:
         Undecided: if the checker does not follow the proof, or queries were asked for and not every length is proved,
@@ -43,12 +45,14 @@ def written_down(
             smt_text(writer(subject.model, subject.program), subject.name) if subject.formula else _of_program(result)
         )
     except NotProved as failure:
-        raise Undecided(f"{subject.name}: proved, but its steps are no queries: {failure.reason}") from None
+        raise Undecided(
+            f"{subject.name}: proved, but its steps cannot be written as queries: {failure.reason}"
+        ) from None
     return text, f"{text.count('(check-sat)')} queries, none of which has a solution if the proof is right: {{}}"
 
 
 def _of_program(result: ProofResult) -> str:
-    """The queries of a program or hard-attention model."""
+    """Return the queries of a program or hard-attention model."""
     subject, argument = result.subject, result.argument
     if argument is None or argument.temperature is None or isinstance(subject.law, str):
         raise NotProved("it is not proved by structure")
@@ -58,8 +62,10 @@ def _of_program(result: ProofResult) -> str:
 
 
 def _by_heads(subject: Subject, request: Request, result: ProofResult, before: Callable[[], None]) -> dict[str, Any]:
-    """The certificate of every length wherever the checker follows that: it is short, soon checked, and says more than
-    was asked. Else of the lengths that were asked for, unless that would say less than was proved."""
+    """Return the certificate for every length if the checker follows that proof: it is short, fast to check, and
+    claims more than was asked for. Else return one for the lengths that were asked for, unless that would claim less
+    than was proved.
+    """
     try:
         return certificate(subject, None)
     except Undecided:

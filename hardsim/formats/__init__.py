@@ -1,1 +1,1 @@
-"""What number formats do to a network: its evaluation in float32, bfloat16, float16 and float8."""
+"""The effect of number formats on a network: its evaluation in float32, bfloat16, float16 and float8."""

@@ -1,10 +1,10 @@
-"""A formula's network in a number format, for all words of a length at once: what `structure` asks for, held.
+"""Checks of the requirements of `structure`: a formula's network in a number format, for all words of a length at once.
 
-The logits of a head are worked out for every position and local type as model.py groups them, each operation rounded
+The logits of a head are computed for every position and local type as model.py groups them, each operation rounded
 once, or enclosed where a sum has several terms (`passes.Enclosed`). Let l* be the least logit of the position that
 should win, over the types with its value, and l_j the largest of position j over the types with the other value that
-may stand there: any on the side that loses the tie, those that are not selected beyond. What is asked for differs with
-the class of the query, and so do the winners: all between one and the query need not be selected. If l_j <= l* for all
+may be there: any type on the side that loses the tie, unselected types beyond. The requirements differ with the class
+of the query, and so do the winners: no position between a winner and the query need be selected. If l_j <= l* for all
 j, the right positions together weigh at least 1 relative to the largest logit of all, and the wrong ones at most
 
     W = sum over j of e(fl(l_j - l*)),    e(t) = exp(t) and two units in the last place,
@@ -12,27 +12,28 @@ j, the right positions together weigh at least 1 relative to the largest logit o
 since exp and rounding are monotone.
 
 Sums of positive terms in any order (ours). Let B of the terms be large and the others, K of them, add up to at most s
-(s relative to the whole sum S, which is at least 1, or to what is said). A subtree of additions that has small terms
-alone is off by at most a factor (1 + u)^K, and the first addition of such a subtree to one with a large term by at most
-its own size, since a sum is rounded to the nearest number and its larger part is one: together at most s times
-2 (1 + u)^K - 1 <= (1 + u)^(2K). The other additions are at most B - 1, and each is off by at most u times its sum,
-which is at most the computed S. So S is off by at most
+(s relative to the whole sum S, which is at least 1 unless stated otherwise). A subtree of additions that has small
+terms alone is off by at most a factor (1 + u)^K, and the first addition of such a subtree to one with a large term by
+at most its own size, since a sum is rounded to the nearest number and its larger part is one: together at most s
+times 2 (1 + u)^K - 1 <= (1 + u)^(2K). The other additions are at most B - 1, and each is off by at most u times its
+sum, which is at most the computed S. So S is off by at most
 
     E = ((B - 1) u S + s (1 + u)^(2K))/(1 - (B - 1) u).
 
 Terms are large from `LARGE` u on. That bounds the denominator of softmax, and in the same way the sum of weights that
-are read; each weight is rounded besides.
+are read; each weight is also rounded by itself.
 
-What counts do is worked out case by case: see `counts`.
+Heads that count are enclosed case by case: see `counts`.
 
-Short of that (`Analytic`), for all lengths to some N at once: the computed logits are within delta of the exact ones,
-by (1 + u)^k times the sizes of what is multiplied, so that the weight of the wrong positions is at most e^(2 delta)
+A faster proof (`hold_to`) covers all lengths to some N at once: the computed logits are within delta of the exact
+ones, by (1 + u)^k times the sizes of the factors, so that the weight of the wrong positions is at most e^(2 delta)
 times what the prover of every length allows.
 
-Means of what is the same for every word (the marks of the first and the last position): of terms whose partial sums
-are at most B in size in every order, the sum computed by k additions is off by at most B ((1 - u)^-k - 1): by induction
-over the tree of additions, since (x - 1)(y - 1) >= 0 for the bounds x, y >= 1 of two branches. Products that are
-rounded are off by u times the sizes of the terms, at most 2 B u: three more steps cover them.
+Means of values that are the same for every word (the marks of the first and the last position): for terms whose
+partial sums are at most B in size in every order, the sum computed by k additions is off by at most
+B ((1 - u)^-k - 1): by induction over the tree of additions, since (x - 1)(y - 1) >= 0 for the bounds x, y >= 1 of two
+branches.
+Products that are rounded are off by u times the sizes of the terms, at most 2 B u: three more steps cover them.
 """
 
 from __future__ import annotations
@@ -63,35 +64,37 @@ from hardsim.proof.result import NotProved
 from hardsim.writing.layout import nearest_float
 
 WORK = 1.2e7
-"""Positions, head by head, that are looked at for one format in lengths that are taken one by one: some minutes."""
+"""Work limit for one format, in positions for each head, at lengths that are checked one by one: some minutes."""
 EACH = 500
-"""Positions that cost as much as what is done once for a length."""
+"""Cost of the work done once for a length, in positions."""
 COUNTED = 2
-"""Logits of counts that cost as much as a position."""
+"""Number of logits of counts that cost as much as one position."""
 WINDOW = 12
-"""Positions next to the winner that are taken one by one."""
+"""Number of positions on each side of the winner that are treated one by one."""
 LEVELS = (-0.5, -1.0, -2.0, -3.0, -4.0, -6.0, -8.0, -12.0, -16.0, -24.0, -32.0, -48.0, -64.0)
-"""Of the logits of those, relative to the winner's, in nats, between which they count as the upper one."""
+"""Levels of logits, relative to the winner's, in nats: logits of farther positions count as the level above them."""
 ENOUGH = 0.9
-"""What a head that reads 1 reads at least, where nothing sharper is needed."""
+"""Least value that is enough for a head that should read 1; below it, a sharper bound is tried."""
 MOST_CHOICES = 600
-"""Choices of positions with the two largest logits that are looked at one by one."""
+"""Largest number of choices of positions with the two largest logits that are examined one by one."""
 CHUNK = 2**14
-"""Winners that are looked at together."""
+"""Number of winners that are treated together."""
 LARGE = 0.25
-"""What makes a term of a sum large, in units of u."""
+"""Least size of a large term of a sum, in units of u."""
 
 
 Ends: TypeAlias = tuple[tuple[float, float], tuple[float, float]]
-"""What a head reads where it should read 0, and where it should read 1: the least and the most."""
+"""The least and the largest value that a head reads where it should read 0, and where it should read 1."""
 Reads: TypeAlias = Mapping[int, Mapping[int, Ends]]
-"""By coordinate, and by class of positions at which that is asked for, what a head reads."""
+"""The readings of heads, by coordinate, and by class of the querying positions."""
 
 
 @dataclass(frozen=True)
 class _Terms:
-    """Of each possible winner the terms of a sum besides its own: their total, that of the small ones, how many are
-    large, and how many are not 0, at most; and whether one may have a larger logit."""
+    """The terms of a sum besides the winner's own, for each possible winner: bounds of their total, of the total of
+    the small ones, of the number of large ones, and of the number that are not 0; and True if one may have a larger
+    logit.
+    """
 
     total: Floats
     small: Floats
@@ -102,14 +105,16 @@ class _Terms:
 
 @dataclass
 class _Worst:
-    """What a head reads, over all queries of a class, and the winner for which the wrong positions weigh most."""
+    """The values that a head reads, over all queries of a class, and the winner for which the wrong positions
+    weigh most.
+    """
 
     reads: list[tuple[float, float]] = field(default_factory=lambda: [(0.0, 0.0), (1.0, 1.0)])
     weight: float = -1.0
     place: int = 0
 
     def add(self, bit: int, found: tuple[float, float], weight: float, place: int) -> None:
-        """What it reads at some queries."""
+        """Add the values read at some queries, where the right value is `bit`."""
         low, high = self.reads[bit]
         self.reads[bit] = min(low, found[0]), max(high, found[1])
         if weight > self.weight:
@@ -118,10 +123,12 @@ class _Worst:
 
 @dataclass(frozen=True)
 class _Seen:
-    """What the queries of a class see that are alike, in the order in which the last position wins a tie: positions
-    from `start` to `stop`; for each winner among what is selected the last position that one of these queries sees
-    and that, with all between, need not be selected (before the winner: there is none); and which positions win where
-    nothing is selected."""
+    """The positions visible to similar queries of a class, in the order in which the last position wins a tie.
+
+    These are the positions from `start` to `stop`. For each winner among the selected positions, `limit` is the last
+    position that one of these queries sees and that, with all positions between, need not be selected (before the
+    winner: there is none). `alone` are the positions that win where no position is selected.
+    """
 
     start: int
     stop: int
@@ -130,8 +137,10 @@ class _Seen:
 
     @staticmethod
     def of(own: NDArray[np.int64], free: NDArray[np.bool_], ends_here: bool, all_before: bool) -> _Seen:
-        """Of the places of queries, in that order: `free` says which positions need not be selected, `ends_here`
-        whether what a query sees ends with it, `all_before` whether it sees all positions before."""
+        """Return the visible positions for the queries at positions `own`, in that order. `free` are the positions
+        that need not be selected, `ends_here` is True if a query sees nothing after itself, `all_before` if it sees
+        all positions before.
+        """
         n, places = len(free), np.arange(len(free))
         start, stop = 0 if all_before else int(own[0]), int(own[-1]) if ends_here else n - 1
         blocked = np.append(np.where(free, n, places), n)
@@ -148,38 +157,40 @@ class _Seen:
 
 
 _KNOWN: dict[Any, dict[int, dict[int, tuple[Ends, int]]]] = {}
-"""By all that decides it, by length, and by class, what a head reads and the winner for which that is worst."""
+"""A cache of a head's readings, with the winner for which they are worst: by everything that decides them, by length,
+and by class.
+"""
 
 
 @dataclass
 class StructureBounds:
-    """A structure in a format."""
+    """Enclosures of a structure's network in a format, length by length."""
 
     structure: Structure
     form: NumberFormat
     accumulate: NumberFormat | None = None
     in_order: bool = False
-    """Whether sums are from the left alone; if not, they are in any order."""
+    """True if sums are from the left alone; False if they are in any order."""
     queries: int = 1
-    """How many queries of a head differ at the length that was held last."""
+    """Number of different queries of a head at the length that was checked last."""
     cells: int = 0
-    """How many logits of counts were worked out at that length."""
+    """Number of logits of counts that were computed at that length."""
     _length: OfLength | None = None
     _likes: dict[str, Any] = field(default_factory=dict)
     _groups: dict[int, list[tuple[int, ...]]] = field(default_factory=dict)
 
     @cached_property
     def arithmetic(self) -> Enclosed:
-        """Enclosures in the format."""
+        """The arithmetic of enclosures in the format."""
         return Enclosed(self.form, self.accumulate, self.in_order)
 
     def hold_exact(self) -> None:
-        """Hold that the format holds the sums that must be exact.
+        """Require that the format represents the numbers and sums that must be exact.
 
         Raises:
-            NotEnclosed: naming one that it does not.
+            NotEnclosed: naming one that it does not represent.
         """
-        inner = self.form  # a partial sum may be rounded at its end alone, but is a number of the format then too
+        inner = self.form  # even if a sum is rounded only at its end, its partial sums must be numbers of the format
         for number, what in self.structure.numbers.items():
             held = float(self.form.round(np.array(float(number)))) if abs(number) <= self.form.largest else inf
             if held != number:
@@ -190,8 +201,8 @@ class StructureBounds:
                 raise NotEnclosed(f"{one.what} is not computed exactly in this format")
 
     def hold(self, n: int) -> None:
-        """Hold that every evaluation of the format is right on every word of length n; where nothing depends on the
-        length, given that it is for the shorter ones.
+        """Require that every evaluation in the format is right on every word of length n. If nothing depends on the
+        length, this assumes that it is right on the shorter words.
 
         Raises:
             NotEnclosed: saying what may be wrong.
@@ -223,7 +234,9 @@ class StructureBounds:
             raise NotEnclosed(demand.told, demand.layer, name, place, runs) from None
 
     def _alike(self, head: HeadFound) -> Any:
-        """What decides what a head reads: heads that agree in it, of whatever formulas, read the same."""
+        """Return everything that decides what a head reads, as a key: heads with equal keys, of any formulas, read
+        the same.
+        """
         if head.name not in self._likes:
             structure = self.structure
 
@@ -240,12 +253,12 @@ class StructureBounds:
             self._likes[head.name] = self.form, self.accumulate, self.in_order, asked, own, lengths
         return self._likes[head.name]
 
-    # ---- what is the same for every word ----
+    # ---- values that are the same for every word ----
 
     def marks(self, n: int, every: bool) -> None:
-        """Hold that the clips of means that are the same for every word are right, at every position or at the last
-        one. What these average depends on no more than whether a position is even, so that a length and the one before
-        it stand for all shorter ones.
+        """Require that the clips of means that are the same for every word are right, at every position or (unless
+        `every`) at the last one. The averaged values depend only on the parity of a position, so a length and the one
+        before it stand for all shorter ones.
 
         Raises:
             NotEnclosed: naming one that may be wrong.
@@ -264,8 +277,9 @@ class StructureBounds:
         return self._length
 
     def _dot(self, length: OfLength, form: Terms, varying: Sequence[float] = (), place: int = 0) -> Enclosures:
-        """A form of what is the same for every word, plus a number for each local type: (types, positions). `place` is
-        how many terms stand before that: sums from the left depend on it."""
+        """Return a form of values that are the same for every word, plus a number for each local type, as (types,
+        positions). `place` is the number of terms before that number: sums from the left depend on it.
+        """
         types = max(1, len(varying))
         columns = np.zeros((types, length.n, len(form) + 1))
         weights = np.ones((len(form) + 1, 1))
@@ -280,8 +294,9 @@ class StructureBounds:
     # ---- heads ----
 
     def _head(self, head: HeadFound, length: OfLength) -> dict[int, tuple[Ends, int]]:
-        """By class of queries what a head reads where it should read 0, and where it should read 1; and the winner for
-        which that is worst, from 0 on the side on which the last one wins."""
+        """Return, by class of queries, the values that a head reads where it should read 0, and where it should read
+        1, and the winner for which they are worst, counted from 0 on the side on which the last one wins.
+        """
         arithmetic, n = self.arithmetic, length.n
         keys = [
             self._dot(length, form, [float(one.key[row]) for one in head.types], place)
@@ -314,7 +329,9 @@ class StructureBounds:
         return {site: ((one.reads[0], one.reads[1]), one.place) for sites, one in worst.items() for site in sites}
 
     def _alike_at(self, coordinate: int) -> list[tuple[int, ...]]:
-        """The classes of positions by what is asked of a head there: where that is the same they are taken together."""
+        """Return the classes of positions in groups with the same requirements on a head: each group is treated
+        together.
+        """
         if coordinate not in self._groups:
             demands = self.structure.demands.items()
             asked = [
@@ -328,7 +345,7 @@ class StructureBounds:
         return self._groups[coordinate]
 
     def _there(self, head: HeadFound, length: OfLength) -> NDArray[np.bool_]:
-        """Which local type can be at which position."""
+        """Return the positions at which each local type can be, as Booleans (types, positions)."""
         found = np.zeros((len(head.types), length.n), dtype=np.bool_)
         for number, one in enumerate(head.types):
             for place in one.classes:
@@ -336,7 +353,9 @@ class StructureBounds:
         return found
 
     def _rows(self, queries: Sequence[Enclosures], length: OfLength) -> Iterator[NDArray[np.int64]]:
-        """Positions with the same query, from 0; where longer words have the same, the last alone."""
+        """Yield groups of positions with the same query, from 0; the last position alone if longer words have the
+        same queries.
+        """
         if self.structure.causal:
             yield np.array([length.n - 1])
             return
@@ -349,12 +368,18 @@ class StructureBounds:
     def _row(
         self, head: HeadFound, low: Floats, high: Floats, here: NDArray[np.bool_], seen: _Seen, worst: _Worst
     ) -> None:
-        """Queries that are alike: positions in the order in which the last one wins a tie."""
+        """Add the readings of similar queries to `worst`; positions are in the order in which the last one wins a
+        tie.
+        """
         here = here & (np.arange(here.shape[1]) >= seen.start) & (np.arange(here.shape[1]) <= seen.stop)
         if np.isnan(low[here]).any() or np.isnan(high[here]).any():
             raise NotEnclosed(f"a logit of head {head.name} is beyond the format", head.layer, head.name)
         if not self.form.infinite and np.isnan(self.form.round(low[here].min() - high[here].max())):
-            raise NotEnclosed(f"logits of head {head.name} differ by more than the format has", head.layer, head.name)
+            raise NotEnclosed(
+                f"logits of head {head.name} differ by more than the largest number of the format",
+                head.layer,
+                head.name,
+            )
         selected = np.array([one.selected for one in head.types])
         values = np.array([one.value for one in head.types])
         low, high = np.where(here, low, inf), np.where(here, high, -inf)
@@ -391,9 +416,11 @@ class StructureBounds:
         places: NDArray[Any],
         limit: NDArray[Any],
     ) -> tuple[float, float] | None:
-        """What a head that looks for what is true reads at least and at most, with sums from the left, where all that
-        is selected is read as 1, and what is not has no weight at all: then any of the positions up to the winner may
-        be selected, and it matters how many have which logit. None where that is not so."""
+        """Return the least and the largest value that a head which looks for true positions reads, with sums from the
+        left. Every selected position must be read as 1, and every other have no weight at all: then any of the
+        positions up to the winner may be selected, and the number of positions with each logit decides. Return None
+        where this does not apply.
+        """
         selected = np.array([one.selected for one in head.types])
         if selected.sum() != 1 or any(one.value != one.selected for one in head.types):
             return None
@@ -421,7 +448,9 @@ class StructureBounds:
         return (float(ends[:, 0].min()), float(ends[:, 1].max())) if np.isfinite(ends).all() else None
 
     def _terms(self, places: NDArray[Any], top: Floats, limit: NDArray[Any], before: Floats, after: Floats) -> _Terms:
-        """What stands on the two sides of each possible winner, relative to its logit; after it up to a limit."""
+        """Return the terms on the two sides of each possible winner, relative to its logit; those after it only up
+        to a limit.
+        """
         n, least = len(before), LARGE * self.form.unit
         total, small, large, count, above = (np.zeros(len(places)) for _ in range(5))
         steps = np.arange(1, min(WINDOW, n - 1) + 1)
@@ -450,8 +479,10 @@ class StructureBounds:
     def _farther(
         self, running: Floats, ends: NDArray[Any], top: Floats, rest: NDArray[Any]
     ) -> Iterator[tuple[NDArray[Any], Floats]]:
-        """Of what is farther away than a window, `rest` positions in all: how many may come how near to the logit of
-        each winner. `running` is the largest logit up to a position, those beyond the window end before `ends`."""
+        """Yield bounds for positions farther from a winner than the window, `rest` of them in all: how many may come
+        how near to the logit of each winner. `running` is the largest logit up to a position; positions beyond the
+        window end before `ends`.
+        """
         nearest = np.where(rest > 0, running[np.maximum(ends - 1, 0)] - top, -inf)
         if (nearest <= 0).all() and (rest * self._power(nearest) <= LARGE * self.form.unit / 4).all():
             yield rest, nearest
@@ -463,8 +494,10 @@ class StructureBounds:
             below, reach = np.maximum(held, below), np.minimum(nearest, level)
 
     def _reading(self, bit: int, wrong: _Terms, every: _Terms) -> tuple[float, float]:
-        """What is read at least and at most, over all winners. Where a wrong position may have a larger logit than the
-        winner, relative to the largest of all no term is larger than relative to the winner's, nor than 1."""
+        """Return the least and the largest value read, over all winners. Where a wrong position may have a larger
+        logit than the winner, each term relative to the largest of all is at most the term relative to the winner's,
+        and at most 1.
+        """
         u, inner = self.form.unit, (self.accumulate or self.form).unit
         steps = every.large * inner
         grown = every.small * np.exp(np.minimum(2 * every.count * inner, 700.0)) * (1 + 2 * u) * SLACK
@@ -493,7 +526,7 @@ class StructureBounds:
         return float(low.min()) / SLACK - 1e-15, float(high.max()) * SLACK
 
     def _power(self, apart: Floats) -> Floats:
-        """At most exp of the rounded difference, and at most 1."""
+        """Return an upper bound of exp of the rounded difference, at most 1."""
         t = self.form.round(apart)
         found = np.exp(np.minimum(t, 0.0))
         bound = np.where(t >= 0, 1.0, np.minimum(found * SLACK + 2.5 * self.form.spacing(found), 1.0))
@@ -503,20 +536,20 @@ class StructureBounds:
     # ---- means ----
 
     def _means_in_order(self, mean: MeanFound, n: int) -> tuple[Floats, Floats]:
-        """What sums from the left give, by how many positions are seen."""
+        """Return the means that sums from the left give, by number of visible positions."""
         by_parity = {one.even_i: value for one, value in zip(self.structure.classes.classes, mean.values, strict=True)}
         inner, counts, top = self.accumulate or self.form, np.arange(n), 2 ** max(6, (n - 1).bit_length())
         found = [
             _alternating(self.form, inner, float(by_parity[start]), float(by_parity[not start]), top)[:n]
             for start in (False, True)
         ]
-        # Of what sees all that follows the first position that is seen is the query itself.
+        # Under the past mask the first visible position is the query itself.
         starts_even = (n - counts) % 2 == 0 if mean.mask is Mask.PAST else np.zeros(n, dtype=np.bool_)
         means = np.where(starts_even, found[True], found[False])
         return means, means
 
     def _means_in_any_order(self, order: Floats, sums: Floats, sizes: Floats) -> tuple[Floats, Floats]:
-        """What sums in any order are between, by how many positions are seen."""
+        """Return lower and upper bounds of means with sums in any order, by number of visible positions."""
         positive, negative = np.cumsum(np.maximum(order, 0)), np.cumsum(np.maximum(-order, 0))
         inner, u = self.accumulate or self.form, (self.accumulate or self.form).unit
         # The denominator: ones, whose partial sums are numbers of the format up to 2^p.
@@ -533,7 +566,7 @@ class StructureBounds:
         return self.form.round(np.minimum(*corners) - off), self.form.round(np.maximum(*corners) + off)
 
     def _mark(self, mean: MeanFound, weight: Any, bias: Any, length: OfLength) -> NDArray[np.bool_]:
-        """At which positions a clip of a mean that is the same for every word may be other than it should."""
+        """Return the positions at which a clip of a mean that is the same for every word may be wrong, as Booleans."""
         values, n = length.by_class(mean.values), length.n
         order = values[::-1] if mean.mask is Mask.PAST else values
         sums, sizes = np.cumsum(order), np.arange(1.0, n + 1)
@@ -551,7 +584,7 @@ class StructureBounds:
 
 @lru_cache(maxsize=64)
 def _alternating(form: NumberFormat, inner: NumberFormat, first: float, second: float, top: int) -> Floats:
-    """The mean of two numbers that alternate, with softmax and sums from the left, by how many there are."""
+    """Return the mean of two numbers that alternate, with softmax and sums from the left, by number of positions."""
     ones, found = np.zeros(top), np.zeros(top)
     for k in range(top):
         ones[k:] = inner.round(ones[k:] + 1.0)
@@ -569,10 +602,12 @@ def _of_levels(
     apart: tuple[float, float],
     ascending: bool,
 ) -> tuple[float, float]:
-    """What weights add up to, with sums from the left, of some of the positions that have the largest logit (at least
-    one), some of those that have the next, and some of those whose logits are at most a third one: from the least to
-    the largest logit, or the other way. Sums are taken of every choice of the first two, if these are few, each within
-    what the exponentials are off by, and what the others may add."""
+    """Return bounds of the total weight, with sums from the left, of some of the positions that have the largest
+    logit (at least one), some of those that have the next, and some of those whose logits are at most a third one.
+    The order is from the least to the largest logit if `ascending`, else the reverse. Sums are computed for every
+    choice of the first two, if these are few, each within the error of the exponentials and the possible contribution
+    of the others.
+    """
     inner = accumulate or form
     row = np.array([[0.0, *apart]])
     powers = Enclosed(form).powers(Enclosures(row, row), Enclosures(row[:, :1], row[:, :1]))
@@ -601,7 +636,7 @@ def _of_levels(
 
 
 class _Wrong(Exception):
-    """A demand that may not be met, at a class, for a head that writes to a coordinate."""
+    """An error: a requirement may not be met, at a class, for a head that writes to a coordinate."""
 
     def __init__(self, demand: Demand, site: int) -> None:
         super().__init__(demand.told)
@@ -609,10 +644,10 @@ class _Wrong(Exception):
 
 
 def hold_demands(demands: Mapping[Demand, Collection[int]], reads: Reads, form: NumberFormat) -> None:
-    """Hold that clips that read heads are 0 or 1 as they should, at the classes at which it is known what is read.
+    """Require that clips that read heads are 0 or 1 as they should be, at the classes with known readings.
 
     Raises:
-        _Wrong: naming one that may not be.
+        _Wrong: naming a clip that may not be.
     """
     known: dict[tuple[Demand, tuple[Ends, ...]], bool] = {}
     for demand, sites in demands.items():
@@ -628,11 +663,13 @@ def hold_demands(demands: Mapping[Demand, Collection[int]], reads: Reads, form: 
 
 
 def _entered(demand: Demand, reads: Sequence[Ends], form: NumberFormat) -> tuple[float, float]:
-    """The input of a clip, at least and at most: the product of a row and a column, rounded, and then the bias.
+    """Return the least and the largest input of a clip: the product of a row and a column, rounded, and then the
+    bias.
 
     A head's value times a power of two is exact, and so are the other terms; one such product with one more term, or
     alone, is rounded once. A sum of more terms is off by at most (k - 1) u/(1 - (k - 1) u) times their sizes, in any
-    order, of which one unit more where products are rounded. The bias is added with one rounding."""
+    order, of which one unit more where products are rounded. The bias is added with one rounding.
+    """
     low = high = float(demand.rest)
     sizes = float(demand.sizes)
     for (_, weight, bit), read in zip(demand.bits, reads, strict=True):
@@ -641,7 +678,7 @@ def _entered(demand: Demand, reads: Sequence[Ends], form: NumberFormat) -> tuple
     exact = all(_power_of_two(weight) for _, weight, _ in demand.bits)
     count, added = demand.terms + len(demand.bits), nearest_float(demand.bias)
     steps = (0 if count <= 2 and exact else count - 1 + (not exact)) * form.unit
-    # What products lose next to the least number of the format, besides.
+    # The loss of products near the least number of the format comes on top.
     lost = 0.0 if exact and all(abs(w) >= 1 for _, w, _ in demand.bits) else count * form.least
     off = (steps / (1 - steps) if steps < 1 else inf) * sizes * SLACK + 1e-12 + lost
     largest = max(sizes, abs(added), *(abs(float(weight)) for _, weight, _ in demand.bits))
@@ -649,7 +686,7 @@ def _entered(demand: Demand, reads: Sequence[Ends], form: NumberFormat) -> tuple
         return -inf, inf
 
     def entered(total: float) -> list[float]:
-        # What is accumulated in a wider format is rounded twice.
+        # A sum accumulated in a wider format is rounded twice.
         products = form.round(np.array([total])), form.round(WIDE.round(np.array([total])))
         return [float(form.round(product + added)[0]) for product in products]
 
@@ -667,15 +704,15 @@ def _power_of_two(value: Fraction) -> bool:
 def hold_to(
     structure: Structure, form: NumberFormat, accumulate: NumberFormat | None, last: int, in_order: bool = False
 ) -> None:
-    """Hold that every evaluation is right on every word of every length up to `last`, from sizes alone.
+    """Require that every evaluation is right on every word of every length up to `last`, from sizes alone.
 
     Raises:
-        NotEnclosed: if that does not follow; for each length by itself it may be so all the same.
+        NotEnclosed: if this does not follow from sizes; a check of each length may still succeed.
     """
     bounds = StructureBounds(structure, form, accumulate, in_order)
     bounds.hold_exact()
     if structure.reads or structure.units:
-        raise NotEnclosed("counts are looked at length by length")
+        raise NotEnclosed("counts are examined length by length")
     with np.errstate(all="ignore"):
         for n in range(max(1, last - 1), last + 1):
             bounds.marks(n, True)
@@ -693,7 +730,9 @@ def hold_to(
 
 
 def _analytic(structure: Structure, head: HeadFound, form: NumberFormat, last: int) -> Ends:
-    """What a head reads where it should read 0, and where it should read 1, at every length up to `last`."""
+    """Return the values that a head reads where it should read 0, and where it should read 1, at every length up
+    to `last`.
+    """
     u, slack = form.unit, 1.01
     varying = [max(abs(float(one.key[row])) for one in head.types) for row in range(len(head.keys))]
     scale, sizes, lost, largest, steps = _largest_inverse(structure, last), 0.0, 0.0, 0.0, 0
@@ -701,7 +740,7 @@ def _analytic(structure: Structure, head: HeadFound, form: NumberFormat, last: i
         left, right = _size_of(structure, query, last), _size_of(structure, key, last) + more
         sizes += left * right
         largest = max(largest, left, right, *(abs(float(w)) for _, w in (*query, *key)))
-        # What is lost next to the least number: of a weight, of an encoding, of a product; then of the scores.
+        # Losses near the least number of the format: of a weight, of an encoding, of a product; then of the scores.
         parts = [sum(1 + abs(float(w)) + _size_of(structure, ((k, 1),), last) for k, w in one) for one in (query, key)]
         lost += parts[0] * right + parts[1] * left + parts[0] * parts[1] * form.least + 1
         steps = max(steps, len(query) + len(key) + 6)
@@ -723,7 +762,7 @@ def _analytic(structure: Structure, head: HeadFound, form: NumberFormat, last: i
 
 
 def _size_of(structure: Structure, form: Terms, last: int) -> float:
-    """The largest size of a form of what is the same for every word, at lengths up to `last`."""
+    """Return the largest size of a form of values that are the same for every word, at lengths up to `last`."""
     total = 0.0
     for coordinate, weight in form:
         functions = [one for place, one in structure.model.encodings if place == coordinate]
@@ -740,7 +779,7 @@ def _largest_inverse(structure: Structure, last: int) -> float:
 
 
 def _largest_value(structure: Structure, function: Any, last: int, inverse: bool) -> float:
-    """The largest size of a function, or of 1 over it, at positions and lengths up to `last`."""
+    """Return the largest size of a function, or of 1 over it, at positions and lengths up to `last`."""
     names, all_of_them = function.variables, np.arange(1, last + 1)
     if isinstance(function, PredicateColumn) and not inverse:
         return 1.0
@@ -774,13 +813,17 @@ def safe_to(
     in_order: bool = False,
     known: int = 0,
 ) -> tuple[int, NotEnclosed | None]:
-    """The length up to which every evaluation is right on every word of every length, at most `limit`, and what may be
-    wrong at the next. `report` is told how far it is proved; up to `known` it is known already."""
+    """Return the length up to which every evaluation is right on every word of every length, at most `limit`, and the
+    error for the next length (None at the limit). `report` is called with the length that is proved; up to `known` it
+    is known already.
+    """
     low, high = known, max(1, 2 * known)
     while high <= limit and _holds(structure, form, accumulate, high, in_order):
         low, high = high, 2 * high
     high = min(high, limit + 1)
     while high - low > 1:
+        # `hold_to` proves all shorter lengths at once, so doubling and bisection find its end; single lengths go on
+        # from there.
         middle = (low + high) // 2
         low, high = (middle, high) if _holds(structure, form, accumulate, middle, in_order) else (low, middle)
     bounds, left = StructureBounds(structure, form, accumulate, in_order), WORK

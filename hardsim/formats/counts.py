@@ -1,14 +1,14 @@
 """Counts in a number format, for all words of a length at once.
 
-A mean of a Boolean over m positions is decided by m and by how many of them have it, c: with sums from the left it is
-the share fl(1/m) added c times, since 0 adds nothing. In any order c terms that are one number s add up to c s, off by
-at most (c - 1) u/(1 - (c - 1) u) of that. So what a look-up reads at position i of n depends on i, n and c alone, and
-what a clip of several counts does on these together: every such case is enclosed, operation by operation, as `passes`
-does it for words.
+A mean of a Boolean over m positions is decided by m and by the number c of positions where it is true: with sums from
+the left it is the share fl(1/m) added c times, since 0 adds nothing. In any order c terms that are one number s add
+up to c s, off by at most (c - 1) u/(1 - (c - 1) u) of that. So the value that a look-up reads at position i of n
+depends on i, n and c alone, and the value of a clip of several counts on these together: every such case is enclosed,
+operation by operation, as `passes` does it for words.
 
-Which counts can occur together (ours): if at each of m positions the Booleans are one of some vectors, then their
-counts are m times a point of the convex hull of these. What is looked at is all between the least and the largest of
-s . v, times m, for each s of -1, 0 and 1: of two Booleans exactly the hull.
+Counts that can occur together (ours): if at each of m positions the Booleans are one of some vectors, then their
+counts are m times a point of the convex hull of these. The cases examined are all points between the least and the
+largest of s . v, times m, for each s of -1, 0 and 1: for two Booleans exactly the hull.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ from hardsim.network.numbers import Mask
 from hardsim.writing.layout import nearest_float
 
 CELLS = 2**18
-"""Logits that are worked out together."""
+"""Number of logits that are computed together."""
 MOST = 4e6
-"""Logits of one head at one length that are worked out at most."""
+"""Largest number of logits computed for one head at one length."""
 MOST_CASES = 10**6
-"""Combinations of counts that are looked at together at most."""
+"""Largest number of combinations of counts that are examined together."""
 Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Cases:
-    """Positions that ask, and how many of what is counted they see, a column for each count."""
+    """Querying positions, with the counts that they see, a column for each count."""
 
     i: Integers
     counts: Integers
 
 
 def cases(i: Integers, sizes: Integers, vectors: Vectors) -> Cases:
-    """All counts that may occur together at some positions, which see so many.
+    """Return all counts that may occur together at positions `i`, which see `sizes` positions.
 
     Raises:
-        OverflowError: if there are more than can be looked at.
+        OverflowError: if there are too many to be examined.
     """
     width = len(next(iter(vectors), ()))
     numbers, found = np.arange(len(i)), np.zeros((len(i), 0), dtype=np.int64)
@@ -74,7 +74,9 @@ def cases(i: Integers, sizes: Integers, vectors: Vectors) -> Cases:
 
 @lru_cache(maxsize=2)
 def _means(form: NumberFormat, inner: NumberFormat, top: int) -> Floats:
-    """By number of positions and how many of them have a Boolean, its mean, with sums from the left."""
+    """Return the mean of a Boolean, with sums from the left, as an array by number of positions and by number of
+    true ones.
+    """
     ones, found = np.zeros(top + 1), np.zeros((top + 1, top + 1))
     for k in range(1, top + 1):
         ones[k:] = inner.round(ones[k:] + 1.0)
@@ -86,20 +88,21 @@ def _means(form: NumberFormat, inner: NumberFormat, top: int) -> Floats:
 
 @dataclass
 class CountBounds:
-    """The counts of a structure at one length."""
+    """Enclosures of the counts of a structure at one length."""
 
     structure: Structure
     arithmetic: Enclosed
     length: OfLength
     logits: int = 0
-    """How many were worked out."""
+    """Number of logits computed so far."""
     runs: dict[tuple[int, int], Runs] = field(default_factory=dict)
-    """By coordinate and class, symbols for which what a head reads is worst."""
+    """The symbols for which a head's reading is worst, by coordinate and class."""
     _read: dict[Any, Enclosures] = field(default_factory=dict)
 
     def hold(self) -> dict[int, dict[int, tuple[Any, int]]]:
-        """Hold that clips that read numbers are right, and find what heads read that look up Booleans or test a sign:
-        by coordinate, and by class, the ends where they should read 0 and 1, and a count for which that is worst.
+        """Require that clips that read numbers are right. Return the readings of heads that look up Booleans or test
+        a sign: by coordinate, and by class, the ends where they should read 0 and 1, and a count for which they are
+        worst.
 
         Raises:
             NotEnclosed: saying what may be wrong.
@@ -111,7 +114,7 @@ class CountBounds:
     # ---- cases ----
 
     def _asking(self, outs: frozenset[int]) -> Integers:
-        """The positions at which something matters."""
+        """Return the positions at which some of these coordinates matter."""
         structure, last = self.structure, self.structure.model.reading == "last"
         if structure.causal or (outs <= structure.at_the_end and last):
             return np.array([self.length.n])
@@ -127,20 +130,20 @@ class CountBounds:
         try:
             return cases(i, self._sizes(self.structure.counted[asked.means[0]].mask, i), vectors)
         except OverflowError:
-            told = "there are too many combinations of counts to look at each"
+            told = "there are too many combinations of counts to examine each"
             raise NotEnclosed(told, asked.layer, None, self.length.n // 2) from None
 
-    # ---- what coordinates hold ----
+    # ---- values of coordinates ----
 
     def _mean(self, mean: CountMean, i: Integers, counts: Integers) -> tuple[Enclosures, Floats]:
-        """A mean in the format, and over the real numbers."""
+        """Return a mean as enclosed in the format, and over the real numbers."""
         sizes, form, inner = self._sizes(mean.mask, i), self.arithmetic.form, self.arithmetic.accumulate
         exact = counts / sizes
         if self.arithmetic.in_order:
             found = _means(form, inner or form, 2 ** max(6, (self.length.n - 1).bit_length()))[sizes, counts]
             return self.arithmetic.number(found), exact
         steps = np.maximum(counts - 1, 0) * (inner or form).unit
-        # Ones add up exactly to 2^p; beyond that nothing is said.
+        # Ones add up exactly to 2^p; beyond that nothing is claimed.
         known = (sizes <= 2.0**form.digits) & (steps < 1)
         share = form.round(1 / sizes)
         off = np.where(known, steps / np.where(known, 1 - steps, 1) * SLACK, np.nan)
@@ -161,7 +164,7 @@ class CountBounds:
         return found
 
     def _held(self, coordinate: int, where: Cases, means: Sequence[int]) -> tuple[Enclosures, Floats]:
-        """What a coordinate is between in the format, and what it is over the real numbers."""
+        """Return the enclosure of a coordinate in the format, and its value over the real numbers."""
         structure = self.structure
         if coordinate in structure.counted:
             mean = structure.counted[coordinate]
@@ -177,15 +180,15 @@ class CountBounds:
         return Enclosures(column, column), self.length.exact[coordinate][where.i - 1]
 
     def _exactly(self, form: Terms) -> Floats:
-        """A form of what is the same for every word, over the real numbers, by position."""
+        """Evaluate a form of values that are the same for every word, over the real numbers, by position."""
         return sum((float(weight) * self.length.exact[place] for place, weight in form), np.zeros(self.length.n))
 
     # ---- heads ----
 
     def _numbers(self, read: CountRead) -> Enclosures:
-        """The numbers that a look-up of one count finds, by position that asks and count."""
+        """Return the numbers that a look-up of one count reads, by querying position and count."""
         mean = self.structure.counted[read.means[0]]
-        key = read.like, mean.mask, read.outs <= self.structure.at_the_end  # where it asks, and what it sees
+        key = read.like, mean.mask, read.outs <= self.structure.at_the_end  # plus where it queries
         if key not in self._read:
             where = self._cases(read, {(0,): None, (1,): None})
             i = self._asking(read.outs)
@@ -197,12 +200,12 @@ class CountBounds:
         return self._read[key]
 
     def _reading(self, read: CountRead, where: Cases) -> Enclosures:
-        """What a head reads in some cases."""
+        """Return the values that a head reads in some cases."""
         arithmetic, n = self.arithmetic, self.length.n
         self.logits += len(where.i) * n
         if len(where.i) * n > MOST:
-            raise NotEnclosed("there are too many counts to look at each", read.layer, read.name, n // 2)
-        # Counts that are next to each other find positions next to each other: what these do not see has no weight.
+            raise NotEnclosed("there are too many counts to examine each", read.layer, read.name, n // 2)
+        # Similar counts select nearby positions: in sorted order, most columns of a part have no weight.
         order = np.lexsort((where.i, *where.counts.T))
         found = Enclosures(np.zeros(len(order)), np.zeros(len(order)))
         everywhere = Cases(np.arange(1, n + 1), np.zeros((n, 0), dtype=np.int64))
@@ -230,7 +233,7 @@ class CountBounds:
         return found
 
     def _form(self, form: Terms, where: Cases, means: Sequence[int]) -> Enclosures:
-        """The product of a row of weights and what coordinates hold."""
+        """Return the product of a row of weights and the values of coordinates."""
         held = [self._held(place, where, means)[0] for place, _ in form]
         row = Enclosures(np.stack([one.low for one in held], -1), np.stack([one.high for one in held], -1))
         weights = self.arithmetic.number(np.array([[nearest_float(weight)] for _, weight in form]))
@@ -238,7 +241,7 @@ class CountBounds:
         return Enclosures(found.low[:, 0], found.high[:, 0])
 
     def _ends(self, read: CountRead) -> dict[int, tuple[Any, int]]:
-        """What a head reads where it should read 0, and where it should read 1, by class."""
+        """Return, by class, the values that a head reads where it should read 0, and where it should read 1."""
         where = self._cases(read, read.vectors)
         found = self._reading(read, where)
         if read.kind == "sign":
@@ -309,7 +312,9 @@ class CountBounds:
         raise NotEnclosed(told, unit.layer, reader, place, self._runs(unit, where, worst))
 
     def _runs(self, asked: CountRead | CountUnit, where: Cases, number: int) -> Runs:
-        """What a case can look like, if each symbol counts for one of what is counted, or for none."""
+        """Return the symbols, each with its number, of a word that gives a case, if each symbol counts for one of the
+        counted Booleans, or for none; else nothing.
+        """
         counts, i = where.counts[number], where.i[number]
         if not asked.means or self.structure.counted[asked.means[0]].mask is Mask.PAST:
             return ()

@@ -36,7 +36,7 @@ from hardsim.writing.layout import ExportLayout, nearest_float
 
 COMPUTED: Final = (
     "step by step in float64: + - * / and sqrt are rounded once; log, exp and powers of floats are within 2 units in "
-    "the last place, log(1) is 0, exp(0) and x^0 are 1; what is lost in a difference is lost"
+    "the last place, log(1) is 0, exp(0) and x^0 are 1; the error of a difference is not corrected"
 )
 """The report's description of how model.py computes with floats."""
 UNITS: Final = 4
@@ -55,17 +55,17 @@ class FloatEnds:
 
     @staticmethod
     def of(value: Any) -> FloatEnds:
-        """Convert a number to a float as Python does, rounded once. Raises OverflowError beyond float64."""
+        """Convert a number to a float as Python does, rounded once. Raise OverflowError beyond float64."""
         return value if isinstance(value, FloatEnds) else FloatEnds(float(value), float(value))
 
     @property
     def point(self) -> bool:
-        """Return whether the two bounds are equal, so that the float is known."""
+        """True if the two bounds are equal, so that the float is known."""
         return self.low == self.high
 
     @property
     def nonzero(self) -> bool:
-        """Return whether the number is certainly not 0."""
+        """True if the number is certainly not 0."""
         return self.low > 0 or self.high < 0
 
 
@@ -151,7 +151,7 @@ class _Python:
         raise TypeError(f"no expression of model.py: {ast.unparse(node)}")
 
     def truth(self, node: ast.expr) -> bool:
-        """Return whether a condition is true."""
+        """Return True if a condition is true."""
         match node:
             case ast.BoolOp(ast.And(), parts):
                 return all(map(self.truth, parts))
@@ -225,10 +225,10 @@ class _Bounded(_Python):
         return _between(map(float, (*_near(name, ends[0]), *_near(name, ends[1]))))
 
     def comparison(self, compare: Callable[[Any, Any], bool], left: Number, right: Number) -> bool:
-        """Compare two numbers; raise an error if the result depends on the machine.
+        """Compare two numbers.
 
         Raises:
-            _Unknown: if it may go either way.
+            _Unknown: if the result depends on the machine.
         """
         ends = [(x.low, x.high) if isinstance(x, FloatEnds) else (x, x) for x in (left, right)]
         if any(isinstance(end, float) and math.isnan(end) for pair in ends for end in pair):
@@ -287,17 +287,17 @@ class Values:
 
     @property
     def known(self) -> bool:
-        """Return whether every machine computes the same numbers."""
+        """True if every machine computes the same numbers."""
         return bool((self.low == self.high).all())
 
     @property
     def column(self) -> Values:
-        """Return these values as a column."""
+        """These values as a column."""
         return Values(self.found[:, None], self.low[:, None], self.high[:, None])
 
 
 def floating(function: Any) -> bool:
-    """Return whether model.py may compute a function of config.json in floats."""
+    """Return True if model.py may compute a function of config.json in floats."""
     return isinstance(function, str) and _FLOATING.search(function) is not None
 
 
@@ -305,6 +305,7 @@ def evaluated(functions: Sequence[Function], places: Sequence[int], n: int) -> V
     """Return the sums of functions at some positions, for words of n symbols."""
     texts = " ".join(function for function in functions if isinstance(function, str))
     tables = any(not isinstance(function, str) for function in functions)
+    # The cache is shared between positions and lengths that the functions do not depend on.
     by_i, by_n = (tables or re.search(rf"\b{name}\b", texts) is not None for name in "in")
     rows = [_at(tuple(functions), i if by_i else places[0], n if by_n else 0) for i in places]
     return Values(*np.array(rows, dtype=np.float64).reshape(-1, 3).T)
@@ -344,7 +345,7 @@ class LayoutValues:
 
     @cached_property
     def floating(self) -> tuple[str, ...]:
-        """Return the expressions that model.py may compute in floats."""
+        """The expressions that model.py may compute in floats."""
         told = self.layout.description
         functions = [function for _, several in told["positions"] for function in several]
         functions += [head["scale"] for layer in told["layers"] for head in layer["heads"]]

@@ -13,14 +13,16 @@ from hardsim.network.columns import PositionFunction
 
 EXACT = 2.0**53
 Quotient = tuple[Floats, Floats]
-"""Numerators and denominators that are integers, which float64 holds exactly."""
+"""Numerators and denominators that are integers, which float64 represents exactly."""
 
 
 def float_values(
     function: PositionFunction, i: NDArray[Any], n: NDArray[Any] | int, inverse: bool = False
 ) -> Floats | None:
-    """The float64 nearest to a function's values at positions and lengths, or to 1 over them, if it is a quotient of
-    polynomials with integers that float64 holds: one division rounds it, once. None for any other."""
+    """Return the float64 nearest to a function's values at positions and lengths, or to 1 over them, if it is a
+    quotient of polynomials with integers that float64 represents exactly: a single division rounds it. Return None
+    for any other function.
+    """
     if not isinstance(function, Arith):
         return None
     found = _quotient(function.tree, {"i": i.astype(np.float64), "n": np.zeros(len(i)) + n})
@@ -68,5 +70,5 @@ def _quotient(tree: Expression, names: dict[str, Floats]) -> Quotient | None:
 
 
 def _held(above: Floats, below: Floats) -> Quotient | None:
-    """Both, if they are so small that float64 holds them and what they are made of."""
+    """Return both, if they and their terms are so small that float64 represents them exactly; else None."""
     return (above, below) if max(np.abs(above).max(), np.abs(below).max()) < EXACT / 4 else None

@@ -1,4 +1,6 @@
-"""One length in a number format: what every word of it has, and how it is said that some word may be wrong."""
+"""One length in a number format: the numbers that are the same for all its words, and the error that some word may be
+wrong.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,13 @@ from hardsim.network.columns import PredicateColumn
 from hardsim.proof.sites import SiteClass
 
 Runs: TypeAlias = tuple[tuple[str, int], ...]
-"""Of how many of which symbols the positions that one sees consist, where that is known."""
+"""The symbols, each with its number, that the visible positions consist of, if these are known."""
 
 
 class NotEnclosed(Exception):
-    """Some evaluation at a length may be wrong: why, in which layer and head, and about which positions or count; and
-    what the position that asks sees."""
+    """An error: some evaluation at a length may be wrong. It states the reason, the layer and head, the position or
+    count that it is about, and the symbols that the query sees.
+    """
 
     def __init__(
         self,
@@ -39,7 +42,7 @@ class NotEnclosed(Exception):
 
 
 def members(one: SiteClass, n: int) -> NDArray[np.bool_]:
-    """Which positions 1..n are in a class."""
+    """Return which of the positions 1..n are in a class, as an array of Booleans."""
     i = np.arange(1, n + 1)
     parity = np.full(n, True) if one.first else (i % 2 == 0) == one.even_i
     whole = True if one.first and one.last else (n % 2 == 0) == one.even_n
@@ -49,8 +52,10 @@ def members(one: SiteClass, n: int) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class OfLength:
-    """What is the same for every word of a length: which positions are in which class; by coordinate position
-    encodings and what comes of them, before and after they are rounded, by position; 1/temperature by position."""
+    """The data that is the same for every word of a length: `masks` has the positions of each class, `exact` and
+    `columns` have, by coordinate, position encodings and values computed from them, before and after rounding, by
+    position; `scale` is 1/temperature by position.
+    """
 
     n: int
     masks: Sequence[NDArray[np.bool_]]
@@ -60,10 +65,10 @@ class OfLength:
 
     @staticmethod
     def of(structure: Structure, arithmetic: Enclosed, n: int) -> OfLength:
-        """A length of a structure.
+        """Return the data of a length of a structure.
 
         Raises:
-            NotEnclosed: if something of it is beyond the format.
+            NotEnclosed: if a number of it is beyond the format.
         """
         masks = [members(one, n) for one in structure.classes.classes]
         exact, columns = dict[int, Floats](), dict[int, Floats]()
@@ -73,14 +78,14 @@ class OfLength:
             exact[place] = _by_class(n, masks, numbers)
             columns[place] = arithmetic.form.round(exact[place])
         scale = _scales(structure, arithmetic, n) if structure.model.heads else arithmetic.number(np.ones(n))
-        # What is beyond the format is never right: times 0 it is no number.
+        # A number beyond the format makes every answer wrong: times 0 it is NaN.
         if not scale.known or not all(np.isfinite(column).all() for column in columns.values()):
             told = "is not known as model.py computes it, or is " if LayoutValues(structure.layout).floating else "is "
             raise NotEnclosed(f"a position encoding, or 1/temperature, {told}beyond the format")
         return OfLength(n, masks, exact, columns, scale)
 
     def by_class(self, values: Sequence[Fraction]) -> Floats:
-        """A number for each class of positions, by position."""
+        """Return the number of each position, given a number for each class of positions."""
         return _by_class(self.n, self.masks, values)
 
 
@@ -92,8 +97,9 @@ def _by_class(n: int, masks: Sequence[NDArray[np.bool_]], values: Sequence[Fract
 
 
 def _encodings(structure: Structure, n: int) -> Iterator[tuple[int, Floats, Floats]]:
-    """Return position encodings by coordinate: the nearest floats, and the floats that model.py computes (NaN where
-    machines may differ)."""
+    """Yield position encodings by coordinate: the nearest floats, and the floats that model.py computes (NaN where
+    machines may differ).
+    """
     encodings = dict[int, list[Any]]()
     for place, function in structure.model.encodings:
         encodings.setdefault(place, []).append(function)
@@ -112,7 +118,7 @@ def _encodings(structure: Structure, n: int) -> Iterator[tuple[int, Floats, Floa
 
 
 def _scales(structure: Structure, arithmetic: Enclosed, n: int) -> Enclosures:
-    """1/temperature by position."""
+    """Return 1/temperature by position."""
     scale = float_values(structure.model.temperature, np.arange(1, n + 1), n, inverse=True)
     if scale is not None:
         found = arithmetic.number(scale)

@@ -1,11 +1,12 @@
 """Number formats, and the rounding of float64 arrays to them.
 
-A format has `digits` binary digits, normal numbers from `least` on, and numbers up to `largest`. To nearest, ties to
-even, with subnormal numbers: fl(x) = x (1 + d) + e with |d| at most u = 2^-digits and |e| at most half the least
-subnormal number. What is rounded beyond the largest number becomes infinity (in e4m3, which has none, not a number).
+A format has `digits` binary digits, normal numbers from `least` on, and numbers up to `largest`. Rounding is to
+nearest, ties to even, with subnormal numbers: fl(x) = x (1 + d) + e with |d| at most u = 2^-digits and |e| at most
+half the least subnormal number. A result beyond the largest number becomes infinity (in e4m3, which has none, not a
+number).
 
-Numbers of a format are held as float64. An operation on them is done in float64 and rounded again, and that is the
-operation rounded once: sums, differences, products, quotients and square roots of numbers of p digits are rounded
+Numbers of a format are stored as float64. An operation on them is done in float64 and rounded again, and that equals
+the operation rounded once: sums, differences, products, quotients and square roots of numbers of p digits are rounded
 innocuously through p' >= 2p + 2 digits (Figueroa 1995), and 53 >= 2 * 24 + 2.
 """
 
@@ -28,10 +29,10 @@ class NumberFormat:
     name: str
     digits: int
     least_exponent: int
-    """The least normal number is 2 to this power."""
+    """Exponent of the least normal number, which is 2 to this power."""
     largest: float
     infinite: bool = True
-    """Whether it has infinity."""
+    """True if the format has infinity."""
 
     @property
     def unit(self) -> float:
@@ -45,11 +46,13 @@ class NumberFormat:
 
     @property
     def vanishing(self) -> float:
-        """Below it, in nats, the exponential of a number is 0: e^2 times less than the least subnormal number."""
+        """The exponential of a number below this one, in nats, is 0: it is e^2 times less than the least subnormal
+        number.
+        """
         return log(self.least) - 2
 
     def round(self, x: Floats) -> Floats:
-        """The nearest numbers of the format."""
+        """Round numbers to the nearest ones of the format."""
         if self.name == "float64":
             return x
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
@@ -72,7 +75,7 @@ class NumberFormat:
         return found
 
     def spacing(self, x: Floats) -> Floats:
-        """The unit in the last place of numbers."""
+        """Return the unit in the last place of numbers."""
         _, exponents = np.frexp(x)
         found: Floats = np.ldexp(1.0, np.maximum(exponents, self.least_exponent + 1) - self.digits)
         return found
@@ -87,11 +90,13 @@ FORMATS: dict[str, NumberFormat] = {
         NumberFormat("float8_e4m3", 4, -6, 448.0, infinite=False),
     )
 }
-"""By name, the widest first; the last as in the Open Compute Project's format without infinity, e4m3fn."""
+"""The formats by name, the widest first. The last one is the Open Compute Project's format without infinity,
+e4m3fn.
+"""
 DOUBLE = NumberFormat("float64", 53, -1022, float(np.finfo(np.float64).max))
-"""What stands for exact numbers where formats are compared; it is not rounded to."""
+"""The format that stands for exact numbers where formats are compared; nothing is rounded to it."""
 
 
 def format_named(name: str) -> Any:
-    """The format of a name; None if there is none."""
+    """Return the format with a name; None if there is none."""
     return FORMATS.get(name)

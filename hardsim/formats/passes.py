@@ -1,18 +1,18 @@
-"""A layout evaluated in a number format, step by step as model.py groups it: emulated, or enclosed.
+"""A pass: a layout evaluated in a number format, step by step as model.py groups it, either emulated or enclosed.
 
-One pass against an arithmetic. `Emulated` rounds the result of every operation, with sums from the left: it is one
-evaluation of model.py in that format, and finds words that are wrong. `Enclosed` holds every evaluation under the
-assumptions that `precision` prints: a correctly rounded operation maps [a, b] to [fl(a), fl(b)]; a sum of k terms that
-are not 0, in any order, its products rounded or fused, is off by at most k u/(1 - k u) times the sum of their sizes,
-unless all partial sums are numbers of the format, where it is exact; exp is within two units in the last place at its
-rounded argument, 1 at 0, at most 1 below, and 0 where it is below e^-2 times the least number of the format. With
-`in_order` it holds sums from the left alone, each product and each partial sum rounded, as `Emulated` has them: they
+There is one pass for both arithmetics. `Emulated` rounds the result of every operation, with sums from the left: it
+is one evaluation of model.py in that format, and finds words that are wrong. `Enclosed` covers every evaluation under
+the assumptions that `precision` prints: a correctly rounded operation maps [a, b] to [fl(a), fl(b)]; a sum of k terms
+that are not 0, in any order, its products rounded or fused, is off by at most k u/(1 - k u) times the sum of their
+sizes, unless all partial sums are numbers of the format, where it is exact; exp is within two units in the last place
+at its rounded argument, 1 at 0, at most 1 below, and 0 where it is below e^-2 times the least number of the format.
+With `in_order` it covers sums from the left alone, each product and each partial sum rounded, as in `Emulated`: they
 lie between those of the ends, since rounding is monotone.
 
 With `accumulate` sums are accumulated in that wider format, and rounded once more at their end. Without it `Enclosed`
-holds for sums that are accumulated in the format, and for those that are accumulated in float32.
+covers sums that are accumulated in the format, and sums that are accumulated in float32.
 
-A number that is infinite or none stays so when it is multiplied by 0: nothing that reads it is known.
+A number that is infinite or NaN stays so when it is multiplied by 0: nothing is known of a value that reads it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from hardsim.writing.layout import EMBEDDING, POSITIONS, UNEMBEDDING, UNEMBEDDIN
 
 T = TypeVar("T")
 CAP = "mlp.cap"
-"""The array of what hidden units are cut off at: 1 or infinity, numbers of every format or not rounded."""
+"""Name of the array with the upper limits of hidden units: 1 or infinity, which every format represents."""
 ROOT = math.sqrt(0.5)
 _erf = np.vectorize(math.erf, otypes=[np.float64])
 ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {
@@ -44,119 +44,120 @@ ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {
     "silu": lambda z: z / (1 + np.exp(-z)),
 }
 MINIMA = {"gelu": (-0.7517916, -0.16998), "gelu_new": (-0.7524614, -0.17005), "silu": (-1.2784645, -0.27847)}
-"""Where they are least, and numbers below what they are there: what that leaves open is less than the slack of
-`activated` in every format but float32, where it widens the enclosure by less than 10^-5."""
+"""The arguments where the activations are least, and numbers below their values there. The remaining error is less
+than the slack of `activated` in every format but float32, where it widens the enclosure by less than 10^-5.
+"""
 MOST_ORDERED = 3
-"""Terms of sums of which every order is looked at."""
+"""Largest number of terms of a sum of which every order is examined."""
 MOST_SORTED = 2**23
-"""Terms of sums that are sorted by size together."""
+"""Largest number of terms of sums that are sorted by size together."""
 DOUBLE = 2.0**-52
 """The largest relative error of an operation of float64."""
 WIDE = FORMATS["float32"]
-"""In what libraries accumulate."""
+"""The format in which libraries accumulate."""
 SLACK = 1 + 2.0**-40
-"""Times a bound that was computed in float64, in a few thousand operations: it is one again."""
+"""A factor that turns a bound computed in float64, in a few thousand operations, into a valid bound again."""
 
 
 class FormatArithmetic(Protocol[T]):
-    """What a pass needs of numbers; arrays have axes (words, rows, columns) or fewer."""
+    """The operations that a pass needs; arrays have axes (words, rows, columns) or fewer."""
 
     def number(self, exact: Floats) -> T:
-        """Numbers of float64, rounded once."""
+        """Round numbers of float64 once."""
 
     def computed(self, values: Values) -> T:
-        """Return numbers that model.py computes in float64, rounded once."""
+        """Round numbers that model.py computes in float64 once."""
 
     def scalar(self, exact: float) -> T:
-        """A number of Python, which is rounded with what it is added to, or before."""
+        """Return a Python number, which is rounded with the number that it is added to, or before."""
 
     def add(self, x: T, y: T) -> T:
-        """x + y."""
+        """Return x + y."""
 
     def multiply(self, x: T, y: T) -> T:
-        """x y."""
+        """Return x y."""
 
     def divide(self, x: T, y: T) -> T:
-        """x / y."""
+        """Return x / y."""
 
     def matmul(self, x: T, y: T) -> T:
-        """The product of matrices, over the last axis of x and the last but one of y."""
+        """Return the product of matrices, over the last axis of x and the last but one of y."""
 
     def total(self, x: T) -> T:
-        """The sum over the last axis, which stays."""
+        """Return the sum over the last axis, which is kept with length 1."""
 
     def monotone(self, function: Callable[[Floats], Floats], x: T, units: int) -> T:
-        """A growing function that is computed to so many units in the last place."""
+        """Apply an increasing function that is computed to `units` units in the last place."""
 
     def largest(self, x: T) -> T:
-        """The maximum over the last axis, which stays."""
+        """Return the maximum over the last axis, which is kept with length 1."""
 
     def powers(self, x: T, top: T) -> T:
-        """exp(x - top), the difference rounded, where top is the largest of the row."""
+        """Return exp(x - top), the difference rounded, where top is the largest of the row."""
 
     def hidden(self, z: T, cap: Floats) -> T:
-        """min(max(z, 0), cap)."""
+        """Return min(max(z, 0), cap)."""
 
     def activated(self, kind: str, z: T) -> T:
-        """gelu, gelu_new or silu."""
+        """Apply gelu, gelu_new or silu."""
 
     def square(self, x: T) -> T:
-        """x x."""
+        """Return x x."""
 
     def masked(self, x: T, seen: NDArray[np.bool_]) -> T:
-        """x, and minus infinity where nothing is seen."""
+        """Return x where a key is visible (`seen`), and minus infinity elsewhere."""
 
     def rows(self, x: T, index: Any) -> T:
-        """Some rows."""
+        """Return the rows with an index."""
 
     def swapped(self, x: T) -> T:
-        """The last two axes swapped."""
+        """Return x with its last two axes swapped."""
 
 
 @dataclass(frozen=True)
 class Emulated:
-    """Arrays of numbers of the format. Each operation is rounded."""
+    """The arithmetic of numbers of the format: each operation is rounded."""
 
     form: NumberFormat
     accumulate: NumberFormat | None = None
 
     def number(self, exact: Floats) -> Floats:
-        """Numbers of float64, rounded once."""
+        """Round numbers of float64 once."""
         return self.form.round(exact)
 
     def computed(self, values: Values) -> Floats:
-        """Return numbers that model.py computes in float64 on this machine, rounded once."""
+        """Round numbers that model.py computes in float64 on this machine once."""
         return self.form.round(values.found)
 
     def scalar(self, exact: float) -> Floats:
-        """A number of Python, not rounded before it is added."""
+        """Return a Python number, not rounded before it is added."""
         return np.array([exact])
 
     def add(self, x: Floats, y: Floats) -> Floats:
-        """x + y."""
+        """Return x + y."""
         return self.form.round(x + y)
 
     def multiply(self, x: Floats, y: Floats) -> Floats:
-        """x y."""
+        """Return x y."""
         return self.form.round(x * y)
 
     def divide(self, x: Floats, y: Floats) -> Floats:
-        """x / y."""
+        """Return x / y."""
         return self.form.round(x / y)
 
     def matmul(self, x: Floats, y: Floats) -> Floats:
-        """The product of matrices, summed from the left."""
+        """Return the product of matrices, summed from the left."""
         inner = self.accumulate or self.form
         found = np.zeros((*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), x.shape[-2], y.shape[-1]))
         for k in range(x.shape[-1]):
             column, row = x[..., :, k, None], y[..., None, k, :]
-            # What is 0 adds nothing, unless it meets what is infinite or no number.
+            # A zero term adds nothing, unless its other factor is infinite or NaN.
             if (row.any() and column.any()) or not (np.isfinite(row).all() and np.isfinite(column).all()):
                 found = inner.round(found + inner.round(column * row))
         return self.form.round(found)
 
     def total(self, x: Floats) -> Floats:
-        """The sum over the last axis, from the left."""
+        """Return the sum over the last axis, from the left."""
         inner = self.accumulate or self.form
         found = np.zeros(x.shape[:-1])
         for k in range(x.shape[-1]):
@@ -164,115 +165,117 @@ class Emulated:
         return self.form.round(found)[..., None]
 
     def monotone(self, function: Callable[[Floats], Floats], x: Floats, units: int) -> Floats:
-        """A function, rounded to nearest."""
+        """Apply a function and round to nearest."""
         return self.form.round(function(x))
 
     def largest(self, x: Floats) -> Floats:
-        """The maximum over the last axis."""
+        """Return the maximum over the last axis."""
         found: Floats = x.max(axis=-1, keepdims=True)
         return found
 
     def powers(self, x: Floats, top: Floats) -> Floats:
-        """exp(x - top), both rounded."""
+        """Return exp(x - top), difference and exponential rounded."""
         apart = np.where(np.isneginf(x), x, self.form.round(np.where(np.isneginf(x), 0.0, x) - top))
         return self.form.round(np.exp(apart))
 
     def hidden(self, z: Floats, cap: Floats) -> Floats:
-        """min(max(z, 0), cap)."""
+        """Return min(max(z, 0), cap)."""
         return np.minimum(np.maximum(z, 0), cap)
 
     def activated(self, kind: str, z: Floats) -> Floats:
-        """gelu, gelu_new or silu, rounded to nearest."""
+        """Apply gelu, gelu_new or silu, rounded to nearest."""
         return self.form.round(ACTIVATIONS[kind](z))
 
     def square(self, x: Floats) -> Floats:
-        """x x."""
+        """Return x x."""
         return self.form.round(x * x)
 
     def masked(self, x: Floats, seen: NDArray[np.bool_]) -> Floats:
-        """Minus infinity where nothing is seen."""
+        """Return x where a key is visible (`seen`), and minus infinity elsewhere."""
         return np.where(seen, x, -np.inf)
 
     def rows(self, x: Floats, index: Any) -> Floats:
-        """Some rows."""
+        """Return the rows with an index."""
         found: Floats = x[index]
         return found
 
     def swapped(self, x: Floats) -> Floats:
-        """The last two axes swapped."""
+        """Return x with its last two axes swapped."""
         return np.swapaxes(x, -1, -2)
 
 
 @dataclass(frozen=True)
 class Enclosures:
-    """Arrays of numbers between which something lies; not a number: nothing is known."""
+    """Arrays of lower and upper ends of enclosures; NaN: nothing is known."""
 
     low: Floats
     high: Floats
 
     @property
     def size(self) -> Floats:
-        """The largest absolute value."""
+        """The largest absolute value of each enclosure."""
         return np.maximum(np.abs(self.low), np.abs(self.high))
 
     @property
     def known(self) -> bool:
-        """Whether all of them are known, and finite."""
+        """True if all ends are known, and finite."""
         return bool(np.isfinite(self.low).all() and np.isfinite(self.high).all())
 
 
 @dataclass(frozen=True)
 class Enclosed:
-    """Enclosures of every evaluation under the assumptions of the module. What is beyond the format is not known."""
+    """The arithmetic of enclosures of every evaluation under the assumptions of the module. A number beyond the
+    format is unknown.
+    """
 
     form: NumberFormat
     accumulate: NumberFormat | None = None
     in_order: bool = False
-    """Whether sums are from the left alone."""
+    """True if sums are from the left alone."""
 
     def _ends(self, low: Floats, high: Floats) -> Enclosures:
-        """Enclosures as numbers of the format: not known where one is beyond it."""
+        """Round both ends to the format, which is monotone; unknown (NaN) where one is beyond it."""
         low, high = self.form.round(low), self.form.round(high)
         lost = ~(np.isfinite(low) & np.isfinite(high))
         return Enclosures(np.where(lost, np.nan, low), np.where(lost, np.nan, high))
 
     def number(self, exact: Floats) -> Enclosures:
-        """Numbers of float64, rounded once."""
+        """Round numbers of float64 once."""
         return self._ends(exact, exact)
 
     def computed(self, values: Values) -> Enclosures:
-        """Return numbers that model.py computes in float64 on any machine, rounded once."""
+        """Round numbers that model.py computes in float64, on any machine, once."""
         return self._ends(values.low, values.high)
 
     def scalar(self, exact: float) -> Enclosures:
-        """A number of Python, which is rounded with what it is added to, or before."""
+        """Return a Python number, which is rounded with the number that it is added to, or before."""
         ends = np.array([exact]), self.form.round(np.array([exact]))
         return Enclosures(np.minimum(*ends), np.maximum(*ends))
 
     def add(self, x: Enclosures, y: Enclosures) -> Enclosures:
-        """x + y."""
+        """Return x + y."""
         return self._ends(x.low + y.low, x.high + y.high)
 
     def multiply(self, x: Enclosures, y: Enclosures) -> Enclosures:
-        """x y."""
+        """Return x y."""
         return self._ends(*_corners(x, y))
 
     def divide(self, x: Enclosures, y: Enclosures) -> Enclosures:
-        """x / y, y positive."""
+        """Return x / y, known only for y positive."""
         corners = np.broadcast_arrays(x.low / y.low, x.low / y.high, x.high / y.low, x.high / y.high)
         found = self._ends(np.minimum.reduce(corners), np.maximum.reduce(corners))
         known = y.low > 0
         return Enclosures(np.where(known, found.low, np.nan), np.where(known, found.high, np.nan))
 
     def matmul(self, x: Enclosures, y: Enclosures) -> Enclosures:
-        """The product of matrices."""
+        """Return the product of matrices."""
         shape = (*np.broadcast_shapes(x.low.shape[:-2], y.low.shape[:-2]), x.low.shape[-2], y.low.shape[-1])
         terms = (
             (Enclosures(x.low[..., :, k, None], x.high[..., :, k, None]),
              Enclosures(y.low[..., None, k, :], y.high[..., None, k, :]))
             for k in range(x.low.shape[-1])
         )  # fmt: skip
-        # What is 0 adds nothing, unless it meets what is not known.
+        # A zero term adds nothing, unless its other factor is unknown.
         some = (
             (one, other)
             for one, other in terms
@@ -281,7 +284,7 @@ class Enclosed:
         return self._from_left(starmap(_corners, some), shape) if self.in_order else self._in_any_order(some, shape)
 
     def _from_left(self, terms: Iterable[tuple[Floats, Floats]], shape: tuple[int, ...]) -> Enclosures:
-        """Sums from the left of terms between two ends, each rounded before."""
+        """Return sums from the left of terms between two ends, each term rounded first."""
         inner = self.accumulate or self.form
         low, high = np.zeros(shape), np.zeros(shape)
         for least, most in terms:
@@ -289,7 +292,7 @@ class Enclosed:
         return self._ends(low, high)
 
     def _in_any_order(self, terms: Iterable[tuple[Enclosures, Enclosures]], shape: tuple[int, ...]) -> Enclosures:
-        """Sums of products in any order, the products rounded or not."""
+        """Return sums of products in any order, the products rounded or not."""
         low, high, inner = np.zeros(shape), np.zeros(shape), self.accumulate or self.form
         quantum, rounds = np.full(shape, np.inf), np.zeros(shape, dtype=np.bool_)
         tiny, parts, products = np.zeros(shape), list[Floats](), list[tuple[Floats, Floats]]()
@@ -305,7 +308,7 @@ class Enclosed:
             held = (size <= unit * 2.0**inner.digits) & (unit >= inner.least)
             power = _power(one) | _power(other)
             rounds |= ~(held | power)
-            # A power of two below 1 can take digits from what is next to the least number.
+            # A product with a power of two below 1 can lose digits if it is near the least number of the format.
             tiny = tiny + (power & ~held & (size > 0))
         found = self._summed(low, high, parts, quantum, rounds, tiny)
         if not 3 <= len(products) <= MOST_ORDERED:
@@ -317,8 +320,9 @@ class Enclosed:
         return Enclosures(np.where(exact, least, found.low), np.where(exact, most, found.high))
 
     def _ordered(self, low: list[Floats], high: list[Floats]) -> tuple[Floats, Floats]:
-        """The least and the largest of sums of a few terms, over all orders: each addition rounded to the format, or to
-        the wider one in which sums are accumulated, and their end then to the format."""
+        """Return the least and the largest of sums of a few terms, over all orders: each addition rounded to the
+        format, or to the wider one in which sums are accumulated, and their end then to the format.
+        """
         ways = [self.accumulate] if self.accumulate is not None else list(dict.fromkeys([self.form, WIDE]))
         ends = []
         for terms, join in ((low, np.minimum), (high, np.maximum)):
@@ -327,7 +331,7 @@ class Enclosed:
         return ends[0], ends[1]
 
     def total(self, x: Enclosures) -> Enclosures:
-        """The sum over the last axis."""
+        """Return the sum over the last axis."""
         if self.in_order:
             ends = ((x.low[..., k, None], x.high[..., k, None]) for k in range(x.low.shape[-1]))
             return self._from_left(ends, (*x.low.shape[:-1], 1))
@@ -337,7 +341,7 @@ class Enclosed:
         low, high = (part.sum(axis=-1, keepdims=True) for part in (x.low, x.high))
         parts, nothing = [size[..., k, None] for k in range(size.shape[-1])], np.zeros(low.shape)
         found = self._summed(low, high, parts, quantum, nothing.astype(np.bool_), nothing)
-        # What is added to a number, and is not negative, does not make it less.
+        # Adding terms that are not negative does not make a sum smaller.
         least = np.where((x.low >= 0).all(axis=-1, keepdims=True), x.low.max(axis=-1, keepdims=True), -np.inf)
         return Enclosures(np.maximum(found.low, least), found.high)
 
@@ -350,12 +354,14 @@ class Enclosed:
         rounds: NDArray[np.bool_],
         tiny: Floats,
     ) -> Enclosures:
-        """Sums of terms of these sizes, all of which are multiples of a quantum; `rounds` says whether one of the
-        products may have to be rounded, `tiny` how many products may lose digits next to the least number alone.
+        """Return sums of terms of these sizes (`parts`), all of which are multiples of a quantum. `rounds` is True
+        where one of the products may have to be rounded, `tiny` counts the products that may lose digits only next to
+        the least number.
 
-        One term, and two whose products are exact, are rounded once. Where the terms are multiples of a power of two of
-        which the format holds the sum of their sizes, every partial sum in every order is a number of the format. Where
-        the sum of their sizes is beyond the format some order may be beyond it too, whatever the sum."""
+        One term, and two whose products are exact, are rounded once. Where the terms are multiples of a power of two
+        of which the format represents the sum of their sizes, every partial sum in every order is a number of the
+        format. Where the sum of their sizes is beyond the format some order may be beyond it too, whatever the sum.
+        """
         inner = self.accumulate or self.form
         sizes: Floats = sum(parts, np.zeros(low.shape))
         terms: Floats = sum(((part > 0).astype(np.float64) for part in parts), np.zeros(low.shape))
@@ -363,7 +369,7 @@ class Enclosed:
         once = (terms <= 1) | ((terms <= 2) & ~rounds)
         steps = np.maximum(terms - 1, 0) + rounds
         gamma = steps * inner.unit / np.where(steps * inner.unit < 1, 1 - steps * inner.unit, np.nan)
-        # The last part is what this computation in float64 is off by.
+        # The last part covers the rounding of this computation itself, in float64.
         off = (
             np.fmin(gamma * sizes, self._apart(parts, sizes, terms, rounds)) + 2 * terms * inner.least
         ) * SLACK + sizes * (terms + 2) * DOUBLE
@@ -381,8 +387,9 @@ class Enclosed:
         return Enclosures(np.minimum(direct.low, twice.low), np.maximum(direct.high, twice.high))
 
     def _apart(self, parts: Sequence[Floats], sizes: Floats, terms: Floats, rounds: NDArray[np.bool_]) -> Floats:
-        """What sums are off by at most where few terms are large: see `bounds`, whose argument holds for terms of both
-        signs, since it is about the sizes of partial sums. It is taken with each number of large terms."""
+        """Bound the error of sums of which few terms are large: see `bounds`, whose argument applies to terms of both
+        signs, since it is about the sizes of partial sums. Take the least bound over the number of large terms.
+        """
         inner = self.accumulate or self.form
         if len(parts) * sizes.size > MOST_SORTED or not parts:
             return np.full(sizes.shape, np.nan)
@@ -396,16 +403,16 @@ class Enclosed:
         return least
 
     def monotone(self, function: Callable[[Floats], Floats], x: Enclosures, units: int) -> Enclosures:
-        """A growing function, computed to so many units in the last place."""
+        """Apply an increasing function, computed to `units` units in the last place."""
         low, high = function(x.low), function(x.high)
         return self._ends(low - units * self.form.spacing(low), high + units * self.form.spacing(high))
 
     def largest(self, x: Enclosures) -> Enclosures:
-        """The maximum over the last axis."""
+        """Return the maximum over the last axis."""
         return Enclosures(x.low.max(axis=-1, keepdims=True), x.high.max(axis=-1, keepdims=True))
 
     def powers(self, x: Enclosures, top: Enclosures) -> Enclosures:
-        """exp(x - top): the largest of a row is certainly 0 away from itself."""
+        """Return exp(x - top); the difference of a row's largest entry and itself is certainly 0."""
         left_out = np.isneginf(x.high)
         low = np.where(left_out, -np.inf, self.form.round(np.where(left_out, 0.0, x.low) - top.high))
         high = np.where(left_out, -np.inf, np.minimum(self.form.round(np.where(left_out, 0.0, x.high) - top.low), 0.0))
@@ -426,11 +433,13 @@ class Enclosed:
         return Enclosures(np.where(unknown, np.nan, first), np.where(unknown, np.nan, last))
 
     def hidden(self, z: Enclosures, cap: Floats) -> Enclosures:
-        """min(max(z, 0), cap)."""
+        """Return min(max(z, 0), cap)."""
         return Enclosures(np.minimum(np.maximum(z.low, 0), cap), np.minimum(np.maximum(z.high, 0), cap))
 
     def activated(self, kind: str, z: Enclosures) -> Enclosures:
-        """gelu, gelu_new or silu, which fall to a minimum below 0 and grow from there on, computed to 4u |z|."""
+        """Apply gelu, gelu_new or silu, which decrease to a minimum below 0 and increase from there on, computed
+        to 4u |z|.
+        """
         f, (place, least) = ACTIVATIONS[kind], MINIMA[kind]
         low, high = f(z.low), f(z.high)
         first = np.where((z.low <= place) & (z.high >= place), least, np.minimum(low, high))
@@ -438,32 +447,32 @@ class Enclosed:
         return self._ends(first - off, np.maximum(low, high) + off)
 
     def square(self, x: Enclosures) -> Enclosures:
-        """x x."""
+        """Return x x."""
         low, high = x.low * x.low, x.high * x.high
         crosses = (x.low <= 0) & (x.high >= 0)
         return self._ends(np.where(crosses, 0.0, np.minimum(low, high)), np.maximum(low, high))
 
     def masked(self, x: Enclosures, seen: NDArray[np.bool_]) -> Enclosures:
-        """Minus infinity where nothing is seen."""
+        """Return x where a key is visible (`seen`), and minus infinity elsewhere."""
         return Enclosures(np.where(seen, x.low, -np.inf), np.where(seen, x.high, -np.inf))
 
     def rows(self, x: Enclosures, index: Any) -> Enclosures:
-        """Some rows."""
+        """Return the rows with an index."""
         return Enclosures(x.low[index], x.high[index])
 
     def swapped(self, x: Enclosures) -> Enclosures:
-        """The last two axes swapped."""
+        """Return x with its last two axes swapped."""
         return Enclosures(np.swapaxes(x.low, -1, -2), np.swapaxes(x.high, -1, -2))
 
 
 def _corners(x: Enclosures, y: Enclosures) -> tuple[Floats, Floats]:
-    """The least and the largest product, not rounded."""
+    """Return the least and the largest product, not rounded."""
     corners = np.broadcast_arrays(x.low * y.low, x.low * y.high, x.high * y.low, x.high * y.high)
     return np.minimum.reduce(corners), np.maximum.reduce(corners)
 
 
 def _trees(terms: list[Floats], form: NumberFormat) -> Iterator[Floats]:
-    """The sums of some terms in every order, each addition rounded."""
+    """Yield the sums of some terms in every order, each addition rounded."""
     if len(terms) == 1:
         yield terms[0]
     for one, other in combinations(range(len(terms)), 2):
@@ -472,14 +481,16 @@ def _trees(terms: list[Floats], form: NumberFormat) -> Iterator[Floats]:
 
 
 def _power(x: Enclosures) -> NDArray[np.bool_]:
-    """Whether it certainly is a power of two, or its negative, of moderate size: products with it are exact."""
+    """Return True where a number certainly is a power of two, or its negative, of moderate size: products with it
+    are exact.
+    """
     mantissa, exponent = np.frexp(x.low)
     found: NDArray[np.bool_] = (x.low == x.high) & (np.abs(mantissa) == 0.5) & (np.abs(exponent) <= 2)
     return found
 
 
 def _quantum(x: Floats) -> Floats:
-    """The largest power of two of which a number is a multiple; infinity for 0."""
+    """Return the largest power of two of which a number is a multiple; infinity for 0."""
     mantissa, exponent = np.frexp(x)
     whole = np.abs(np.nan_to_num(mantissa) * 2.0**53).astype(np.int64)
     odd = (whole & -whole).astype(np.float64)
@@ -492,12 +503,14 @@ def _quantum(x: Floats) -> Floats:
 
 @dataclass
 class FormatPass(Generic[T]):
-    """A layout ready to be evaluated in an arithmetic; what a length needs is kept until another one comes."""
+    """A layout ready to be evaluated in an arithmetic. The data of one length are kept until another length is
+    evaluated.
+    """
 
     layout: ExportLayout
     arithmetic: FormatArithmetic[T]
     watch: Callable[[T], object] | None = None
-    """Told what each head reads, head by head."""
+    """A function that receives what each head reads, head by head."""
 
     def __post_init__(self) -> None:
         self._length = -1
@@ -506,7 +519,7 @@ class FormatPass(Generic[T]):
         self._caps = {name: array for name, array in arrays if name.endswith(CAP)}
 
     def prepare(self, n: int) -> None:
-        """What words of n symbols have in common: encodings, scales and masks."""
+        """Compute what words of n symbols have in common: encodings, scales and masks."""
         if n == self._length:
             return
         layout, m = self.layout, n + self.layout.fixed
@@ -523,7 +536,9 @@ class FormatPass(Generic[T]):
         self._length = n
 
     def outputs(self, tokens: NDArray[Any]) -> T:
-        """The outputs of words of one length, (words, tokens that are read, outputs), from what they are read as."""
+        """Return the outputs of words of one length, as an array (words, tokens that are read, outputs). `tokens` has
+        the words as the network reads them.
+        """
         layout, told = self.layout, self.layout.description
         n = tokens.shape[1] - layout.fixed
         self.prepare(n)

@@ -1,10 +1,12 @@
-"""A formula's network in a number format, for all words of a length at once: what is to be held of it.
+"""The structure of a formula's network for number formats: the requirements under which it is right in a format, for
+all words of a length at once.
 
-By induction over the layers. Booleans are exactly 0 and 1 in the format, as with hard attention: what the units that
-read them compute are sums of a few numbers that the format holds, exact in any order. A head looks for the nearest
-selected position; what it finds at a position is one of a few local types, as the prover of every length knows them
-(`proof.general`). Each clip that reads heads must then be 0 or 1, as it is where every head reads what it should.
-Where heads count, every combination of counts is a case of its own. `bounds` and `counts` hold that, length by length.
+The proof is by induction over the layers. Booleans are exactly 0 and 1 in the format, as with hard attention: units
+that read them compute sums of a few numbers that the format represents, exact in any order. A head looks for the
+nearest selected position; the values that it finds at a position are one of a few local types, as the prover of every
+length knows them (`proof.general`). Each clip that reads heads must then be 0 or 1, as it is where every head reads
+the right value. Where heads count, every combination of counts is a case of its own. `bounds` and `counts` check
+these requirements, length by length.
 """
 
 from __future__ import annotations
@@ -38,8 +40,9 @@ COUNTS = "what it counts is not known for all words at once"
 
 @dataclass(frozen=True)
 class TypeHere:
-    """A local type of a head with the classes of positions that can hold it: `key` is, by row of W_K, the part that
-    depends on the word."""
+    """A local type of a head with the classes of positions that can have it: `key` is, by row of W_K, the part that
+    depends on the word.
+    """
 
     key: tuple[Rational, ...]
     selected: bool
@@ -50,7 +53,8 @@ class TypeHere:
 @dataclass(frozen=True)
 class HeadFound:
     """A head that looks for the nearest position: the layer, its number among all heads, its rows of W_Q and of W_K,
-    the latter as far as they are the same for every word, and the local types."""
+    the latter as far as they are the same for every word, and the local types.
+    """
 
     name: str
     layer: int
@@ -61,20 +65,20 @@ class HeadFound:
     queries: tuple[Terms, ...]
     keys: tuple[Terms, ...]
     places: tuple[int, ...]
-    """By row of W_K, how many terms stand before the one that depends on the word."""
+    """By row of W_K, the number of terms before the one that depends on the word."""
     types: tuple[TypeHere, ...]
     error: float
-    """What it is off by at most over the real numbers, at every length."""
+    """Bound of the head's error over the real numbers, at every length."""
 
     @property
     def like(self) -> tuple[Any, ...]:
-        """What its logits and values depend on."""
+        """The data that the head's logits and values depend on."""
         return self.mask, self.rightmost, self.queries, self.keys, self.places, self.types
 
 
 @dataclass(frozen=True)
 class MeanFound:
-    """A head that averages what is the same for every word: `values` by class."""
+    """A head that averages a value that is the same for every word: `values` by class."""
 
     name: str
     layer: int
@@ -85,8 +89,9 @@ class MeanFound:
 
 @dataclass(frozen=True)
 class CountMean:
-    """A head that averages a Boolean, exact 0 and 1: `fixed` by class where that is the same for every word, `column`
-    by class as diagrams."""
+    """A head that averages a Boolean, exact 0 and 1: `fixed` by class where it is the same for every word, `column`
+    by class as diagrams.
+    """
 
     name: str
     layer: int
@@ -97,13 +102,15 @@ class CountMean:
 
 
 Vectors: TypeAlias = Mapping[tuple[int, ...], str | None]
-"""What several Booleans together can be at a position, with a symbol there if that decides them."""
+"""The values that several Booleans together can have at a position, with the symbol there if it decides them."""
 
 
 @dataclass(frozen=True)
 class CountRead:
-    """A head whose query has counts: a look-up of one, or a test of the sign of a combination. All that it reads is the
-    same for every word. `means` are the coordinates of the counts that are not, `vectors` what these count together."""
+    """A head whose query has counts: a look-up of one count, or a test of the sign of a combination. All that it
+    reads is the same for every word. `means` are the coordinates of the counts that vary between words, `vectors` the
+    Booleans that these count together.
+    """
 
     name: str
     layer: int
@@ -118,12 +125,12 @@ class CountRead:
 
     @property
     def outs(self) -> frozenset[int]:
-        """The coordinate that it writes to."""
+        """The coordinate that the head writes to."""
         return frozenset([self.out])
 
     @property
     def like(self) -> tuple[Any, ...]:
-        """What it reads depends on that and on how many are counted, not on what."""
+        """The data that the value read depends on. It includes the number of counts, not which Booleans they count."""
         number = {coordinate: -1 - place for place, coordinate in enumerate(self.means)}
         forms = tuple(tuple((number.get(c, c), w) for c, w in query) for query in self.queries)
         return self.mask, forms, self.keys, self.value, self.kind
@@ -131,8 +138,10 @@ class CountRead:
 
 @dataclass(frozen=True)
 class CountUnit:
-    """A clip that reads numbers that were looked up, means or functions of the position: `numbers` are the former two,
-    by coordinate, `means` the counts that they depend on, and `cases` by class the values of what else it reads."""
+    """A clip that reads numbers that were looked up, means or functions of the position: `numbers` are the former
+    two, by coordinate, `means` the counts that they depend on, and `cases` by class the values of the other
+    coordinates it reads.
+    """
 
     layer: int
     what: str
@@ -148,8 +157,10 @@ class CountUnit:
 
 @dataclass(frozen=True)
 class Demand:
-    """A clip that reads heads, in one case: the exact terms of its input added up, without the bias, how many of them
-    are not 0, and their sizes added up; of each head the bit that it should read; and the result, 0 or 1."""
+    """The requirement on a clip that reads heads, in one case. It consists of the sum `rest` of the exact terms of
+    its input without the bias, the number `terms` of those that are not 0, the sum of their sizes, the bit that it
+    should read from each head, and the right result, 0 or 1.
+    """
 
     layer: int
     what: str
@@ -158,24 +169,25 @@ class Demand:
     terms: int
     sizes: Fraction
     bits: tuple[tuple[int, Fraction, int], ...]
-    """Coordinate, coefficient, bit."""
+    """For each head: its coordinate, its coefficient, and its right bit."""
     result: int
 
     @property
     def heads(self) -> frozenset[int]:
-        """The coordinates."""
+        """The coordinates of the heads."""
         return frozenset(coordinate for coordinate, _, _ in self.bits)
 
     @property
     def told(self) -> str:
-        """What is wrong if it is not met."""
+        """The clause that describes the failure if the requirement is not met."""
         return f"{self.what} may be other than {self.result}"
 
 
 @dataclass(frozen=True)
 class ExactSum:
-    """A sum that the format must hold exactly, in every order: the sizes of its terms added up, and a power of two of
-    which all of them are multiples."""
+    """A sum that the format must represent exactly, in every order: the sizes of its terms added up, and a power of
+    two of which all of them are multiples.
+    """
 
     what: str
     sizes: Fraction
@@ -184,7 +196,7 @@ class ExactSum:
 
 @dataclass
 class Structure:
-    """What is known of a formula's network on every word of every length."""
+    """The facts about a formula's network on every word of every length, and its requirements on a format."""
 
     model: Transformer
     layout: ExportLayout
@@ -192,25 +204,27 @@ class Structure:
     heads: list[HeadFound] = field(default_factory=list)
     means: list[MeanFound] = field(default_factory=list)
     counted: dict[int, CountMean] = field(default_factory=dict)
-    """By coordinate."""
+    """The heads that average a Boolean, by coordinate."""
     reads: dict[int, CountRead] = field(default_factory=dict)
-    """By coordinate."""
+    """The heads whose query has counts, by coordinate."""
     units: list[CountUnit] = field(default_factory=list)
     demands: dict[Demand, set[int]] = field(default_factory=dict)
-    """With the classes of positions at which they are so."""
+    """The requirements on clips, with the classes of positions at which they apply."""
     marks: list[tuple[int, str, int, HiddenUnit]] = field(default_factory=list)
-    """The clips that read such a mean: layer, what, the coordinate, the unit."""
+    """The clips that read a mean that is the same for every word: layer, description, coordinate of the mean,
+    hidden unit.
+    """
     sums: list[ExactSum] = field(default_factory=list)
     numbers: dict[Fraction, str] = field(default_factory=dict)
-    """What the format must hold besides, one by one: weights, biases and values of exact coordinates."""
+    """Other numbers that the format must represent: weights, biases and values of exact coordinates."""
     static: dict[int, tuple[Fraction, ...]] = field(default_factory=dict)
-    """By coordinate that is a number in every class, that number."""
+    """The number in each class, by coordinate, for coordinates with a fixed number in every class."""
     causal: bool = False
-    """Whether what happens at a position is the same in all longer words."""
+    """True if the values at a position are the same in all longer words."""
 
     @cached_property
     def encoded(self) -> frozenset[int]:
-        """What heads, and clips of counts, read that is the same for every word."""
+        """The coordinates that heads, and clips of counts, read and that are the same for every word."""
         forms = (form for head in self.heads for form in (*head.queries, *head.keys))
         counts = (form for one in self.reads.values() for form in (*one.queries, *one.keys, one.value))
         clips = (unit.form for unit in self.units)
@@ -218,8 +232,9 @@ class Structure:
 
     @cached_property
     def at_the_end(self) -> frozenset[int]:
-        """Coordinates that matter at the position that is read alone: no head reads them elsewhere, nor what is
-        computed from them."""
+        """The coordinates that matter only at the position where the answer is read: no head reads them elsewhere,
+        nor any value computed from them.
+        """
         model = self.model
         found = set(range(len(model.coordinates)))
         for head in model.heads:
@@ -228,6 +243,7 @@ class Structure:
         steps: list[tuple[list[int], list[Terms]]]
         steps = [([out for out, _ in head.values], [query for query, _ in head.scores]) for head in model.heads]
         steps += [([out for out, _ in unit.outs], [unit.form]) for layer in model.layers for unit in layer.ffn.units]
+        # A coordinate is removed if anything removed reads it, until nothing changes.
         left = len(found) + 1
         while left != len(found):
             left = len(found)
@@ -238,15 +254,15 @@ class Structure:
 
     @cached_property
     def different(self) -> frozenset[tuple[Any, ...]]:
-        """Heads that are not alike."""
+        """The heads that differ in what their logits and values depend on."""
         return frozenset(head.like for head in self.heads)
 
 
 def structure_of(model: Transformer, program: Program, layout: ExportLayout, core: Core, users: Users) -> Structure:
-    """What is known of a formula's network.
+    """Return the structure of a formula's network.
 
     Raises:
-        NotProved: where that is not enough for an enclosure of all words of a length.
+        NotProved: where its facts do not suffice for an enclosure of all words of a length.
     """
     general = prove_general(model, program, core, users)
     if not general.proved:
@@ -280,13 +296,13 @@ def structure_of(model: Transformer, program: Program, layout: ExportLayout, cor
 
 
 def _look_up(found: Structure, layer: int, task: HeadTask, rates: Any, like: object, sizes: Any, slope: Any) -> Errors:
-    """A look-up of a count, kept."""
+    """Record a look-up of a count, and return its errors as the prover bounds them."""
     _count_read(found, layer, task, "bit" if slope is None else "number")
     return EVERY_LENGTH.look_up(task, rates, like, sizes, slope)
 
 
 def _sign(found: Structure, layer: int, task: HeadTask, specified: list[Any]) -> Errors:
-    """A test of a sign, kept."""
+    """Record a test of a sign, and return its errors as the prover bounds them."""
     _count_read(found, layer, task, "sign")
     return EVERY_LENGTH.sign(task, specified)
 
@@ -311,12 +327,14 @@ def _count_read(found: Structure, layer: int, task: HeadTask, kind: Literal["num
 
 
 def _sorted(form: Terms) -> Terms:
-    """In the order of the coordinates, which is that of sums from the left."""
+    """Sort a form by coordinate, the order of sums from the left."""
     return tuple(sorted(form))
 
 
 def _vectors(found: Structure, state: State, means: Sequence[int]) -> Vectors:
-    """What some counts count together at a position, whichever it is. All of them must see the same positions."""
+    """Return the Booleans that some counts count together at any position. Raise NotProved unless all of the counts
+    see the same positions.
+    """
     if len({found.counted[place].mask for place in means}) > 1:
         raise NotProved(COUNTS)
     vectors: dict[tuple[int, ...], str | None] = {}
@@ -331,7 +349,9 @@ def _vectors(found: Structure, state: State, means: Sequence[int]) -> Vectors:
 
 
 def _captured(found: Structure, general: Mapping[str, float], layer: int, task: HeadTask) -> BooleanHead:
-    """A head that looks for the nearest position, kept with its local types."""
+    """Record a head that looks for the nearest position, with its local types, and return it as exact for the
+    prover.
+    """
     reading, keys, values = reading_of(task)
     state, plan = task.state, task.plan
     if reading.mask not in (Mask.NONE, Mask.FUTURE, Mask.PAST):
@@ -377,7 +397,7 @@ def _captured(found: Structure, general: Mapping[str, float], layer: int, task: 
 
 
 def _keep(found: Structure, state: State, coordinate: int) -> None:
-    """Keep the numbers of a coordinate that is the same for every word, unless it is a position encoding."""
+    """Record the numbers of a coordinate that is the same for every word, unless it is a position encoding."""
     if coordinate in found.layout.encoded_by:
         return
     _hold_no_mean(found, coordinate)
@@ -385,13 +405,17 @@ def _keep(found: Structure, state: State, coordinate: int) -> None:
 
 
 def _hold_no_mean(found: Structure, coordinate: int) -> None:
-    """A mean is exact over the real numbers alone."""
+    """Raise NotProved if a coordinate is a mean: means are exact over the real numbers alone."""
     if coordinate in found.counted or any(mean.out == coordinate for mean in found.means):
-        raise NotProved(f"the mean '{found.model.coordinates[coordinate]}' is read by a head, or beside other things")
+        raise NotProved(
+            f"the mean '{found.model.coordinates[coordinate]}' is read by a head, or together with other coordinates"
+        )
 
 
 def _numbers(state: State, coordinate: int) -> list[Fraction]:
-    """The value of a coordinate that is the same for every word, by class."""
+    """Return the value by class of a coordinate that is the same for every word. Raise NotProved for any other
+    coordinate.
+    """
     column = state.exact_of(coordinate, "a head").soft
     if not state.facts.constant(column):
         raise NotProved("a query depends on the word")
@@ -402,7 +426,7 @@ def _numbers(state: State, coordinate: int) -> list[Fraction]:
 
 
 def _size(found: Structure, state: State, coordinate: int, what: str) -> tuple[Fraction, Fraction]:
-    """The largest size of an exact coordinate, and a power of two of which all its values are multiples."""
+    """Return the largest size of an exact coordinate, and a power of two of which all its values are multiples."""
     _hold_no_mean(found, coordinate)
     values = {value for number in set(state.exact_of(coordinate, what).soft) for value in state.diagrams.values(number)}
     if not all(isinstance(value, int | Fraction) for value in values):
@@ -415,7 +439,9 @@ def _size(found: Structure, state: State, coordinate: int, what: str) -> tuple[F
 
 
 def _quantum(value: Rational) -> Fraction:
-    """The largest power of two of which a number is a multiple; 2^200 for 0, and 0 for what is no binary fraction."""
+    """Return the largest power of two of which a number is a multiple; 2^200 for 0, and 0 for a number that is no
+    binary fraction.
+    """
     exact = Fraction(value)
     if exact.denominator & (exact.denominator - 1):
         return Fraction(0)
@@ -426,7 +452,7 @@ def _quantum(value: Rational) -> Fraction:
 def _hold_exact(
     found: Structure, state: State, what: str, form: Sequence[tuple[int, Rational]], bias: Rational
 ) -> None:
-    """Ask that a form of exact coordinates is computed exactly."""
+    """Require that a form of exact coordinates is computed exactly."""
     sizes, quantum = abs(Fraction(bias)), _quantum(bias)
     found.numbers.update(dict.fromkeys((Fraction(bias), *(Fraction(weight) for _, weight in form)), what))
     for coordinate, weight in form:
@@ -436,7 +462,7 @@ def _hold_exact(
 
 
 def _mean(found: Structure, state: State, layer: int, head: Head, out: int, form: Terms) -> None:
-    """A head that averages what is the same for every word."""
+    """Record a head that averages a Boolean, or a value that is the same for every word."""
     what = f"the value of head {head.name}"
     column = state.soft(form, 0, what)
     if state.facts.boolean(column):
@@ -464,7 +490,7 @@ def _mean(found: Structure, state: State, layer: int, head: Head, out: int, form
 
 
 def _unit(found: Structure, state: State, layer: int, unit: HiddenUnit) -> Fraction:
-    """What a clip needs; and a power of two of which all that it computes are multiples."""
+    """Record the requirements of a clip. Return a power of two of which all its outputs are multiples."""
     names = state.model.coordinates
     what = f"the clip that writes '{names[unit.outs[0][0]]}'"
     means = {mean.out for mean in found.means}
@@ -483,7 +509,7 @@ def _unit(found: Structure, state: State, layer: int, unit: HiddenUnit) -> Fract
         values = {v for number in set(state.soft(rest, unit.bias, what)) for v in state.diagrams.values(number)}
         return min((_quantum(clip(Fraction(value))) for value in values), default=Fraction(1))
     heads = [state.attended[coordinate] for coordinate, _ in read]
-    _hold_exact(found, state, f"what {what} reads besides heads", rest, unit.bias)
+    _hold_exact(found, state, f"the input of {what} besides heads", rest, unit.bias)
     columns = [state.exact_of(coordinate, what).soft for coordinate, _ in rest]
     for site in range(len(state.sites)):
         bits = [head.bits[site] for head in heads if isinstance(head, BooleanHead)]
@@ -503,7 +529,7 @@ def _unit(found: Structure, state: State, layer: int, unit: HiddenUnit) -> Fract
 
 
 def _counts(found: Structure, state: State, coordinate: int) -> bool:
-    """Whether a coordinate holds a count, a number that was looked up, or a function of the position."""
+    """Return True if a coordinate is a count, a number that was looked up, or a function of the position."""
     if coordinate in found.counted or isinstance(state.attended.get(coordinate), CountHead):
         return True
     if coordinate not in found.layout.encoded_by:
@@ -515,7 +541,7 @@ def _counts(found: Structure, state: State, coordinate: int) -> bool:
 
 
 def _count_unit(found: Structure, state: State, layer: int, what: str, unit: HiddenUnit) -> CountUnit:
-    """A clip that reads such numbers, with what else it reads."""
+    """Return a clip that reads counts, with the other coordinates that it reads."""
     form = _sorted(unit.form)
     numbers = tuple(coordinate for coordinate, _ in form if _counts(found, state, coordinate))
     others = tuple(coordinate for coordinate, _ in form if coordinate not in numbers)
@@ -541,7 +567,9 @@ def _count_unit(found: Structure, state: State, layer: int, what: str, unit: Hid
 
 
 def _written(found: Structure, state: State, ffn: FeedForward, units: Sequence[tuple[HiddenUnit, Fraction]]) -> None:
-    """What the units of a layer add to a coordinate must be exact too; each computes multiples of a power of two."""
+    """Require that the sums that the units of a layer add to a coordinate are exact; each unit gives multiples of a
+    power of two.
+    """
     sizes: dict[int, list[Fraction]] = {out: [abs(Fraction(bias)), _quantum(bias)] for out, bias in ffn.biases}
     weights = [Fraction(bias) for _, bias in ffn.biases]
     for unit, quantum in units:
@@ -551,4 +579,4 @@ def _written(found: Structure, state: State, ffn: FeedForward, units: Sequence[t
             weights.append(Fraction(weight))
     found.numbers.update(dict.fromkeys(weights, "a weight of the hidden units"))
     for out, (size, quantum) in sizes.items():
-        found.sums.append(ExactSum(f"what is written to '{state.model.coordinates[out]}'", size, quantum))
+        found.sums.append(ExactSum(f"the sum written to '{state.model.coordinates[out]}'", size, quantum))

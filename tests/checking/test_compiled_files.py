@@ -139,9 +139,7 @@ def test_an_edited_file_is_believed_nothing(name: str, tmp_path: Path) -> None:
 def test_a_beta_is_not_lost_beside_an_error(tmp_path: Path) -> None:
     given = read_input(str(edited(tmp_path, None)))
     assert given.compile(ModelOptions(beta=Fraction(1, 100))).sharpness is not None
-    with pytest.raises(
-        InputError, match="--epsilon asks for Theorem 26's temperature in place of the one that --beta is"
-    ):
+    with pytest.raises(InputError, match="--epsilon selects Theorem 26's temperature, and --beta belongs to"):
         given.compile(ModelOptions(beta=Fraction(1, 100), epsilon=Fraction(1, 8)))
 
 

@@ -23,7 +23,7 @@ ABOVE = Fraction(-1, 2) + Fraction(1, 1000)
 """With this bias a tie, a share of 1/2, is above 0, and up to 499 symbols nothing less is."""
 
 
-NO_HARD_ATTENTION = "net is a network that others made: it has no hard attention, which is what this is about"
+NO_HARD_ATTENTION = "this command needs hard attention, and net is an external network, which has none"
 
 
 def half_are_a(word: tuple[Any, ...]) -> bool:
@@ -35,7 +35,7 @@ def half_are_a(word: tuple[Any, ...]) -> bool:
 def test_a_function_is_a_specification(engine: str) -> None:
     found = model_of(mean_of_a(ABOVE)).check(against=half_are_a, max_n=6, engine=engine)
     assert found.verdict is (Verdict.OBSERVED if engine == "mpmath" else Verdict.CERTIFIED)
-    assert found.reach.startswith("held against the function half_are_a: all 126 words up to length 6, in ")
+    assert found.reach.startswith("checked against the function half_are_a: all 126 words up to length 6, in ")
     assert [one.words for one in found.judged] == [2, 4, 8, 16, 32, 64]
     # Of n symbols the least distance of the share from 1/2 - 1/1000 is 1/1000 where n is even, 1/(2n) - 1/1000 else.
     for one in found.judged:
@@ -57,13 +57,13 @@ def test_the_shortest_wrong_word_is_found(engine: str) -> None:
     assert mismatch is not None
     assert (mismatch.word, mismatch.oracle, mismatch.soft, mismatch.hard) == (("a", "b", "b", "b"), True, False, None)
     assert mismatch.kind == "soft/oracle"
-    assert mismatch.summary == "soft/oracle on abbb: wanted accept, the network says reject"
+    assert mismatch.summary == "soft/oracle on abbb: expected accept, the network gives reject"
     if engine == "mpmath":
         assert found.verdict is Verdict.OBSERVED
         return
     assert found.verdict is Verdict.REFUTED
     assert found.reach == (
-        "held against a function: the network is wrong on a word of length 4, the shortest: "
+        "checked against a function: the network is wrong on a word of length 4, the shortest: "
         "all shorter words were tried"
     )
 
@@ -71,7 +71,7 @@ def test_the_shortest_wrong_word_is_found(engine: str) -> None:
 def test_the_shortest_found_is_not_called_the_shortest() -> None:
     model = model_of(mean_of_a(ABOVE))
     found = model.check(against=lambda word: len(word) < 9, words=["a", "aaa", "a" * 12, "ba" * 5])
-    assert found.reach == "held against a function: the network is wrong on a word of length 10, the shortest found"
+    assert found.reach == "checked against a function: the network is wrong on a word of length 10, the shortest found"
     assert found.mismatch is not None
     assert found.mismatch.word == ("b", "a") * 5
 
@@ -82,14 +82,14 @@ def test_a_shorter_word_that_is_undecided_might_be_wrong() -> None:
     model = model_of(replace(network, unembedding=weight, unembedding_bias=bias))
     found = model.check(against=lambda word: "yes" if len(word) == 1 else "no", max_n=2)
     assert found.verdict is Verdict.REFUTED  # on b there is a tie
-    assert found.reach == "held against a function: the network is wrong on a word of length 2, the shortest found"
+    assert found.reach == "checked against a function: the network is wrong on a word of length 2, the shortest found"
 
 
 def test_a_truth_where_a_number_is_read() -> None:
     model = model_of(mean_of_a(Fraction(0), readout=Readout(decide="value")))
     found = model.check(against=lambda word: True, max_n=1)
     assert found.mismatch is not None
-    assert found.mismatch.summary == "soft/oracle on b: wanted accept, the network says 0"
+    assert found.mismatch.summary == "soft/oracle on b: expected accept, the network gives 0"
 
 
 def test_what_lies_exactly_on_the_level_is_not_above_it() -> None:
@@ -112,7 +112,7 @@ def test_what_is_not_judged_does_not_count() -> None:
     nothing = model.check(against=lambda word: None, max_n=2)
     assert (nothing.verdict, nothing.reach) == (
         Verdict.UNDECIDED,
-        "held against a function: no word was judged: the reference leaves 6 words open",
+        "checked against a function: no word was judged: the reference leaves 6 words open",
     )
 
 
@@ -128,7 +128,7 @@ def test_lists_are_by_position() -> None:
     assert found.mismatch.word == ("a", "a", "a")
     assert (found.mismatch.oracle, found.mismatch.soft) == ((None, "True", "False"), (None, "True", "True"))
     wrong = raised(InputError, lambda: model.check(against=lambda word: [word[0] == "a"], max_n=2))
-    assert wrong.message == "for the word aa of 2 symbols a list of 1 was wanted"
+    assert wrong.message == "for the word aa of 2 symbols the reference gives a list of 1"
 
 
 def test_parts_of_a_batch_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +181,7 @@ def test_errors_of_a_function_are_its_own() -> None:
     with pytest.raises(OwnError, match="a"):
         model_of(mean_of_a(ABOVE)).check(against=fails)
     message = raised(InputError, lambda: model_of(mean_of_a(ABOVE)).check(against=lambda word: "x", max_n=1)).message
-    assert message == "on the word a: an output is above its level or not: 'x' says neither"
+    assert message == "on the word a: a truth is expected of an output with a level, not 'x'"
 
 
 def test_the_table_of_positions_ends() -> None:
@@ -253,7 +253,7 @@ def test_eval_shows_the_outputs() -> None:
     [
         (lambda m: m.check(), "net is an external network without a reference, so its expected outputs are unknown"),
         (lambda m: m.check(against=half_are_a, beta=4),
-         "net is a network that others made, which is taken as it is: beta does not apply"),
+         "net is an external network, which is used unchanged: beta does not apply"),
         (lambda m: m.check(against=half_are_a, workers=2), "a function is asked in this process, by one worker"),
         (lambda m: m.check(against=half_are_a, words=[]), "words: there are none"),
         (lambda m: m.bound(), NO_HARD_ATTENTION),

@@ -145,9 +145,9 @@ def test_a_marker_is_compared_by_type() -> None:
         (lambda word: np.zeros((len(word), 1)), {}, "on the word a: a list by position contains a list"),
         (lambda word: [nan] * len(word), {}, "on the word a: NaN is no output"),
         (lambda word: range(len(word)), {}, "on the word a: a value of type range is not an answer: range(0, 1)"),
-        (lambda word: [0, 0], {}, "for the word a of 1 symbols a list of 2 was wanted"),
-        (lambda word: [], {}, "for the word a of 1 symbols a list of 0 was wanted"),
-        (lambda word: [None, None], {}, "for the word a of 1 symbols a list of 2 was wanted"),
+        (lambda word: [0, 0], {}, "for the word a of 1 symbols the reference gives a list of 2"),
+        (lambda word: [], {}, "for the word a of 1 symbols the reference gives a list of 0"),
+        (lambda word: [None, None], {}, "for the word a of 1 symbols the reference gives a list of 2"),
         (every, {"unjudged": [0]}, "unjudged is one value, not a list"),
         ("since", {"unjudged": 0}, "unjudged is the return value of a function where nothing is judged, but "
          "against is no function"),
@@ -176,7 +176,7 @@ def test_a_value_that_no_output_has_is_a_mismatch(value: Any, told: str, engine:
     assert wrong is not None
     assert (found.mismatch.word, found.mismatch.oracle, found.mismatch.soft) == (("a",), (told,), ("1",))
     assert (wrong.wanted, wrong.position, wrong.possible, wrong.count) == (told, 1, ("0", "1"), 2)
-    shown = f"no output is {told}, which is wanted at position 1: the possible outputs are 0 1"
+    shown = f"no output is {told}, which is expected at position 1: the possible outputs are 0 1"
     assert shown in found.reach
     assert shown in repr(found)
     assert shown in found.mismatch.summary
@@ -246,7 +246,7 @@ def test_a_list_by_position_says_nothing_of_a_token_after_the_word() -> None:
 def test_a_number_beyond_float64_names_its_word(value: Any) -> None:
     model = model_of(mean_of_a(readout=Readout(decide="value", at="last", level=Fraction(1, 100))))
     error = raised(InputError, lambda: model.check(against=lambda word: value, max_n=1))
-    assert error.message.startswith("on the word a: a number is wanted, not ")
+    assert error.message.startswith("on the word a: a number is expected, not ")
     with pytest.warns(hardsim.Remark, match="not checked: on the word a"):
         wrong = model.check(against=lambda word: value if word == ("a",) else 7, max_n=1)
     assert (wrong.verdict, wrong.mismatch is not None) == (Verdict.REFUTED, True)
@@ -364,7 +364,7 @@ def test_a_failure_without_a_mismatch_is_raised(how: Any) -> None:
 def test_a_number_beyond_the_range_of_outputs_hides_no_mismatch(how: Any) -> None:
     shares = model_of(mean_of_a(readout=Readout(decide="value", level=Fraction(1, 10))))
     error = raised(InputError, lambda: shares.check(against=lambda word: how, max_n=2))
-    assert "a number is wanted, not" in error.message or "cannot be read" in error.message
+    assert "a number is expected, not" in error.message or "cannot be read" in error.message
     with pytest.warns(hardsim.Remark, match="not checked"):
         found = shares.check(against=lambda word: how if len(word) == 1 else 7, max_n=2)
     assert found.verdict is Verdict.REFUTED
@@ -479,7 +479,7 @@ def test_a_symbol_that_no_output_is_refutes_a_program() -> None:
     assert found.mismatch is not None
     assert found.mismatch.no_output is not None
     assert found.mismatch.no_output.summary == (
-        "no output is z, which is wanted at position 1: the possible outputs are a b c"
+        "no output is z, which is expected at position 1: the possible outputs are a b c"
     )
 
 
@@ -501,7 +501,7 @@ def test_a_symbol_that_no_output_is_refutes_a_program() -> None:
         (
             "since",
             lambda word: Hostile(),
-            "on the word a: a value of type Hostile is not an answer: it cannot be written",
+            "on the word a: a value of type Hostile is not an answer: it cannot be printed",
         ),
         ("since", lambda word: Broken(), "on the word a: the return value cannot be read (LookupError: own)"),
         (

@@ -186,7 +186,7 @@ def test_too_many_words(tmp_path: Path) -> None:
     model = prove(subject_of(tmp_path, some_a_by_words()), 4, every=8)
     assert (model.verdict, model.proved_to) == (Verdict.UNDECIDED, 3)
     assert reasons(model)[3] == (
-        "a gap that is measured, or declared by the file, says nothing of words that were not tried, and 16 words are "
+        "a gap that is measured, or declared by the file, does not cover words that were not tried, and 16 words are "
         "too many"
     )
     subject = program_of(tmp_path, SECOND)
@@ -233,7 +233,7 @@ def test_hard_attention_that_is_not_the_program_is_refuted(tmp_path: Path) -> No
     proof = prove(replace(subject, oracle=wrong), 3)
     assert (proof.verdict, proof.reach) == (Verdict.REFUTED, "hard/oracle disagree on a word of length 2")
     assert known(proof.mismatch).word == ("b", "a")
-    assert reasons(proof) == [None, "hard attention is not what the program says"]
+    assert reasons(proof) == [None, "hard attention differs from the program"]
 
 
 def test_a_broken_network_is_refuted(tmp_path: Path) -> None:

@@ -203,9 +203,9 @@ def test_another_network_is_held_against_it(folder: Path) -> None:
         result = net.check(against=against, max_n=3)
         assert (result.verdict, result.words) == (Verdict.CERTIFIED, 14)
         assert str(result.against).endswith(".spec")
-    with pytest.raises(SourceError, match="nothing says what the 3 tokens of the network are called"):
+    with pytest.raises(SourceError, match="the 3 tokens of the network have no names"):
         hardsim.load(folder / "bare").check(against=path)
-    with pytest.raises(InputError, match="says itself what its network should compute"):
+    with pytest.raises(InputError, match="already specifies what its network should compute"):
         hardsim.load(folder / "y.spec").check(against=path)
 
 
@@ -284,7 +284,7 @@ def test_it_is_opened_with_what_is_said_besides(folder: Path) -> None:
     [
         (
             "network: bare\n" + MOST,
-            "x.spec:1:1: error: nothing says what the 3 tokens of the network are called\n  network: bare\n"
+            "x.spec:1:1: error: the 3 tokens of the network have no names\n  network: bare\n"
             "  ^^^^^^^^^^^^^\n  expected: a line tokens: with their names by id (or a vocab.json beside the weights)",
         ),
         (
@@ -347,7 +347,7 @@ def test_it_is_opened_with_what_is_said_besides(folder: Path) -> None:
             MOST,
             "x.spec:1:1: error: missing network\n  output 0: #L[a] >= #L[b]\n  ^^^^^^^^^^^^^^^^^^^^^^^^\n"
             "  expected: a line network: with a folder or a file\n"
-            "  or say which one it is held against: hardsim check NETWORK --against x.spec",
+            "  or name the network on the command line: hardsim check NETWORK --against x.spec",
         ),
         (
             "network: nett\n" + MOST,
@@ -431,16 +431,16 @@ def test_a_program_says_what_is_accepted(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "told"),
     [
-        ("tokens: a b\noutput x: a\n", "x.spec:1:1: error: tokens: is about networks that others made"),
-        ("input: *\noutput x: a\n", "x.spec:1:1: error: input: is about networks that others made"),
-        ("assume: a\noutput x: a\n", "x.spec:1:1: error: assume: is about networks that others made"),
-        ("next: /a/\n", "x.spec:1:1: error: next: is about networks that others made"),
+        ("tokens: a b\noutput x: a\n", "x.spec:1:1: error: tokens: is for external networks"),
+        ("input: *\noutput x: a\n", "x.spec:1:1: error: input: is for external networks"),
+        ("assume: a\noutput x: a\n", "x.spec:1:1: error: assume: is for external networks"),
+        ("next: /a/\n", "x.spec:1:1: error: next: is for external networks"),
         ("at: each\noutput x: a\n", "x.spec:1:5: error: <expression> was compiled here: it is read at one position"),
         ("output x: a\noutput y: a\n", "x.spec:2:8: error: <expression> was compiled here: it has one output"),
         ("value x: 1\n", "x.spec:1:7: error: <expression> was compiled here: it has one output"),
         ("alphabet: a c\noutput x: a\n", "x.spec:1:11: error: <expression> is over another alphabet: a b"),
-        ("decide: above 1\noutput x: a\n", "x.spec:1:9: error: <expression> was compiled here, and is judged by"),
-        ("decide: argmax\noutput x: a\n", "x.spec:1:9: error: <expression> was compiled here, and is judged by"),
+        ("decide: above 1\noutput x: a\n", "x.spec:1:9: error: <expression> was compiled here, and accepts a word"),
+        ("decide: argmax\noutput x: a\n", "x.spec:1:9: error: <expression> was compiled here, and accepts a word"),
     ],
 )
 def test_what_does_not_apply_to_it_is_refused(folder: Path, lines: str, told: str) -> None:

@@ -61,7 +61,7 @@ def test_a_margin_of_one_over_n_is_a_power_law() -> None:
     assert found.at_n == 80
     assert found.summary == (
         "margin ~ 1 n^-1.00 (fitted to lengths 1 to 8; an extrapolation, not a bound): falls to 0.0125, a tenth of the "
-        "least, near n = 80 if it goes on so"
+        "least, near n = 80 if the trend continues"
     )
 
 
@@ -72,8 +72,8 @@ def test_a_margin_that_falls_by_an_eighth_is_a_line() -> None:
     assert found.constant == pytest.approx(10, rel=1e-5)
     assert found.rate == pytest.approx(-1 / 8, rel=1e-5)
     assert found.summary == (
-        "margin ~ 10 - 0.125 n (fitted to lengths 1 to 8; an extrapolation, not a bound): reaches 0 near n = 80 if it "
-        "goes on so"
+        "margin ~ 10 - 0.125 n (fitted to lengths 1 to 8; an extrapolation, not a bound): reaches 0 near n = 80 if the "
+        "trend continues"
     )
 
 
@@ -211,7 +211,7 @@ def test_all_words_of_a_language_are_all_words() -> None:
     assert [(one.n, one.words, one.possible, one.exhaustive) for one in found.judged] == [
         (n, n, n, True) for n in range(1, 7)
     ]
-    assert found.reach.startswith("held against a language: all 21 judged words up to length 6, in float64")
+    assert found.reach.startswith("checked against a language: all 21 judged words up to length 6, in float64")
 
 
 def test_some_words_of_a_language_are_not_all() -> None:
@@ -306,7 +306,7 @@ def test_the_reach_says_what_a_word_was_shrunk_from(mismatch: Mismatch, reach: s
 
 
 def test_summaries_tell_the_empty_word() -> None:
-    assert wrong("").summary == "soft/oracle on (empty): wanted accept, the network says reject"
+    assert wrong("").summary == "soft/oracle on (empty): expected accept, the network gives reject"
     assert wrong("ab", "abababa").summary.startswith("soft/oracle on ab (shrunk from 7 symbols): ")
     assert LeastMargin(Fraction(1, 8), 0, ()).summary == "0.125 at length 0, on (empty)"
 

@@ -179,13 +179,13 @@ def test_tokens_are_those_of_python() -> None:
         (Readout(decide="argmax"), {"a": True}, "a value of type dict is no output: {'a': True}"),
         (Readout(decide="argmax"), nan, "NaN is no output"),
         (Readout(), {"d": True}, "'d' is no output of the network"),
-        (Readout(decide="value"), {"a": nan}, "a number is wanted, not nan"),
+        (Readout(decide="value"), {"a": nan}, "a number is expected, not nan"),
         (Readout(decide="argmax"), set(), "no output may win"),
-        (Readout(), True, "the network has 3 outputs, and True does not say of which"),
-        (Readout(decide="value"), 1, "the network has 3 outputs, and 1 does not say of which"),
-        (Readout(decide="value"), {"a": inf}, "a number is wanted, not inf"),
-        (Readout(decide="value"), {"a": "1"}, "a number is wanted, not '1'"),
-        (Readout(), {"a": 1}, "an output is above its level or not: 1 says neither"),
+        (Readout(), True, "the network has 3 outputs, and True does not say for which"),
+        (Readout(decide="value"), 1, "the network has 3 outputs, and 1 does not say for which"),
+        (Readout(decide="value"), {"a": inf}, "a number is expected, not inf"),
+        (Readout(decide="value"), {"a": "1"}, "a number is expected, not '1'"),
+        (Readout(), {"a": 1}, "a truth is expected of an output with a level, not 1"),
     ],
 )
 def test_what_cannot_be_wanted(readout: Readout, raw: Any, message: str) -> None:
@@ -195,7 +195,7 @@ def test_what_cannot_be_wanted(readout: Readout, raw: Any, message: str) -> None
 def test_lists_by_position() -> None:
     assert [unjudged(raw) for raw in (None, [None, None], [None, "a"], "a", False, 0)] == [True, True] + [False] * 4
     message = raised(InputError, lambda: hold_positions(["a"], ("a", "b"))).message
-    assert message == "for the word ab of 2 symbols a list of 1 was wanted"
+    assert message == "for the word ab of 2 symbols the reference gives a list of 1"
 
 
 def test_answers_in_text() -> None:

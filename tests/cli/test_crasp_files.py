@@ -193,7 +193,7 @@ def test_programs_are_held_against_other_files(hardsim: Cli, balanced: Path, tmp
     for first, second in ((balanced, formula), (formula, balanced)):
         assert ") (" in unfolded(hardsim("equiv", first, second).exits(1).out).replace(")(", ") (")
         done = hardsim("check", first, "--against", second, "--max-n", "3").exits(1)
-        assert f"held against {second.name}" in unfolded(done.out).replace(f"{tmp_path}/", "")
+        assert f"checked against {second.name}" in unfolded(done.out).replace(f"{tmp_path}/", "")
     hardsim("check", balanced, "--against", balanced, "--props", "auto", "--max-n", "4").exits(0)
 
 

@@ -105,5 +105,5 @@ def test_a_program_that_wants_what_no_output_is_refutes(hardsim: Cli, folder: Pa
     written(folder / "count.srasp", "alphabet: a b\nn(i) := psum_j[j <= i] (Q_b(j) ? 2 : 0)\noutput: n\n")
     written(folder / "x.spec", "network: two\nalphabet: a b\nat: each\ndecide: argmax\nprogram: count.srasp\n")
     hardsim("check", "x.spec", "--max-n", "3").exits(
-        1, "REFUTED", "no output is 2, which is wanted at position", "the possible outputs are 0 1"
+        1, "REFUTED", "no output is 2, which is expected at position", "the possible outputs are 0 1"
     )

@@ -42,7 +42,7 @@ def more(tmp_path: Path) -> Path:
 
 def test_check_holds_it_against_a_formula(hardsim: Cli, net: Path, most: Path) -> None:
     hardsim("check", net, "--against", most, "--max-n", "8").clean(
-        f"CERTIFIED {net} held against {most}: all 510 words up to length 8, in float64 with rigorous error bounds",
+        f"CERTIFIED {net} checked against {most}: all 510 words up to length 8, in float64 with rigorous error bounds",
         "not PROVED: hardsim has no proofs for external networks yet",
     )
     weights = net / "model.safetensors"
@@ -191,16 +191,16 @@ def test_the_default_length_ends_with_the_table_of_positions(hardsim: Cli, tmp_p
     [("--tau", "1"), ("--beta", "4"), ("--regime", "temperature"), ("--counting", "sign"), ("--epsilon", "1/4")],
 )
 def test_options_of_what_is_compiled_are_refused(hardsim: Cli, net: Path, most: Path, option: tuple[str, str]) -> None:
-    hardsim("check", net, "--against", most, *option).refused(f"taken as it is: {option[0]} does not apply")
+    hardsim("check", net, "--against", most, *option).refused(f"used unchanged: {option[0]} does not apply")
     mixed = hardsim("check", net, most, "--against", most, "--max-n", "3", *option)
     assert mixed.code in (0, 2)  # an epsilon is no option of formulas either, and a note says so
     mixed.says(f"note: {net}: {option[0]}: not used; the option is for compiled networks, and this network is external")
 
 
 def test_what_needs_hard_attention_is_refused(hardsim: Cli, net: Path, tmp_path: Path) -> None:
-    hardsim("bound", net).refused("it has no hard attention, which is what this is about", "heads")
-    hardsim("words", net, "--max-n", "2").refused("it has no hard attention")
-    hardsim("equiv", net, "since").refused("a network that others made")
+    hardsim("bound", net).refused("this command needs hard attention", "heads")
+    hardsim("words", net, "--max-n", "2").refused("this command needs hard attention")
+    hardsim("equiv", net, "since").refused("an external network")
     hardsim("compile", net, "-o", tmp_path / "x.json").refused("but compile needs a formula, a program or a model")
 
 

@@ -262,7 +262,7 @@ def test_a_certificate_in_a_dialect_is_checked_in_it(hardsim: Any, nexts: None) 
 def test_a_dialect_says_nothing_of_a_crasp_program(hardsim: Any) -> None:
     found = hardsim("check", "dyck1.cr", "--dialect", "weak-next", "--max-n", "2")
     assert found.code == 0
-    assert "--dialect: for formulas as text" in found.err
+    assert "--dialect: not used; it is for formulas given as text" in found.err
 
 
 def test_a_certificate_lists_no_sets_of_propositions(hardsim: Any) -> None:

@@ -467,7 +467,7 @@ def test_without_a_length_a_model_is_proved_as_far_as_can_be(hardsim: Any, tmp_p
     # 26^3 = 17,576 words, 26^4 = 456,976.
     hardsim("prove", path, "--no-tables").exits(
         0, "PROVED ", "every word of length 1 to 3: softmax answers as hard attention does"
-    ).says("length 4 has more than 20,000: lengths up to 3 are looked at")
+    ).says("length 4 has more than 20,000: lengths up to 3 are examined")
     result = hardsim("prove", path, "--json", "-").result
     assert (result["verdict"], result["max_n"], result["proved_to"]) == ("PROVED", 3, 3)
     # A length that was asked for is another matter, and it is said before.
@@ -476,7 +476,7 @@ def test_without_a_length_a_model_is_proved_as_far_as_can_be(hardsim: Any, tmp_p
         "UNDECIDED ",
         "proved to length 3; not at length 4:",
         "456,976 words are too many. Next: --max-n 3 is proved, and `hardsim check` tries words",
-    ).says("it has no proof, and no longer one has (--max-n 3 goes as far as there is)")
+    ).says("it and longer ones have no proof (--max-n 3 is the largest that can be proved)")
     outcome = hardsim("prove", path, "--min-n", "5000", "--max-n", "6000", "--no-tables")
     outcome.exits(3, "26^5000 words are too many. Next: `hardsim check` tries words")
 
@@ -600,8 +600,8 @@ def test_programs_that_are_not_proved_have_no_queries(hardsim: Any, tmp_path: Pa
 
 def test_queries_are_of_one_proof_for_every_length(hardsim: Any, since: Path, tmp_path: Path) -> None:
     target = tmp_path / "since.smt2"
-    hardsim("prove", since, "--smt", target).refused("--all-n, which asks for it, was not given")
-    hardsim("prove", since, "--all-n", "--regime", "all", "--smt", target).refused("is of one network")
+    hardsim("prove", since, "--smt", target).refused("needs --all-n")
+    hardsim("prove", since, "--all-n", "--regime", "all", "--smt", target).refused("is about one network")
     hardsim("prove", since, since, "--all-n", "--smt", target).refused("is about one input")
     both = ("--smt", target, "--certificate", target)
     hardsim("prove", since, "--all-n", "--max-n", "3", *both).refused("both write")

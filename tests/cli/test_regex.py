@@ -153,7 +153,7 @@ def test_it_is_opened_in_python(turns: Path) -> None:
 @pytest.mark.parametrize("name", ["ab_plus.ltl", "ab_plus.srasp"])
 def test_a_network_is_held_against_an_expression(hardsim: Cli, turns: Path, name: str) -> None:
     outcome = hardsim("check", name, "--against", turns, "--max-n", "4").exits(0)
-    outcome.prints("CERTIFIED", f"held against {turns}: all 30 words up to length 4", f"and says nothing of {turns}")
+    outcome.prints("CERTIFIED", f"checked against {turns}: all 30 words up to length 4", f"and says nothing of {turns}")
     document = hardsim("check", name, "--against", turns, "--max-n", "4", "--json", "-").json
     (result,) = document["results"]
     assert [one["name"] for one in document["inputs"]] == [str(turns), name]
@@ -186,7 +186,7 @@ def test_the_shortest_word_refutes(hardsim: Cli, ending: Path, other: str) -> No
     command = f"hardsim trace ab_plus b --against {path}"
     assert command in lines
     outcome.prints(
-        "REFUTED", f"held against {path}: hard/oracle disagree on a word of length 1",
+        "REFUTED", f"checked against {path}: hard/oracle disagree on a word of length 1",
         "oracle: accept; hard attention: reject; softmax: reject", f"and {path} disagree: correct one of them",
     )  # fmt: skip
     outcome.lacks("defect of hardsim")
@@ -242,7 +242,7 @@ def test_workers_and_resumption_know_it(hardsim: Cli, turns: Path, ending: Path)
 
 @pytest.mark.parametrize("form", ["junit", "github", "sarif"])
 def test_other_programs_are_told(hardsim: Cli, ending: Path, form: str) -> None:
-    hardsim("check", "ab_plus", "--against", ending, "--max-n", "2", "--format", form).exits(1, "held against")
+    hardsim("check", "ab_plus", "--against", ending, "--max-n", "2", "--format", form).exits(1, "checked against")
 
 
 def test_it_is_read_where_it_says_itself(hardsim: Cli, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def test_a_line_that_may_be_meant_otherwise_is_noted(hardsim: Cli, here: Path) -
 @pytest.mark.usefixtures("here")
 def test_check_judges_the_network_that_it_names(hardsim: Cli) -> None:
     hardsim("check", "most.spec").exits(
-        0, "CERTIFIED most.spec held against most.spec: all 510 words up to length 8", "file says most are a"
+        0, "CERTIFIED most.spec checked against most.spec: all 510 words up to length 8", "file says most are a"
     )
     hardsim("check", "more.spec").exits(
         1, "REFUTED", "The shortest mismatching word, on a line of its own: ab", "expected: reject"
@@ -60,27 +60,27 @@ def test_what_it_names_is_relative_to_it(hardsim: Cli, tmp_path: Path, monkeypat
 @pytest.mark.usefixtures("here")
 def test_other_networks_are_held_against_it(hardsim: Cli) -> None:
     hardsim("check", "net", "--against", "most.spec", "--max-n", "4").clean(
-        "CERTIFIED net held against most.spec: all 30 words up to length 4"
+        "CERTIFIED net checked against most.spec: all 30 words up to length 4"
     )
     hardsim("check", "net", "--against", "more.spec", "--max-n", "4").exits(1, "REFUTED")
     hardsim("prove", "net", "--against", "most.spec", "--max-n", "4").exits(3, "CERTIFIED")
     hardsim("eval", "net", "ab", "--against", "more.spec").exits(1, "answer accept, WRONG")
     hardsim("check", "-e", "#L[a] + 1 > #L[b]", "--alphabet", "b a", "--against", "most.spec", "--max-n", "4").exits(
-        0, "CERTIFIED", "held against most.spec"
+        0, "CERTIFIED", "checked against most.spec"
     )
     hardsim("check", "most.spec", "--against", "more.spec").refused(
-        "most.spec says itself what its network should compute", "name the network in place of the specification"
+        "most.spec already specifies what its network should compute", "name the network in place of the specification"
     )
 
 
 @pytest.mark.usefixtures("here")
 def test_a_formula_does_not_say_which_of_several_outputs(hardsim: Cli, tmp_path: Path) -> None:
     formula = written(tmp_path / "most.ltl", "alphabet: a b\n#L[a] >= #L[b]\n")
-    hardsim("check", "two", "--against", formula).refused("has 2 outputs", "`output NAME:`", "A .spec file says that")
+    hardsim("check", "two", "--against", formula).refused("has 2 outputs", "`output NAME:`", "in a .spec file")
     written(
         tmp_path / "two.spec", "alphabet: a b\nat: last\ndecide: above 0\noutput 0: #L[a] >= #L[b]\noutput 1: false\n"
     )
-    hardsim("check", "two", "--against", "two.spec", "--max-n", "4").clean("CERTIFIED two held against two.spec")
+    hardsim("check", "two", "--against", "two.spec", "--max-n", "4").clean("CERTIFIED two checked against two.spec")
 
 
 @pytest.mark.usefixtures("here")
@@ -96,10 +96,10 @@ def test_other_commands_take_it(hardsim: Cli) -> None:
 @pytest.mark.parametrize(
     ("command", "told"),
     [
-        (("words", "most.spec"), "it has no hard attention"),
-        (("bound", "most.spec"), "it has no hard attention"),
-        (("compile", "most.spec", "-o", "x.json"), "it has no hard attention"),
-        (("equiv", "most.spec", "since"), "what is wanted here is a file that says which words are accepted"),
+        (("words", "most.spec"), "this command needs hard attention"),
+        (("bound", "most.spec"), "this command needs hard attention"),
+        (("compile", "most.spec", "-o", "x.json"), "this command needs hard attention"),
+        (("equiv", "most.spec", "since"), "a file that says which words are accepted is needed here"),
         (("verify", "most.spec"), "not valid JSON"),
         (("check", "most.spec", "--pin"), "is not a formula or program"),
         (("check", "most.spec", "--beta", "4"), "--beta does not apply"),

@@ -374,7 +374,7 @@ def test_the_mean_of_a_program_is_the_number(tmp_path: Path) -> None:
     mean = "alphabet: 1 2\nm(i) := mean_j[j<i, in(j) = in(i)] 1 : {}\nY(i) := m(i) > 0\n"
     found = against(mean.format(1), tmp_path, numbers=True)
     assert found.verdict is Verdict.CERTIFIED
-    assert found.reach.startswith(f"held against {tmp_path}/it.srasp, its mean m, to within ")
+    assert found.reach.startswith(f"checked against {tmp_path}/it.srasp, its mean m, to within ")
     assert against(mean.format("1/2"), tmp_path, numbers=True).verdict is Verdict.REFUTED
 
 

@@ -194,10 +194,8 @@ def test_the_head_where_softmax_leaves_hard_attention_is_told_and_marked() -> No
     parting = Parting(1, "S3", "a S b", 7, Fraction(1), Fraction(1, 4), Fraction(1, 8))
     result = replace(RESULT, verdict=Verdict.REFUTED, mismatch=MISMATCH, parting=parting)
     told = " ".join(text_of(result).split())
-    assert (
-        "softmax leaves hard attention in layer 1, position 7, head S3 (a S b): where 1 is right it reads 0.25" in told
-    )
-    assert "off by 0.75; 0.125 is rounded away" in told
+    assert "softmax leaves hard attention in layer 1, position 7, head S3 (a S b): it reads 0.25 instead of 1" in told
+    assert "off by 0.75; up to 0.125 is rounded away" in told
     assert "as the specification has it" not in told
     assert [line.split()[:2] for line in text_of(result).splitlines() if line.startswith(">")] == [[">", "S3"]]
     assert not [line for line in text_of(replace(result, parting=None)).splitlines() if line.startswith(">")]

@@ -48,7 +48,7 @@ def test_the_block_says_the_least_margin_and_where_it_goes() -> None:
     told = (
         "trend margin ~ 10 - 0.125 n (fitted to lengths 1 to 8; an extrapolation, not a bound): reaches 0 near n = 80"
     )
-    assert f" {told} if it goes on so " in " ".join(lines)
+    assert f" {told} if the trend continues " in " ".join(lines)
     assert not any(line.startswith("wrong ") for line in lines)
     found = valid(RIGHT)
     assert found["least_margin"] == {"margin": 0.25, "n": 1, "word": ["a"]}
