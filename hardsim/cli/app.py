@@ -1,4 +1,6 @@
-"""The entry point. It imports next to nothing, so that Ctrl-C during the start is answered like any other."""
+"""The entry point of the command line. It imports almost nothing, so that Ctrl-C during start-up is handled like any
+other.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 def main() -> None:
-    """The console script. What ends a process politely is answered like Ctrl-C: results are kept, files whole."""
+    """Run the console script. A signal that asks the process to end is handled like Ctrl-C: results are kept, and files
+    are written whole or not at all.
+    """
     answer_signals()
     code = run()
     leave_signals(code)

@@ -1,4 +1,4 @@
-"""`hardsim bound`: what theory allows, beside what happens."""
+"""The command `hardsim bound`: score gaps, temperatures and errors beside what theory allows."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ from hardsim.report.screen import Screen
 
 
 def command(request: Request) -> None:
-    """The command."""
+    """Run the command."""
     hold_critical(request)
+    # With --gap alone the shipped files are checked.
     if request.gap and not request.files and request.expression is None:
         request = replace(request, files=[str(formulas_directory())])
     with (
@@ -51,18 +52,23 @@ def command(request: Request) -> None:
             _reports(current, staff)
         if target is not None:
             with current.guard(None):
+                # A picture that cannot be written is an error of the run, but keeps the results.
                 target.write(draw(current.found, format_of(target.path)))
 
 
 def _target(path: str) -> Sink:
-    """Where a plot goes; one that cannot be drawn is refused before anything is computed."""
+    """Return the destination of a picture.
+
+    Raises:
+        InputError: before anything is computed, if the picture cannot be drawn.
+    """
     format_of(path)
     hold_drawable()
     return Sink(path, "--plot")
 
 
 def _reports(current: Session, staff: Crews) -> None:
-    """The reports on all inputs, then a row for each where there are several or gaps alone were asked for."""
+    """Report on all inputs, then print a row for each if there are several, or the table of gaps for `--gap`."""
     gap = current.request.gap
     current.without(*bounds.UNUSED)
     if gap:
@@ -80,7 +86,7 @@ def _reports(current: Session, staff: Crews) -> None:
 
 
 def _report(current: Session, staff: Crews, tables: bool, subject: Subject) -> None:
-    """The report on one subject."""
+    """Report on one subject."""
     request, gap, name = current.request, current.request.gap, subject.name
     options = CheckOptions(request.max_n, request.exhaustive, request.samples, request.seed, engine=request.engine)
     target, wanted = bound_subject(replace(subject, epsilon=request.epsilon), gap), BoundOptions(gap=gap)
@@ -99,7 +105,7 @@ def _report(current: Session, staff: Crews, tables: bool, subject: Subject) -> N
 
 
 def _told(result: BoundResult, subject: Subject, tables: bool, every: bool, silent: bool) -> Telling:
-    """How a report is told; a `silent` one is a row of the table at the end alone."""
+    """Return how to print a report; a `silent` report is only a row of the table at the end."""
     alphabet, violation = subject.alphabet, result.violation
 
     def full(screen: Screen) -> None:
@@ -119,7 +125,7 @@ def _told(result: BoundResult, subject: Subject, tables: bool, every: bool, sile
 
 
 def _critical(current: Session) -> None:
-    """The least betas of all inputs, then a row for each where there are several."""
+    """Bracket the least beta of all inputs, then print a row for each if there are several."""
     current.without(*UNUSED)
     given = list(current.read())
     tables = current.tables(given)
@@ -138,7 +144,7 @@ def _critical(current: Session) -> None:
 
 
 def _bracket(result: CriticalResult, subject: Subject, tables: bool) -> Telling:
-    """How a bracket is told, which is no verdict."""
+    """Return how to print a bracket, which has no verdict."""
     alphabet = subject.alphabet
 
     def brief(screen: Screen) -> None:

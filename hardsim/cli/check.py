@@ -1,4 +1,4 @@
-"""`hardsim check`: the main job."""
+"""The command `hardsim check`: check subjects on words, and try to prove them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ REQUIRED = {None: None, "proved": Verdict.PROVED, "certified": Verdict.CERTIFIED
 
 
 def command(request: Request) -> None:
-    """The command."""
+    """Run the command."""
     if request.require not in REQUIRED:
         told = f"--require must be proved or certified, not {request.require!r}"
         raise InputError(told, "Write --require certified or --require proved.")
@@ -38,14 +38,16 @@ def command(request: Request) -> None:
         raise InputError(told, "Write --require certified.")
     hold_pinnable(request)
     with crews(request, note) as staff, session("check", request, request.seed) as current, ExitStack() as stack:
+        # All inputs are read before the first is checked, so that bad input is reported early.
         given = list(current.read())
         if request.against is not None and not given:
-            return  # what was wrong has been told
+            return  # the error has been reported
         hold_placed(request, given)
         kept = _checkpoint(current)
         if kept is not None:
             stack.callback(kept.close)
         if kept is None or not kept.complete:
+            # A complete checkpoint needs no workers.
             staff.join()
         tables = current.tables(given)
         networks = all(one.foreign is not None for one in given)
@@ -63,13 +65,13 @@ def command(request: Request) -> None:
 
 
 def _checkpoint(current: Session) -> Checkpoint | None:
-    """The file of --resume: what it holds, or a new one."""
+    """Open the checkpoint file of --resume, existing or new, and return it; None without --resume."""
     request = current.request
     if request.resume is not None and request.json is not None and same_file(request.resume, request.json):
         raise InputError(f"--resume and --json both write {request.resume}", "Name two files.")
     found = checkpoint_of(request, [(one.name, one.sha256, one.alphabet) for one in current.inputs])
     if found is not None:
-        found.lost = partial(current.fail, None)  # what is found is not lost with it
+        found.lost = partial(current.fail, None)  # a lost checkpoint does not lose the results
     if found is not None and found.complete:
         note(f"{found.path} is complete: nothing is run again")
     elif found is not None and found.runs:
@@ -79,7 +81,7 @@ def _checkpoint(current: Session) -> Checkpoint | None:
 
 @dataclass
 class Work:
-    """Checks subjects one after the other and prints each as soon as it is done."""
+    """Checks subjects one after the other, and prints each result as soon as it is known."""
 
     current: Session
     staff: Crews
@@ -94,7 +96,7 @@ class Work:
         self._run(subject, asked(self.current.request, subject))
 
     def network(self, subject: Foreign) -> None:
-        """Check a network that others made."""
+        """Check an external network."""
         options, longest = asked(self.current.request, subject), subject.network.longest
         self._run(subject, options)
         unasked = "max_n" not in self.current.request.written and not self.several
@@ -125,7 +127,9 @@ class Work:
             self.current.conclude(result.agreed, undecided, left, told, self._weaker(result))
 
     def _weaker(self, result: CheckResult) -> str:
-        """That a verdict is weaker than `--require` asks for, with what leads to a stronger one; empty if it is not."""
+        """Return a message that the verdict is weaker than `--require` asks for, with advice; empty if it is strong
+        enough.
+        """
         wanted = REQUIRED[self.current.request.require]
         if wanted is None or not result.agreed or result.verdict.reaches(wanted):
             return ""
@@ -150,7 +154,7 @@ def telling(
     all_lengths: bool = False,
     listing: Listing | None = None,
 ) -> Telling:
-    """How the result of a check is told: a block of its own, or a row of a listing."""
+    """Return how to print the result of a check: as a block of its own, or as a row of a listing."""
     mismatch, violation = result.mismatch, result.violation
     word = result.undecided_word if mismatch is None else mismatch.word
 

@@ -1,4 +1,4 @@
-"""The commands as one typer application, and `dispatch`, which turns whatever happens into one exit code."""
+"""The commands as one typer application, and `dispatch`, which turns every outcome into one exit code."""
 
 from __future__ import annotations
 
@@ -49,29 +49,29 @@ ENVIRONMENT = "Environment: NO_COLOR turns colours off; HARDSIM_DEBUG=1 shows th
 BRIEF_CODES = "Exit codes: 0 agreed, 1 a mismatch, 2 bad input, 3 undecided."
 
 USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
-"""The base of all usage errors; typer exports only this subclass."""
+"""Base class of all usage errors; typer exports only this subclass."""
 COMPLETE = "_HARDSIM_COMPLETE"
-"""What a shell sets when it asks for completions."""
+"""Environment variable that a shell sets when it asks for completions."""
 
 
 class Page(TyperCommand):
-    """A command whose help is one screen."""
+    """A command whose help fits on one screen."""
 
     def get_help(self, ctx: Any) -> str:
-        """The page of the options that most people use."""
+        """Return the help page with the options that most people use."""
         return str(page(str(self.name), brief=True).get_help(ctx))
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """All options and arguments."""
+        """Return all options and arguments of the command."""
         return plainly(super().get_params(ctx))
 
 
 def page(name: str, brief: bool) -> Any:
-    """A command: with the help of a brief page, or as it is run and with the whole manual."""
+    """Return a command as an object of typer: for its brief help page, or with its whole manual, to be run."""
     manual = COMMANDS[name]
 
     def command(request: Request) -> None:
-        """Imports the module of the command when there is something for it to do."""
+        """Import the module of the command only when it is run, and run it."""
         import_module(f"hardsim.cli.{name}").command(request)
 
     def manual_page(context: Any) -> str:
@@ -80,29 +80,31 @@ def page(name: str, brief: bool) -> Any:
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
     text, codes = (manual.brief, BRIEF_CODES) if brief else (manual.text, CODES)
     cls = TyperCommand if brief else Page
+    # An application of one command per page, because typer builds all commands of an application at once.
     add = alone.command(name, cls=cls, help=text, epilog=codes, options_metavar=manual.usage)
     add(taking(manual, command, brief, manual_page))
     return typer.main.get_command(alone)
 
 
 class Commands(TyperGroup):
-    """Makes a command when it is asked for."""
+    """The group of all commands, which makes a command when it is asked for."""
 
     def get_help(self, ctx: Any) -> str:
-        """One screen."""
+        """Return the help of the application, which fits on one screen."""
         return str(application(brief=True).get_help(ctx))
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """All options."""
+        """Return all options of the application."""
         return plainly(super().get_params(ctx))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that was called, and what it was given."""
+        """Return the name and the object of the command that was called, and its arguments."""
         name, *rest = args
         if name in COMMANDS:
             return name, page(name, brief=False), rest
         if name == "help":
             return super().resolve_command(ctx, args)
+        # The most frequent mistakes: a mistyped command, and a file without a command.
         near = did_you_mean(name, (*COMMANDS, "help"))
         if not near and os.path.exists(located(name)):
             near = f"write a command before the file: hardsim check {name}"
@@ -120,7 +122,7 @@ NAMED = typer.Argument(metavar="COMMAND", hidden=True, autocompletion=lambda: li
 
 
 def application(brief: bool) -> Any:
-    """All commands: with the help of one screen, or as they are run and with all that there is to say."""
+    """Return the application with all commands: for the help of one screen, or with all texts, to be run."""
     app = typer.Typer(
         name="hardsim",
         cls=TyperGroup if brief else Commands,
@@ -143,7 +145,7 @@ def application(brief: bool) -> Any:
 
 
 def _help(context: typer.Context, command: Annotated[str | None, NAMED] = None) -> None:
-    """What a command does, on one screen: the same as `hardsim COMMAND --help`."""
+    """Print what a command does, on one screen, as `hardsim COMMAND --help` does."""
     above: Any = context.parent
     if command is None:
         sys.stdout.write(f"{above.get_help()}\n")
@@ -153,10 +155,11 @@ def _help(context: typer.Context, command: Annotated[str | None, NAMED] = None) 
 
 
 def _usage_message(error: Any, arguments: list[str]) -> list[str]:
-    """The lines that a usage error prints, with the way out where a file or a word was taken for an option."""
+    """Return the lines to print for a usage error, with advice if a file or a word was taken for an option."""
     advice = ""
     if hasattr(error, "option_name") and hasattr(error, "possibilities"):
         given = next((text for text in arguments if text.startswith(error.option_name)), error.option_name)
+        # typer names only a part of a mistyped option, and suggests several others.
         given, error.possibilities = given.partition("=")[0], []
         command = error.ctx.command
         known = [name for one in command.get_params(error.ctx) for name in (*one.opts, *one.secondary_opts)]
@@ -173,13 +176,13 @@ def _usage_message(error: Any, arguments: list[str]) -> list[str]:
 
 
 def _misplaced(arguments: list[str]) -> str | None:
-    """An option after the '--' that ends the options, if there is one."""
+    """Return the first option after the '--' that ends the options, or None."""
     rest = arguments[arguments.index("--") + 1 :] if "--" in arguments else []
     return next((text for text in rest if re.match(r"--[a-z]{2}", text)), None)
 
 
 def dispatch(arguments: list[str] | None = None) -> int:
-    """Run the command line and return its exit code; nothing but KeyboardInterrupt is raised."""
+    """Run the command line and return its exit code. No exception but KeyboardInterrupt leaves this function."""
     if arguments is None:
         arguments = sys.argv[1:]
         if os.name == "nt":  # no shell there expands patterns
@@ -209,7 +212,7 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def hold_completion() -> None:
-    """Refuse an environment in which no shell asks for completions.
+    """Check the environment variable of completion requests, which may be set although no shell asks.
 
     Raises:
         InputError: naming the variable.
@@ -222,7 +225,9 @@ def hold_completion() -> None:
 
 
 def _code(arguments: list[str]) -> int:
-    """The exit code of a command; typer's own way to run one answers Ctrl-C by itself. LostOutput is all it raises."""
+    """Run a command and return its exit code. Only LostOutput and KeyboardInterrupt are raised. (typer's own runner
+    would handle Ctrl-C itself.)
+    """
     group = application(brief=False)
     try:
         if COMPLETE in os.environ:

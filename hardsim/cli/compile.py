@@ -1,4 +1,4 @@
-"""`hardsim compile`: the network as a file."""
+"""The command `hardsim compile`: write a compiled network to a file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hardsim.report.check import model_line
 
 
 def command(request: Request) -> None:
-    """The command."""
+    """Run the command."""
     file, output = request.file, request.output
     request = replace(request, files=None if file is None else [file])
     hold_one_regime(request, "one file holds one network")
@@ -53,7 +53,9 @@ def command(request: Request) -> None:
 
 
 def _readable(request: Request) -> None:
-    """Hold that there is something to compile, and that it can be read, which comes before where to write it."""
+    """Require one input that can be read. This check comes before the check of `-o`, because a bad input is the more
+    important message.
+    """
     check_source(request)
     if request.expression is not None:
         read_expression(request.expression, request.alphabet, props=request.props, dialect=request.dialect)

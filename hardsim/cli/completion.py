@@ -1,4 +1,4 @@
-"""What a shell is told that may be typed: options and commands are typer's, the values of options and FILE are here."""
+"""Shell completion of option values and FILE arguments; typer completes options and commands itself."""
 
 from __future__ import annotations
 
@@ -12,27 +12,30 @@ from hardsim.examples import SUFFIXES, example_names
 from hardsim.program.regimes import REGIMES
 
 FILES = frozenset({"files", "file", "words", "formula", "against"})
-"""The fields that are files, or begin with one, where something shipped may be named."""
+"""Fields of a request that name a file (or a shipped file), or begin with one."""
 
 
 @dataclass(frozen=True)
 class Completion:
-    """The values of a field that begin as what was typed; where there are none, shells offer files."""
+    """Completes the value of a field: returns the values that start with the text typed so far. If there are none,
+    shells offer file names.
+    """
 
     name: str
     metavar: str = ""
 
     def __call__(self, ctx: Any, incomplete: str) -> list[str]:
-        """The values."""
+        """Return the values that start with `incomplete`."""
         if self.name not in FILES and self.name != "name":
             return [value for value in self.values() if value.startswith(incomplete)]
+        # Only the first argument of `eval` and `trace` is a file; the others are words.
         if self.name == "words" and (ctx.params.get("words") or ctx.params.get("expression") is not None):
             return []
         shipped = [name for name in shipped_names() if name.startswith(incomplete)]
         return shipped if self.name == "name" else [*here(incomplete), *shipped]
 
     def values(self) -> tuple[str, ...]:
-        """All that an option may be, where these are few."""
+        """Return all values of an option that has only a few."""
         if self.name == "backend":
             from hardsim.checking.execution import BACKENDS
 
@@ -42,10 +45,10 @@ class Completion:
 
 
 def shipped_names() -> list[str]:
-    """What may be typed for something shipped, once each."""
+    """Return the names of the shipped files, without suffixes, each once."""
     return sorted(name for name in example_names() if not name.endswith(SUFFIXES))
 
 
 def here(incomplete: str) -> list[str]:
-    """The files that hardsim reads whose path begins so."""
+    """Return the files that hardsim can read and whose path starts with the typed text."""
     return sorted(name for name in glob(f"{escape(incomplete)}*") if name.endswith((*SUFFIXES, ".json")))

@@ -1,4 +1,4 @@
-"""`hardsim equiv`: two files, word by word."""
+"""The command `hardsim equiv`: compare two files word by word."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hardsim.report.equiv import print_equiv, print_equiv_verdict
 
 
 def command(request: Request) -> None:
-    """The command."""
+    """Run the command."""
     with session("equiv", request, request.seed) as current:
         if not request.files:
             raise InputError("nothing to read: give two files", "For example: hardsim equiv mine.ltl mine.re")

@@ -1,7 +1,7 @@
-"""How long a run will take, said before it if that is over a minute; and how far it is.
+"""Announce how long a run will take if that is over a minute, and show a progress bar.
 
-Short lengths are timed, and what grows with the length is taken as a line through two of them: of the square of the
-length for words, of positions or pairs of positions for proofs.
+Short lengths are timed. Longer ones are extrapolated along a line through two timed lengths: over the square of the
+length for words, over positions or pairs of positions for proofs.
 """
 
 from __future__ import annotations
@@ -40,58 +40,69 @@ if TYPE_CHECKING:
     from hardsim.checking.bound import BoundOptions, BoundSubject
 
 LONG = 60.0
-"""Seconds from which a run is announced as long."""
+"""Number of seconds from which a run is announced as long."""
 WATCHED, LATE = 1.0, 5.0
-"""Seconds of a task after which the rest is foreseen and a bar appears, or it is spoken of where nothing can be:
-reading, the first word."""
+"""Seconds after which the rest of a task is estimated and its bar appears; seconds after which a task that allows no
+estimate (reading a file, the first word) gets a remark.
+"""
 INTERVAL = 0.1
 """Seconds between two updates of a bar."""
 TIMES = 3
-"""How often what is quick is timed: the least is taken, since what else the machine does only adds."""
+"""Number of times that a quick task is timed; the least time counts, because other work of the machine only
+adds to it.
+"""
 
 # Words.
 EASY, ALONE, PROBE = 50_000, 25, 128
-"""Symbols of all words below which nothing is estimated, since it cannot take long; by how much that is less where
-words are run one by one; and symbols of a given word for the same."""
+"""Number of symbols of all words below which a run is certainly quick; factor by which that number is smaller if words
+are run one by one; number of symbols of a given word below which it is certainly quick.
+"""
 TIMED_LENGTHS = (4, 8, 16, 32, 64)
-"""Lengths at which words are timed, until one word takes longer than PATIENCE: long ones take most of the time."""
+"""Lengths at which words are timed, until one word takes longer than PATIENCE; long words take most of the time."""
 TIMED_WORDS = (2, 8, 32, 128, 512, 2048)
-"""Words of the batches that are timed, until one takes half of PATIENCE: then its time is far more than its noise."""
+"""Numbers of words of the batches that are timed, until a batch takes half of PATIENCE and so is far above the
+noise.
+"""
 FEW = 8
-"""Words of a batch after which nothing more is timed, if that shows that a check is quick."""
+"""Number of words of a first small batch; if it shows that a check is quick, nothing more is timed."""
 PATIENCE, SLOW = 0.2, 2.0
-"""Seconds that a batch of words should take to be timed, and those of one word after which no batches are."""
+"""Seconds that a timed batch of words should take; seconds of one word above which no batches are timed."""
 
 # Proofs.
 EASY_LENGTH, EASY_POSITIONS = 1000, 100_000
-"""A length, and positions of all lengths together, below which the proof of a formula cannot take long."""
+"""Longest length, and number of positions of all lengths together, below which the proof of a formula is certainly
+quick.
+"""
 TIMED_ALL, TIMED_HALF, TIMED_ONE = 32, 128, 256
-"""Lengths whose proof is timed: all up to the first, and the others alone."""
+"""Lengths whose proof is timed: all up to the first number, and the other two alone."""
 STEEPEST = 2.2
-"""The proof of one length grows no faster than this power of it."""
+"""Largest power of the length with which the time of a proof of that length grows."""
 EASY_STRUCTURE, EASY_WORDS, ALIKE = 16, 50_000, 16
-"""The size (see `_size`) of the length of a model whose proof is timed, by how it is proved; the part of a length by
-less than which lengths differ that cost about the same."""
+"""Sizes (see `_size`) up to which the proof of one length of a model is quick: if gaps follow from the weights, and if
+all words are run; and the fraction 1/ALIKE of a length within which other lengths cost about the same.
+"""
 TIMED_CERTIFICATE, EASY_CERTIFICATE = 16, 32
-"""Lengths up to the first are certified for the estimate, and up to the second nothing is estimated."""
+"""Longest length that is certified for the estimate; longest length for which nothing is estimated."""
 
 Run = Callable[[list[Word]], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a run means, by brackets of lengths in the order of the run: words, and their seconds in one process."""
+    """The cost of a run, in brackets of lengths in the order of the run: numbers of words, and their seconds in one
+    process.
+    """
 
     brackets: tuple[tuple[int, float], ...]
     max_n: int
 
     @property
     def words(self) -> int:
-        """All of them."""
+        """Return the number of words of all brackets."""
         return sum(words for words, _ in self.brackets)
 
     def seconds(self, workers: int = 1, done: int = 0) -> float:
-        """About how long it takes without the first `done` words."""
+        """Return about how many seconds the run takes in `workers` processes, without the first `done` words."""
         total = 0.0
         for words, seconds in self.brackets:
             left = max(0, words - done)
@@ -102,7 +113,7 @@ class Cost:
 
 @contextmanager
 def patient(what: str) -> Iterator[None]:
-    """A remark where something of which nothing can be foreseen takes long."""
+    """Print a remark if the task in the `with` block takes long; for tasks whose time cannot be estimated."""
     late = threading.Timer(LATE, note, [f"{what}. Ctrl-C ends it."])
     late.daemon = True
     late.start()
@@ -113,13 +124,13 @@ def patient(what: str) -> Iterator[None]:
 
 
 def foretell(what: str, seconds: float, rest: str) -> None:
-    """Say how long something will take, if that is over a minute; `rest` is what is said after it."""
+    """Print how long a task will take if that is over a minute; `rest` is the end of the message."""
     if seconds > LONG:
         note(f"{what} about {duration(seconds)}{rest}")
 
 
 def announce(name: str, cost: Cost | None, workers: int, done: int = 0) -> None:
-    """Say how long a run will take, if that is long; `done` words of it are known from an earlier run."""
+    """Print how long a run of words will take if that is long; `done` words are known from an earlier run."""
     if cost is None:
         return
     left = f"{count(max(1, cost.words - done))} more words" if done else f"{count(cost.words)} words"
@@ -132,7 +143,7 @@ def announce(name: str, cost: Cost | None, workers: int, done: int = 0) -> None:
 
 
 def duration(seconds: float) -> str:
-    """A length of time in words, to one figure that matters."""
+    """Return a number of seconds in words, rounded to whole units."""
     for size, unit in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
         if seconds >= 2 * size:
             return f"{round(seconds / size):,} {unit}"
@@ -140,22 +151,23 @@ def duration(seconds: float) -> str:
 
 
 def seconds_of(work: Callable[..., object], *arguments: object) -> float:
-    """How long something takes."""
+    """Return the number of seconds that a call takes."""
     started = time.perf_counter()
     work(*arguments)
     return time.perf_counter() - started
 
 
 class Foresight:
-    """Says once how long the rest of a task will take, from how long its first parts took, if that is long: for parts
-    of which the later ones cost as much as the first, or more."""
+    """Estimates the rest of a task from the time of its first parts, and prints the estimate once if it is long. It
+    fits tasks whose later parts cost at least as much as the first.
+    """
 
     def __init__(self, name: str, parts: str) -> None:
         self._name, self._parts, self._said = name, parts, False
         self._started = time.monotonic()
 
     def __call__(self, done: int, total: int) -> None:
-        """Called after every part."""
+        """Take note of a finished part; call this after every part."""
         passed = time.monotonic() - self._started
         left = passed * (total - done) / done
         if not self._said and passed > WATCHED and left > LONG:
@@ -167,20 +179,22 @@ class Foresight:
 
 
 def announce_words(name: str, words: Sequence[Word], run: Callable[[Word], object]) -> None:
-    """Say before given words are run how long that will take, if some are long: the beginning of one is timed."""
+    """Print, before given words are run, how long they will take if some are long: the beginning of the longest word is
+    timed.
+    """
     longest = max(words, key=len)
     if len(longest) <= PROBE:
         return
     sizes, taken = [PROBE, 2 * PROBE], list[float]()
     with suppress(HardsimError), patient(f"{name}: even {PROBE} symbols take long"):
-        taken = [seconds_of(run, longest[:size]) for size in sizes]  # an error the run itself will say, with the word
+        taken = [seconds_of(run, longest[:size]) for size in sizes]  # the run itself reports the error, with the word
     told = f"{plural(len(words), 'word')} of up to {len(longest):,} symbols"
     cost = _line([size**2 for size in sizes], taken or [0.0, 0.0])
     foretell(f"{name}: {told}:", sum(cost(len(word) ** 2) for word in words), ". Ctrl-C ends it.")
 
 
 def check_cost(subject: Target, options: CheckOptions) -> Cost | None:
-    """The cost of a check; None if it is little."""
+    """Return the cost of a check, or None if it is small."""
     known: list[Answer] = []
 
     if isinstance(subject, Foreign):
@@ -203,8 +217,9 @@ def check_cost(subject: Target, options: CheckOptions) -> Cost | None:
 
 
 def _network_cost(subject: Foreign, options: CheckOptions) -> Cost | None:
-    """The same of a network that others made: of lengths of which every word is tried, and of those that are searched,
-    where few words run at a time."""
+    """Return the cost of a check of an external network, or None if it is small. Lengths of which every word is tried
+    cost by the batch; lengths that are searched run few words at a time.
+    """
     judge = campaign.network_judge(subject, options.dps, options.engine)
 
     def run(words: list[Word]) -> None:
@@ -220,7 +235,7 @@ def _network_cost(subject: Foreign, options: CheckOptions) -> Cost | None:
     if easy and short is None:
         return None
     points: list[tuple[int, float]] = []
-    with suppress(HardsimError):  # the run itself will say it, with the word
+    with suppress(HardsimError):  # the run itself reports the error, with the word
         for n in sorted({min(lengths, key=lambda one: abs(one - timed)) for timed in TIMED_LENGTHS}):
             with patient(f"even the first words of {plural(n, 'symbol')} take long"):
                 points.append((n, _search_seconds(judge, n, budget)))
@@ -235,7 +250,7 @@ def _network_cost(subject: Foreign, options: CheckOptions) -> Cost | None:
 
 
 def _search_seconds(judge: Callable[[Shard], tuple[None, Tally]], n: int, budget: int) -> float:
-    """What a word costs in a search of a length: in a batch, or alone where one takes long."""
+    """Return the seconds that one word costs in a search of a length: in a batch, or alone if a word takes long."""
     for most in (1, SEARCH_BATCH):
         started = time.perf_counter()
         _, tally = judge(Shard(n, (), Start(min(most, budget), 0)))
@@ -246,7 +261,7 @@ def _search_seconds(judge: Callable[[Shard], tuple[None, Tally]], n: int, budget
 
 
 def bound_cost(target: BoundSubject, options: CheckOptions, wanted: BoundOptions) -> Cost | None:
-    """The cost of a bound report, with its search for temperatures; None if it is little."""
+    """Return the cost of a bound report with its search for temperatures, or None if it is small."""
     from hardsim.checking.bound import GRID, Reporter
 
     def run(words: list[Word]) -> None:
@@ -261,14 +276,15 @@ def bound_cost(target: BoundSubject, options: CheckOptions, wanted: BoundOptions
 
 def _words_cost(subject: Target, options: CheckOptions, run: Run, times: int = 1) -> Cost | None:
     campaign.hold_affordable(subject, options, range(1, options.max_n + 1))
-    with suppress(HardsimError):  # the run itself will say it, with the word
+    with suppress(HardsimError):  # the run itself reports the error, with the word
         return _cost(subject, options, run, times)
     return None
 
 
 def _cost(subject: Target, options: CheckOptions, run: Run, times: int = 1) -> Cost | None:
-    """The cost of words that are each run so many times. None if it certainly is little: a word alone costs more than
-    one of a batch."""
+    """Return the cost of words that are each run `times` times, or None if it is certainly small. A word alone costs
+    more than a word of a batch.
+    """
     max_n, positions = options.max_n, subject.positions
 
     def upto(n: int) -> int:
@@ -303,15 +319,18 @@ def _cost(subject: Target, options: CheckOptions, run: Run, times: int = 1) -> C
 
 
 def _easy(subject: Target, options: CheckOptions, symbols: int) -> bool:
-    """Whether so many symbols cannot take long: those of a network that others made are as slow as it is large."""
+    """Return True if a number of symbols certainly runs quickly; an external network is slower the more parameters it
+    has.
+    """
     factor = 1 if options.engine in (AUTO, FLOAT64) else ALONE
     large = isinstance(subject, Foreign) and symbols * subject.facts.parameters * factor > campaign.QUICK_PRODUCTS
     return symbols * factor <= EASY and not large
 
 
 def _quick(subject: Target, max_n: int, run: Run, words: int) -> bool:
-    """Whether so many words cannot take long, as few of some length show: what a length takes once, and each of its
-    words, grow with the square of the length at most."""
+    """Return True if a number of words certainly runs quickly, as a small batch shows. The cost of a length, and that
+    of each of its words, grow at most with the square of the length.
+    """
     for n in sorted({min(max_n, n) for n in (TIMED_LENGTHS[0], TIMED_LENGTHS[-1])}):
         one = seconds_of(run, _some_words(subject, n))
         if one > PATIENCE:
@@ -325,15 +344,16 @@ def _quick(subject: Target, max_n: int, run: Run, words: int) -> bool:
 
 
 def _line(sizes: Sequence[float], seconds: Sequence[float]) -> Callable[[float], float]:
-    """Seconds by size, which never fall, on the line through the first and the last that were timed."""
+    """Return a function from size to seconds: the line through the first and the last timed size, which never falls."""
     rise = max(0.0, seconds[-1] - seconds[0])
     slope = rise / (sizes[-1] - sizes[0]) if sizes[-1] > sizes[0] else 0.0
     return lambda size: max(0.0, seconds[-1] + slope * (size - sizes[-1]))
 
 
 def _some_words(subject: Target, n: int, most: int = 1) -> list[Word]:
-    """Words of length n; of a network of which something is wanted on some words alone, such words, of the longest
-    length up to n that has any."""
+    """Return up to `most` random words of length n. For an external network with expected outputs on some words only,
+    return such words of the longest length up to n that has any.
+    """
     rng = Random(n)
     if isinstance(subject, Foreign) and subject.domain is not None:
         wanted = (subject.domain.samples(m, most, rng) for m in range(n, 0, -1))
@@ -343,7 +363,9 @@ def _some_words(subject: Target, n: int, most: int = 1) -> list[Word]:
 
 
 def _batches(subject: Target, options: CheckOptions, n: int, run: Run) -> tuple[int, float, float]:
-    """A length, the seconds that any words of it take, and those that each word adds; when everything is warm."""
+    """Return a length, the seconds that it costs once, and the seconds that each word adds, measured after a
+    first run.
+    """
     words = _some_words(subject, n)
     one = min(seconds_of(run, words) for _ in range(TIMES))
     for most in TIMED_WORDS:
@@ -364,7 +386,7 @@ def _batches(subject: Target, options: CheckOptions, n: int, run: Run) -> tuple[
 
 
 def announce_proof(subject: Subject, min_n: int, max_n: int) -> None:
-    """Say before the proof of a formula how long it will take, if that is long."""
+    """Print, before the proof of a formula, how long it will take if that is long."""
     from hardsim.proof import network
 
     every = 1 if network.one_for_all(subject.model, subject.program, None) else max_n - min_n + 1
@@ -381,8 +403,9 @@ def announce_proof(subject: Subject, min_n: int, max_n: int) -> None:
 
 
 def proof_seconds(subject: Subject, max_n: int, every: int, sites: int) -> float:
-    """About how many seconds a proof takes: a position costs the same in all lengths but for the sums over what it
-    sees, whose growth is measured on single lengths."""
+    """Return about how many seconds a proof takes. A position costs the same at all lengths, except for the sums over
+    the positions that it sees, whose growth is measured on single lengths.
+    """
     per_position = timed_proof(subject, 1, TIMED_ALL) / (TIMED_ALL * (TIMED_ALL + 1) / 2)
     half, one = (timed_proof(subject, n, n) for n in (TIMED_HALF, TIMED_ONE))
     power = min(max(log2(one / half), 1.0), STEEPEST)
@@ -391,7 +414,7 @@ def proof_seconds(subject: Subject, max_n: int, every: int, sites: int) -> float
 
 
 def timed_proof(subject: Subject, min_n: int, max_n: int) -> float:
-    """How many seconds it takes to prove some short lengths."""
+    """Return the number of seconds that it takes to prove some short lengths."""
     from hardsim.checking.prove import prove_subject
 
     heads = subject.formula is None
@@ -399,7 +422,9 @@ def timed_proof(subject: Subject, min_n: int, max_n: int) -> float:
 
 
 def announce_model_proof(subject: Subject, min_n: int, max_n: int) -> None:
-    """The same for a model or program: one length and half of it are timed."""
+    """Print, before the proof of a model or program, how long it will take if that is long: one length and half of it
+    are timed.
+    """
     from hardsim.checking.prove import EVERY, longest, prove_length
 
     reach = longest(subject, max_n)
@@ -410,7 +435,7 @@ def announce_model_proof(subject: Subject, min_n: int, max_n: int) -> None:
     lengths = sorted({max(1, timed // 2), timed})
     try:
         taken = [seconds_of(prove_length, subject, n, EVERY) for n in lengths]
-    except HardsimError:  # the proof itself will say it
+    except HardsimError:  # the proof itself reports the error
         return
     line = _line([0, *(_size(subject, n) for n in lengths)][-2:], [0.0, *taken][-2:])
     seconds, n = 0.0, min_n
@@ -423,15 +448,18 @@ def announce_model_proof(subject: Subject, min_n: int, max_n: int) -> None:
 
 
 def _size(subject: Subject, n: int) -> int:
-    """What a length of a model or program costs, but for a factor and a summand: positions, where structure says enough
-    of all its words at once, else the pairs of positions of every word."""
+    """Return the size of a length of a model or program, to which the cost of its proof is linear: the number of
+    positions, if the weights imply enough about all words at once, otherwise the number of pairs of positions of all
+    words.
+    """
     positions = subject.positions(n)
     return positions if subject.by_structure else count_words(len(subject.alphabet), n) * positions**2
 
 
 def announce_certificate(subject: Subject, min_n: int, max_n: int) -> None:
-    """The same for a certificate, which looks from every position of every length at every other one; the checker, in
-    exact arithmetic, takes as long."""
+    """Print, before a certificate is made, how long that will take if it is long. A certificate compares every position
+    of every length with every other one; the checker, in exact arithmetic, takes as long.
+    """
     if max_n <= EASY_CERTIFICATE:
         return
     from hardsim.checking.certificate import certificate
@@ -452,7 +480,9 @@ def announce_certificate(subject: Subject, min_n: int, max_n: int) -> None:
 
 
 class Bar:
-    """Shows how far a task is, once it has lasted a second, with its rate over half a minute and the time left."""
+    """A progress bar, which appears after a task has lasted a second, with the rate over half a minute and the time
+    left.
+    """
 
     def __init__(self, title: str, unit: str) -> None:
         self._title, self._unit = title, unit
@@ -460,19 +490,19 @@ class Bar:
         self._progress: RichProgress | None = None
 
     def update(self, state: Progress) -> None:
-        """Called after every word or shard of a check."""
+        """Show the state of a check; call this after every word or shard."""
         found = "no mismatch so far" if not state.mismatches else f"{count(state.mismatches)} mismatches"
         undecided = f", {count(state.undecided)} undecided" if state.undecided else ""
         self._title = f"length {state.n}, {found}{undecided}"
         self.show(state.done, state.total)
 
     def at_length(self, n: int, done: int, total: int) -> None:
-        """Called after every part of a length."""
+        """Show the state of a length; call this after every part of it."""
         self._title = f"length {n}"
         self.show(done, total)
 
     def show(self, done: int, total: int) -> None:
-        """Called after every part."""
+        """Show `done` of `total` parts; call this after every part."""
         now = time.monotonic()
         if now - self._started < WATCHED or (now - self._shown < INTERVAL and done < total):
             return
@@ -502,7 +532,9 @@ def _rich() -> RichProgress:
 
 @contextmanager
 def bar(title: str, unit: str = "words") -> Iterator[Bar | None]:
-    """A bar for one task, or None where nobody is looking; it goes when the task ends or is interrupted."""
+    """Yield a progress bar for one task, or None if standard error is not a terminal or --quiet is given. The bar is
+    removed when the task ends or is interrupted.
+    """
     if hushed() or not sys.stderr.isatty():
         yield None
         return

@@ -1,4 +1,4 @@
-"""`hardsim eval`: single words."""
+"""The command `hardsim eval`: the answers on given words."""
 
 from __future__ import annotations
 
@@ -39,20 +39,21 @@ STDIN = "-"
 
 
 def command(request: Request) -> None:
-    """The command."""
+    """Run the command."""
     request, texts = words_asked(request)
     with session("eval", request) as current:
         for one in current.read():
             if one.refusal is not None and one.against is None:
                 _semantics(current, one, texts)
-                if one.kind == "re":  # which has no network to be missed
+                if one.kind == "re":  # a regular expression never has a network
                     continue
             current.each(one, partial(_evaluate, current, texts), partial(_evaluate_network, current, texts))
 
 
 def words_asked(request: Request) -> tuple[Request, list[Source]]:
-    """The request with its input told from its words, and these."""
+    """Split the arguments into the input and the words; return the request with the input only, and the words."""
     given = list(request.words or [])
+    # With -e every argument is a word; without it the first is the input.
     request = replace(request, files=[] if request.expression is not None else given[:1])
     files = request.files or []
     check_source(request)
@@ -60,7 +61,11 @@ def words_asked(request: Request) -> tuple[Request, list[Source]]:
 
 
 def _texts(words: list[str], files: list[str]) -> list[Source]:
-    """The words as written, each with the name under which errors cite it; InputError if there is none."""
+    """Return the words as written, each with the name that errors cite.
+
+    Raises:
+        InputError: if there is no word.
+    """
     if not words:
         what = f"no word to evaluate after {files[0]}" if files else "no word to evaluate"
         raise InputError(what, "Add words, or '-' to read them from standard input, one a line.")
@@ -78,7 +83,7 @@ def _texts(words: list[str], files: list[str]) -> list[Source]:
 
 
 def _semantics(current: Session, given: Input, texts: list[Source]) -> None:
-    """All words by the semantics alone, of what has no construction."""
+    """Answer all words by the semantics alone, for an input that cannot be compiled."""
     with current.guard(given.name):
         with about_alphabet(given.formula):
             words = [parse_word(text, given.alphabet) for text in texts]
@@ -91,7 +96,7 @@ def _semantics(current: Session, given: Input, texts: list[Source]) -> None:
 
 
 def network_words(texts: list[Source], subject: Foreign) -> list[Word]:
-    """The words, in the tokens of a network, which may have no names."""
+    """Return the words in the tokens of an external network, whose tokens may have no names."""
     try:
         return [parse_word(text, subject.alphabet) for text in texts]
     except InputError as error:
@@ -104,7 +109,7 @@ def network_words(texts: list[Source], subject: Foreign) -> list[Word]:
 
 @held()
 def _evaluate_network(current: Session, texts: list[Source], subject: Foreign) -> None:
-    """All words on a network that others made; after an interruption those before it."""
+    """Answer all words by an external network; after an interruption, only the words before it."""
     words = network_words(texts, subject)
     judge, engine = NetworkJudge(subject, current.request.dps, current.request.engine), current.request.engine
     found, bad, told = list[Evaluation](), list[WordError](), Foresight(subject.name, "words")
@@ -139,7 +144,7 @@ def _evaluate_network(current: Session, texts: list[Source], subject: Foreign) -
 
 @held()
 def _evaluate(current: Session, texts: list[Source], subject: Subject) -> None:
-    """All words on one subject, in one table; after an interruption those before it."""
+    """Answer all words by one subject, and print them in one table; after an interruption, only the words before it."""
     name, engine, facts = subject.name, current.request.engine, subject.facts
     with about_alphabet(subject.formula):
         words = [parse_word(text, subject.alphabet) for text in texts]
@@ -169,6 +174,7 @@ def _evaluate(current: Session, texts: list[Source], subject: Subject) -> None:
         say(f"interrupted: the table of {name} is partial: it has {len(found)} of {len(words)} words")
     if bad and not found:
         raise bad[0].error
+    # An interruption leaves words without an answer and without an error.
     partly = len(found) + len(bad) < len(words)
     result = EvalResult(name, subject.kind, facts, engine, tuple(found), partly, subject.against, tuple(bad))
     current.found.append(result)

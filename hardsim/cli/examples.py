@@ -1,4 +1,4 @@
-"""`hardsim examples`: what comes with hardsim."""
+"""The command `hardsim examples`: list or print the shipped files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hardsim.report.told import InputRead
 
 
 def command(request: Request) -> None:
-    """The command."""
+    """Run the command."""
     with session("examples", request) as current:
         if request.name is not None:
             with current.guard(request.name):
@@ -25,7 +25,7 @@ def command(request: Request) -> None:
 
 
 def _read(current: Session, path: Path, whole: bool) -> Input:
-    """A shipped file, whose text or title alone stands in the JSON document."""
+    """Read a shipped file, and add its text (`whole`) or only its title to the JSON document."""
     given = read_input(str(path))
     current.inputs.append(InputRead.of(example_path(path), given.sha256, given.alphabet))
     text = given.text if whole else None

@@ -1,4 +1,4 @@
-"""`hardsim export`: a network as files that other frameworks run."""
+"""The command `hardsim export`: write a network as files that other frameworks run."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ONNX: Goal = "onnx"
 
 
 def command(request: Request) -> None:
-    """The command."""
+    """Run the command."""
     file = request.file
     request = replace(request, files=None if file is None else [file])
     goal = _goal(request)
@@ -56,7 +56,7 @@ def command(request: Request) -> None:
 
 
 def _goal(request: Request) -> Goal:
-    """What the network is written for, after what cannot be meant has been refused."""
+    """Return the target format of the export, after options that do not fit it were refused."""
     if request.to is None:
         raise InputError("--to is required", f"Add --to {', --to '.join(GOALS[:-1])} or --to {GOALS[-1]}.")
     if request.to not in GOALS:
@@ -72,7 +72,7 @@ def _goal(request: Request) -> Goal:
 
 
 def _to_file(request: Request) -> None:
-    """One ONNX file."""
+    """Write one ONNX file."""
     output, length = request.place, request.length
     if length is not None and "max_n" in request.written:
         told = f"--length {length} makes a file for one length, and --max-n one for all lengths up to it"
@@ -91,14 +91,14 @@ def _to_file(request: Request) -> None:
 
 
 def _file(output: str) -> Sink:
-    """Where the file goes."""
+    """Return the destination of the file."""
     with _no_stream():
         return Sink(output, "-o")
 
 
 @contextmanager
 def _no_stream() -> Iterator[None]:
-    """What cannot be written as a file is not to be written to standard output either."""
+    """Remove the advice to write to standard output from errors: a binary file does not belong there."""
     try:
         yield
     except InputError as error:
@@ -107,7 +107,7 @@ def _no_stream() -> Iterator[None]:
 
 
 def _to_folder(request: Request, goal: Goal) -> None:
-    """A folder with weights and configuration, and for torch what runs them."""
+    """Write a folder with weights and configuration, and for torch the module that runs them."""
     if request.place and request.place.endswith(".safetensors"):
         told = f"--to {goal} writes a folder that contains {WHOLE}, not one file"
         raise InputError(told, f"Name a folder: -o {Path(request.place).with_suffix('')}")
@@ -130,7 +130,7 @@ def _to_folder(request: Request, goal: Goal) -> None:
 
 
 def _hold_apart(document: str | None, target: Path) -> None:
-    """Hold that the JSON document is not to be written into the folder, or in its place."""
+    """Require that the JSON document is not written into the folder of the network, or in its place."""
     if document is not None and document != STDOUT:
         place, folder = (Path(os.path.realpath(one)) for one in (document, target))
         if folder in (place, *place.parents):
@@ -165,7 +165,7 @@ def _told(
     max_n: int | None,
     runs: tuple[ExportRun, ...],
 ) -> None:
-    """Keep what was written, and print it."""
+    """Add an export to the results, and print what was written and how it ran."""
     facts = made.target.facts
     current.found.append(ExportResult(given.name, given.kind, facts, goal, output, files, digest(weights), max_n, runs))
     screen, reach = current.screen, ""

@@ -1,4 +1,4 @@
-"""`hardsim fmt`: files in their canonical form."""
+"""The command `hardsim fmt`: print or rewrite files in their canonical form."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OPTION = "--write"
 
 
 def command(request: Request) -> None:
-    """The command."""
+    """Run the command."""
     if request.check and request.write:
         raise InputError("--check changes no file, but --write does", "Leave out one of them.")
     with session("fmt", request) as current:
@@ -49,10 +49,10 @@ def command(request: Request) -> None:
 
 
 def _files(path: str) -> list[str]:
-    """A file, or those of a directory that have a canonical form.
+    """Return a file, or the files of a directory that have a canonical form.
 
     Raises:
-        InputError: if a directory has none.
+        InputError: if a directory has no such file.
     """
     if not is_directory(path):
         return [path]
@@ -92,13 +92,15 @@ def _format(current: Session, name: str) -> None:
 
 
 def _first_change(before: bytes, after: bytes) -> int | None:
-    """The first line that differs, from 1."""
+    """Return the number of the first line that differs, from 1; None if the texts are equal."""
     pairs = zip_longest(before.splitlines(keepends=True), after.splitlines(keepends=True))
     return next((number for number, (left, right) in enumerate(pairs, 1) if left != right), None)
 
 
 def _told(result: FormatResult, request: Request) -> Telling:
-    """Describe a result: the formatted text, or the file that changes (or would change) with its difference."""
+    """Return how to print a result: the formatted text, or the file that changes (or would change) with its
+    difference.
+    """
     said = "is in its canonical form"
     if result.line is not None:
         lines = result.text.split("\n")[:-1]
@@ -122,12 +124,15 @@ def _told(result: FormatResult, request: Request) -> Telling:
         full(screen)
         _advise(screen, [result.input])
 
+    # A rewritten file has no place left to annotate.
     place = None if result.line is None or result.written else (result.line, 1)
     return Telling(result.input, None, "", said, full, brief, place=place, details=details)
 
 
 def _advise(screen: Screen, names: Sequence[str]) -> None:
-    """Return the command that rewrites files, as it is typed; shipped files are not rewritten."""
+    """Print the command that rewrites files, as it is typed; shipped files are left out, because they cannot be
+    rewritten.
+    """
     own = [name for name in names if located(name) == name]
     if own:
         dash = ["--"] * any(name.startswith("-") for name in own)

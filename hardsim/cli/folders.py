@@ -13,17 +13,17 @@ from hardsim.files import Folder
 
 
 def free_directory(name: str | None, what: str, example: str) -> Path:
-    """The directory that is to be written by -o.
+    """Return the absolute path of the directory that -o names. `what` and `example` are for messages.
 
     Raises:
-        InputError: if it is not said which, or there is something else under the name.
+        InputError: if -o is missing, or its name belongs to a file or cannot be written.
     """
     if not name:
         raise InputError(f"-o is required: the directory for {what}", f"Name a directory: -o {example}")
     path = Path(os.path.abspath(name))
     with refusing_at(path):
         with suppress(FileNotFoundError):
-            os.lstat(path)  # what is wrong with the name is said before anything runs
+            os.lstat(path)  # a bad name is reported before anything runs
         if os.path.lexists(path) and not path.is_dir():
             raise InputError(f"-o {name}: exists and is not a directory", "Give -o another name.")
     return path
@@ -31,7 +31,7 @@ def free_directory(name: str | None, what: str, example: str) -> Path:
 
 @contextmanager
 def refusing_at(path: Path) -> Iterator[None]:
-    """Turn what the operating system says against writing into an InputError."""
+    """Turn errors of the operating system while writing to `path` into an InputError."""
     try:
         yield
     except (OSError, ValueError) as error:
@@ -42,7 +42,7 @@ def refusing_at(path: Path) -> Iterator[None]:
 
 @contextmanager
 def draft_of(target: Path) -> Iterator[Folder]:
-    """What becomes a directory, of which nothing stays if it does not."""
+    """Yield a directory that is being written. It becomes `target` when it is committed, and vanishes otherwise."""
     with held():
         with refusing_at(target):
             made = Folder(target, "-o")

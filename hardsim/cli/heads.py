@@ -1,4 +1,4 @@
-"""`hardsim heads`: what the heads of a network that others made do."""
+"""The command `hardsim heads`: show where the heads of an external network attend."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hardsim.report.heads import print_heads
 
 
 def command(request: Request) -> None:
-    """The command."""
+    """Run the command."""
     with session("heads", request, request.seed) as current:
         for given in current.read():
             if current.over:

@@ -1,6 +1,6 @@
-"""What the parser and `--help` need of each command: its purpose, its text and its options.
+"""The manual of each command: its purpose, its text and its options, for the parser and for `--help`.
 
-Nothing here imports what does the work, so that a mistake in a command line is told at once.
+This module imports nothing that computes, so that a mistake in a command line is reported at once.
 """
 
 from __future__ import annotations
@@ -12,19 +12,22 @@ from typing import Any
 from hardsim.checking.options import MODEL, TRIED
 
 INPUT, CREW = "json expression alphabet props dialect", "dps workers backend scheduler"
-"""Where the input of a command comes from, and who tries words."""
+"""Options for the input of a command, and options for the arithmetic and the processes that try words."""
 SEVERAL = f"{INPUT} lines"
 """Options of commands that take several inputs."""
 SHOWN = "quiet format fail_fast"
-"""How the verdicts on several inputs are told."""
+"""Options for the way in which verdicts on several inputs are printed."""
 FIRST_EXAMPLES = 4
-"""Examples of a command on the page that is one screen."""
+"""Number of examples of a command on its help page of one screen."""
 
 
 @dataclass(frozen=True)
 class Manual:
-    """One line, the text of `--help-all`, and the fields of `Request` that are the command's options, in order: those
-    before the bar stand in `--help`, too. A field that is named twice counts once. A command has its own defaults."""
+    """The manual of one command: one line, the text of `--help-all`, and its options.
+
+    `options` lists fields of `Request` in order; the fields before the bar are also in `--help`, and a field that
+    occurs twice counts once. `defaults` has the defaults that are the command's own.
+    """
 
     purpose: str
     text: str
@@ -32,22 +35,23 @@ class Manual:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     usage: str = "[OPTIONS]"
     minor: bool = False
-    """Whether the one screen of `hardsim --help` leaves the command out."""
+    """True if the one screen of `hardsim --help` leaves the command out."""
 
     @property
     def common(self) -> tuple[str, ...]:
-        """The options that most people use."""
+        """Return the fields of the options that most people use."""
         return _fields(self.options.partition("|")[0])
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """All options."""
+        """Return the fields of all options."""
         return _fields(self.options.replace("|", " "))
 
     @property
     def brief(self) -> str:
-        """The text of `--help`: the first two paragraphs, and the first examples."""
+        """Return the text of `--help`: the first two paragraphs, and the first examples."""
         first, second, *rest = self.text.strip().split("\n\n")
+        # The mark \b, which keeps line breaks, begins the paragraph of examples.
         examples = next(part for part in (second, *rest) if part.startswith("\b\n")).split("\n")
         return "\n\n".join([first, second, "\n".join(examples[: FIRST_EXAMPLES + 2])])
 

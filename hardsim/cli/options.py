@@ -1,4 +1,4 @@
-"""The options as the command line has them: the names of each, its help, and the parameter that typer makes of it."""
+"""The options of the command line: the names of each option, its help, and the parameter that typer makes of it."""
 
 from __future__ import annotations
 
@@ -120,17 +120,21 @@ check        --check                     Only show what would change. The exit c
 write        -w --write                  Rewrite the files. Each is replaced as a whole; a file that has a mistake, or
                                          would not change, is left alone.
 """
-"""The options by field: the names of each, what its value is called (nothing for a flag), and its help."""
+"""The options, one entry each: field, names with the name of the value (none for a flag), and help. Columns are
+separated by two spaces or more.
+"""
 ENTRIES = [re.split(r"\s{2,}", entry) for entry in re.split(r"\n(?=\S)", MANUAL.strip())]
 OPTIONS = {name: (names.split(), " ".join(help)) for name, names, *help in ENTRIES}
 ARGUMENTS = {"files": "FILE", "file": "FILE", "words": "WORD", "name": "NAME", "folder": "DIR"}
 GIVEN = DEFAULTS | {"certificates": ...}
 TYPES = get_type_hints(Request) | {"certificates": list[str], "by": str}
-"""What typer takes for a field that is not typed, and the types of all."""
+"""The default that typer gets for each field, and the type of each field."""
 
 
 def typed(name: str) -> Callable[[str], object] | None:
-    """What reads the text of an option; what it refuses is a usage error."""
+    """Return the function that reads the text of an option, or None if typer's own reading is enough. A text that the
+    function refuses is a usage error.
+    """
     read = PARSERS.get(name)
     if read is None:
         return None
@@ -145,8 +149,9 @@ def typed(name: str) -> Callable[[str], object] | None:
 
 
 def parameter(name: str, default: Any, brief: bool, common: bool) -> Parameter:
-    """What typer should know of a field, on a page that is brief or whole. Arguments are hidden: typer would list their
-    Python types, and the text of a command says what they are."""
+    """Return the parameter that typer needs for a field, on a brief or a whole help page. Arguments are hidden, because
+    typer would list their Python types; the text of the command describes them.
+    """
     if name == "certificates":
         info = typer.Argument(default, metavar="FILE...", show_default=False, hidden=brief)
     elif name in ARGUMENTS:
@@ -161,6 +166,7 @@ def parameter(name: str, default: Any, brief: bool, common: bool) -> Parameter:
             metavar=metavar,
             help=first_sentence(help) if brief else help,
             parser=typed(name),
+            # The default of --tables depends on the number of inputs, as its help says.
             show_default=name != "tables",
             hidden=brief and not common,
             autocompletion=Completion(name, metavar or ""),
@@ -169,7 +175,7 @@ def parameter(name: str, default: Any, brief: bool, common: bool) -> Parameter:
 
 
 def first_sentence(text: str) -> str:
-    """A text up to the first period that a space follows."""
+    """Return a text up to the first period or question mark that a space follows."""
     return re.split(r"(?<=[.?]) ", text)[0]
 
 
@@ -177,13 +183,13 @@ HELP_ALL = "help_all"
 
 
 def flag(name: str, *flags: str, **told: Any) -> Parameter:
-    """A flag that is answered before anything else is read."""
+    """Return a flag that is handled before anything else is read, such as --version."""
     info = typer.Option(*flags, is_eager=True, **told)
     return Parameter(name, Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, info])
 
 
 def all_options(show: Callable[[Any], str]) -> Parameter:
-    """The option --help-all, which prints a page of a context."""
+    """Return the option --help-all, which prints the page that `show` makes from a context."""
 
     def callback(context: typer.Context, wanted: bool) -> None:
         if wanted:
@@ -194,8 +200,9 @@ def all_options(show: Callable[[Any], str]) -> Parameter:
 
 
 def plainly(options: list[Any]) -> list[Any]:
-    """The same options, whose values are what was typed, or what `typed` makes of it: typer's own way to read values
-    imports pydantic, which takes as long as all else that the command line imports."""
+    """Make options return the typed text, or the value that `typed` reads from it, and return these options. typer's
+    own way to read values imports pydantic, which takes as long as all other imports of the command line.
+    """
     for one in options:
         if "process_value" not in vars(one):
             one.process_value = partial(_value, one, one.process_value)
@@ -203,7 +210,7 @@ def plainly(options: list[Any]) -> list[Any]:
 
 
 def _value(option: Any, typers: Callable[[Any, Any], Any], context: Any, value: Any) -> Any:
-    """The value of an option; typer says it where a value is missing."""
+    """Return the value of an option; if the value is missing, typer reports that."""
     read = typed(option.name) if isinstance(value, str) else None
     if option.required and option.value_is_missing(value):
         return typers(context, value)
@@ -212,7 +219,7 @@ def _value(option: Any, typers: Callable[[Any, Any], Any], context: Any, value: 
 
 
 def signed(function: Callable[..., None], taken: list[Parameter]) -> Callable[..., None]:
-    """A function that is said to take these parameters: by what inspect, and so typer, reads."""
+    """Give a function the signature with these parameters, which inspect, and so typer, reads. Return the function."""
     function.__signature__ = Signature(taken)  # type: ignore[attr-defined]  # functions take attributes
     function.__annotations__ = {one.name: one.annotation for one in taken}
     return function
@@ -221,7 +228,9 @@ def signed(function: Callable[..., None], taken: list[Parameter]) -> Callable[..
 def taking(
     manual: Manual, command: Callable[[Request], None], brief: bool, show: Callable[[Any], str]
 ) -> Callable[..., None]:
-    """A command of typer's, with the options of its manual; on a brief page the common ones alone are shown."""
+    """Return a function for typer that takes the options of a manual and runs `command`; a brief page shows only the
+    common options.
+    """
 
     def run(context: typer.Context, **values: Any) -> None:
         del values[HELP_ALL]
@@ -229,6 +238,7 @@ def taking(
         written = frozenset(name for name, source in sources.items() if source and source.name == "COMMANDLINE")
         request = Request(**values, written=written)
         streams.hush(request.quiet)
+        # A regime that does not exist is reported before anything is read.
         if "regime" in values:
             request.options()
         command(request)

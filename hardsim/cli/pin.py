@@ -1,4 +1,4 @@
-"""`--pin`: a word that fails becomes an example of the file that was read."""
+"""The option `--pin`: write a failing word as an example into the file that was read."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from hardsim.lang.valuations import MENTIONED
 
 OPTION = "--pin"
 SUFFIXES = (".ltl", ".srasp", ".cr")
-"""Of the files that have examples to which one can be added."""
+"""Suffixes of the files into which an example can be written."""
 
 
 def hold_pinnable(request: Request) -> None:
-    """Hold, where `--pin` is given, that there is one file which can be written and has a place for examples.
+    """Require, if `--pin` is given, one input file that can be written and can have examples.
 
     Raises:
-        InputError: saying what to give.
+        InputError: with advice on what to give.
     """
     if not request.pin:
         return
@@ -62,10 +62,12 @@ def hold_pinnable(request: Request) -> None:
 
 
 def hold_placed(request: Request, given: Iterable[Input]) -> None:
-    """Hold that examples are read where the formula is.
+    """Require, if `--pin` is given, that the file reads examples as the command read the formula.
 
     Raises:
-        InputError: if --at says another position than the file, or --dialect is given.
+        InputError: if --at names another position than the file, or if --dialect, --alphabet or --props gives
+        what the file
+            does not have.
     """
     for one in given:
         if request.pin and one.formula is not None and request.at not in (None, one.formula.at):
@@ -81,11 +83,12 @@ def hold_placed(request: Request, given: Iterable[Input]) -> None:
 
 
 def pin(current: Session, given: Iterable[Input]) -> None:
-    """Write the words that refute something into the file, with the answers of its semantics."""
+    """Write the words that refute an answer into the file, each with the answer of the file's own semantics."""
     if not current.request.pin:
         return
     with held():
         found = (getattr(result, "mismatch", None) for result in current.found)
+        # Several regimes may fail on one word; it becomes one example.
         words = dict.fromkeys(one.word for one in found if isinstance(one, Mismatch) and one.refutes)
         for one in given:
             with current.guard(one.name):
@@ -117,7 +120,7 @@ def _write(current: Session, given: Input, words: Iterable[Word]) -> None:
 
 
 def example_of(given: Input, word: Word) -> ProgramExample:
-    """A word with what the semantics of a formula or a program says of it."""
+    """Return a word with the answer of a formula's or a program's semantics, as an example."""
     answer = (given.oracle or Accepts(given.file))(word)
     if isinstance(answer, tuple):
         return MapExample(word, tuple(symbol for symbol in answer if symbol is not None))

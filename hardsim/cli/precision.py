@@ -1,4 +1,4 @@
-"""`hardsim precision`: what number formats do to a network."""
+"""The command `hardsim precision`: find the length up to which a network is right in a number format."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ from hardsim.report.precision import print_precision
 
 SLOW = "this takes long: lengths are checked one by one, format by format"
 SHORT = 64
-"""The longest lengths for which Theorem 26's temperatures are found, of what has one for each length."""
+"""Largest length for which Theorem 26's temperatures are computed, for a network that has one temperature for each
+length.
+"""
 
 
 def command(request: Request) -> None:
-    """The command."""
+    """Run the command."""
     ariths_of(request)
     with session("precision", request, request.seed) as current:
         for given in current.read():

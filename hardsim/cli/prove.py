@@ -1,4 +1,4 @@
-"""`hardsim prove`: all words at once."""
+"""The command `hardsim prove`: prove a network right on all words up to a length, or of every length."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from hardsim.report.prove import print_proof, print_proof_verdict, print_proofs
 
 
 def command(request: Request) -> None:
-    """The command."""
+    """Run the command."""
     hold_provable(request)
     hold_pinnable(request)
     with ExitStack() as stack:
@@ -40,6 +40,7 @@ def command(request: Request) -> None:
         given = list(current.read())
         for one in given:
             hold_file_made(request, one)
+        # These options have a use for external networks, whose words are tried.
         if any(one.foreign is None for one in given):
             current.without(*UNUSED)
         hold_placed(request, given)
@@ -48,7 +49,7 @@ def command(request: Request) -> None:
                 f"{WRITTEN[next(iter(targets))]} is about one input, but there are several", "Give one of them."
             )
         if request.against is not None and not given:
-            return  # what was wrong has been told
+            return  # the error has been reported
         work = _Work(current, current.tables(given), targets)
         current.all(given, work.prove, work.network)
         if len(current.found) > 1 and not request.quiet:
@@ -58,14 +59,14 @@ def command(request: Request) -> None:
 
 @dataclass
 class _Work:
-    """Proves subjects one after the other and prints each as soon as it is done."""
+    """Proves subjects one after the other, and prints each result as soon as it is known."""
 
     current: Session
     tables: bool
     targets: Mapping[str, Sink]
 
     def network(self, subject: Foreign) -> None:
-        """Of a network that others made nothing is proved yet: say so, and how far certified words reach."""
+        """Try the words of an external network, for which there are no proofs yet, and remark on that."""
         request, current = self.current.request, self.current
         options = asked(request, subject)
         with held():
@@ -80,7 +81,7 @@ class _Work:
             current.conclude(result.agreed, True, left if result.partial else "", told)
 
     def prove(self, subject: Subject) -> None:
-        """Prove one subject: of a formula by its heads, of a hard-attention model or program by its lengths."""
+        """Prove one subject: a formula by its heads, a hard-attention model or program by its lengths."""
         request, regime = self.current.request, None
         if request.against is not None:
             told = (
@@ -108,8 +109,9 @@ class _Work:
         unit: str,
         prove: Callable[[Callable[[int, int], None] | None], ProofResult],
     ) -> ProofResult | None:
-        """Print what a proof, or the search after it, comes to, and note the exit code that it means; None where it was
-        interrupted: then nothing is claimed."""
+        """Run a proof and the search for wrong words after it, print the result and note its exit code. Return the
+        result, or None if the proof was interrupted: then nothing is claimed.
+        """
         current = self.current
         with held():
             try:
@@ -130,7 +132,11 @@ class _Work:
         return result
 
     def _write(self, name: str, target: Sink, subject: Subject, result: ProofResult) -> None:
-        """Write down the proof of a subject that was proved; Undecided if the checker does not follow it."""
+        """Write the certificate, or the SMT queries, of a subject that was proved.
+
+        Raises:
+            Undecided: if the certificate checker cannot follow the proof.
+        """
         request = self.current.request
         long = partial(announce_certificate, subject, request.min_n, request.max_n)
         text, told = written_down(name, subject, request, result, long)
@@ -141,7 +147,7 @@ class _Work:
 
 
 def _told(result: ProofResult, regime: str | None, subject: Subject, tables: bool) -> Telling:
-    """How a result is told."""
+    """Return how to print a result."""
     alphabet = subject.alphabet
     return Telling(
         input=result.input,

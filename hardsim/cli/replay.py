@@ -1,4 +1,4 @@
-"""`hardsim replay`: a report, run again and compared."""
+"""The command `hardsim replay`: run a report again and compare the results."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ from hardsim.report.screen import Screen
 
 ADVICE = "Make the report again with `hardsim report`."
 VERSIONS = ("version", "schema_version")
-"""What a document says of the program that wrote it, and not of its inputs."""
+"""Fields of a document that describe the program that wrote it, not its inputs."""
 MOST, LONGEST = 20, 60
-"""Differences that are told, and characters of a value."""
+"""Largest number of differences to list, and of characters of a value."""
 
 
 class Missing:
-    """Stands for a value that is not there."""
+    """Stands for a value that is missing in one of two documents."""
 
 
 MISSING = Missing()
 
 
 def command(request: Request) -> None:
-    """The command."""
+    """Run the command."""
     if request.folder is None:
         raise InputError("DIR is required: the directory of a report", "Name a directory that `hardsim report` wrote.")
     hold_here()
@@ -88,7 +88,7 @@ def command(request: Request) -> None:
 
 
 def _kept(path: Path) -> Reader:
-    """A file of a report."""
+    """Read a JSON file of a report."""
     try:
         data = read_bytes(path)
     except InputError as error:
@@ -98,7 +98,7 @@ def _kept(path: Path) -> Reader:
 
 @contextmanager
 def _blaming(place: Reader) -> Iterator[None]:
-    """Turn what is said against options into an error that names the place where they stand."""
+    """Turn an error about options into an error that names the place of these options in a file."""
     try:
         yield
     except InputError as error:
@@ -106,11 +106,11 @@ def _blaming(place: Reader) -> Iterator[None]:
 
 
 def _asked(kept: Reader, place: Path) -> Request:
-    """The report that a file asks for, and nothing else: options of `report` with values that they may have, and files
-    of the directory.
+    """Return the request that the file of a report describes. The file may contain only options of `report` with valid
+    values, and files of the report's directory.
 
     Raises:
-        InputError: naming what is none of them.
+        InputError: naming anything else that it contains.
     """
     kept.only("schema_version", "arguments", "versions", "sha256")
     kept.field("schema_version").integer(SCHEMA_VERSION, SCHEMA_VERSION)
@@ -142,7 +142,7 @@ def _asked(kept: Reader, place: Path) -> Request:
 
 
 def _inside(word: Reader, place: Path) -> str:
-    """The name of an input of the report."""
+    """Return the name of an input of the report; refuse a name outside its inputs."""
     try:
         hold_inside(place, word.text(), word.text())
         Path(path_of(str(place / word.text()))).stat()
@@ -152,7 +152,7 @@ def _inside(word: Reader, place: Path) -> str:
 
 
 def _changed(kept: Reader, place: Path) -> Iterator[str]:
-    """What is said of files that are not what they were."""
+    """Yield a message for each file of a report that changed since the report was written."""
     then, now = {name: one.text() for name, one in kept.field("sha256").members()}, hashes(place)
     for name in sorted(then.keys() | now.keys()):
         if name not in now:
@@ -162,7 +162,7 @@ def _changed(kept: Reader, place: Path) -> Iterator[str]:
 
 
 def _versions(kept: Reader) -> Iterator[str]:
-    """What is said of versions that are not what they were."""
+    """Yield a message for each version that differs from the version of the report."""
     then, now = {name: one.text() for name, one in kept.field("versions").members()}, versions()
     for name in sorted(then.keys() | now.keys()):
         if then.get(name) != now.get(name):
@@ -170,13 +170,15 @@ def _versions(kept: Reader) -> Iterator[str]:
 
 
 def _results(document: Any) -> Any:
-    """A document without what its program says of itself."""
+    """Return a document without the fields that describe the program that wrote it."""
     known = isinstance(document, dict)
     return {key: value for key, value in document.items() if key not in VERSIONS} if known else document
 
 
 def differences(then: Any, now: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """The values of two documents that are not the same, by their place, in order; where one has more, its values."""
+    """Yield the values in which two JSON documents differ, in order: their place, the old and the new value. A value
+    that only one document has is paired with MISSING.
+    """
     if isinstance(then, dict) and isinstance(now, dict):
         for key in dict.fromkeys([*then, *now]):
             yield from differences(then.get(key, MISSING), now.get(key, MISSING), f"{path}.{key}".lstrip("."))
@@ -184,12 +186,13 @@ def differences(then: Any, now: Any, path: str = "") -> Iterator[tuple[str, Any,
         for place in range(max(len(then), len(now))):
             one, other = (some[place] if place < len(some) else MISSING for some in (then, now))
             yield from differences(one, other, f"{path}[{place}]")
+    # Compared as text, because floats could hide a difference in the last digits.
     elif (type(then), _text(then)) != (type(now), _text(now)):
         yield path, then, now
 
 
 def _text(value: Any) -> str:
-    """A value, all digits of a number included."""
+    """Return a value as text, with all digits of a number."""
     if value is MISSING:
         return "nothing"
     return value.text if isinstance(value, Decimal) else json.dumps(value, ensure_ascii=False)

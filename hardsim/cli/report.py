@@ -1,4 +1,4 @@
-"""`hardsim report`: what is found, as a page, as LaTeX, and so that it can be run again."""
+"""The command `hardsim report`: write the results as a web page and as LaTeX, in a form that can be run again."""
 
 from __future__ import annotations
 
@@ -51,20 +51,24 @@ from hardsim.version import __version__
 INPUTS, RESULTS, COMMAND, SCHEMA_VERSION = "inputs", "results.json", "command.json", 1
 PAGE, PAPER = "index.html", "report.tex"
 LONGEST, EXHAUSTIVE = 8, 256
-"""Of `bound`: the largest length, and the words of a length up to which every one is tried."""
+"""Limits of the `bound` part of a report: the largest length, and the number of words up to which all words of a length
+are tried.
+"""
 LEFT_OUT = ("files", "directory", "workers", "quiet")
 KEPT = [name for name in COMMANDS["report"].fields if name not in LEFT_OUT]
-"""The options on which results depend."""
+"""Options on which the results depend, which are kept for `replay`."""
 PACKAGES = ("numpy", "mpmath", "python-flint")
 FORMULA, DEFINING = ".ltl", (".ltl", ".srasp", ".cr")
-"""Files with definitions, of which a formula may be alone."""
+"""Suffix of formula files; suffixes of files with definitions."""
 PARTS = re.compile(r"\s*(let|pred)\b")
 ASIDE = re.compile(r"\s*(//|(alphabet|props|source|accept|reject|map)\s*:)")
-"""Lines that define, and lines that do not say what is computed, or that the theorem says otherwise."""
+"""Pattern of lines that define a name, and of lines that a theorem leaves out: they do not say what is computed, or the
+theorem says it itself.
+"""
 
 
 def command(request: Request) -> None:
-    """The command."""
+    """Run the command."""
     check_source(request)
     hold_here()
     target = free_directory(request.directory, "the report", "report")
@@ -73,6 +77,7 @@ def command(request: Request) -> None:
         files, written = _copied(request, draft), request.written - {"lines"}
         copied = replace(request, files=files, lines=False, written=written)
         found = run(copied, draft, draft / RESULTS)
+        # Without a complete run there is nothing that `replay` could compare with.
         if found.code == streams.INTERRUPTED or not found.parts or not (draft / RESULTS).is_file():
             say("no report was written")
             raise typer.Exit(found.code)
@@ -95,7 +100,7 @@ def command(request: Request) -> None:
 
 @dataclass
 class Made:
-    """What a run came to: its exit code, what the pages are about, and what could not be worked on."""
+    """The outcome of a run: its exit code, the parts of the pages, and the errors."""
 
     code: int = streams.AGREED
     parts: list[Part] = field(default_factory=list)
@@ -103,7 +108,7 @@ class Made:
 
 
 def run(request: Request, place: Path, document: Path, silent: bool = False) -> Made:
-    """Run a report on files that are named from a directory (`place`) on, and write its JSON document."""
+    """Run a report on files with names relative to the directory `place`, and write the JSON document."""
     found = Made()
     try:
         with (
@@ -127,7 +132,7 @@ def run(request: Request, place: Path, document: Path, silent: bool = False) -> 
 
 @dataclass
 class _Parts:
-    """Finds all there is of one subject after the other."""
+    """Finds all results of one subject after the other."""
 
     current: Session
     staff: Crews
@@ -135,12 +140,14 @@ class _Parts:
     parts: list[Part]
 
     def network(self, subject: Foreign) -> None:
-        """A network that others made: it has no hard attention, and there is no proof."""
+        """Check an external network, which has no hard attention and no proof."""
         self.work.network(subject)
         self.parts.append(Part(self.current.found[-1], subject.alphabet))
 
     def subject(self, subject: Subject) -> None:
-        """A formula in a regime, a program or a model. What there is no proof of, or no bound, is a remark."""
+        """Check, prove and bound a formula in a regime, a program or a model. A missing proof or bound becomes a
+        remark.
+        """
         current = self.current
         self.work.check(subject)
         part = Part(current.found[-1], subject.alphabet, definitions=definitions_of(subject))
@@ -161,7 +168,7 @@ class _Parts:
         return found
 
     def _proof(self, subject: Subject) -> ProofResult:
-        """What `prove --all-n` finds."""
+        """Return the result of `prove --all-n`."""
         request, longest = self.current.request, COMMANDS["prove"].defaults["max_n"]
         plan = plan_proof(subject, replace(request, all_n=True, max_n=longest, written=frozenset()))
         with bar(f"{subject.name}: {plan.unit} proved", plan.unit) as shown:
@@ -173,7 +180,7 @@ class _Parts:
         return found
 
     def _bound(self, subject: Subject) -> BoundResult:
-        """What `bound` finds of short lengths."""
+        """Return the result of `bound` for short lengths."""
         request, target = self.current.request, bound_subject(replace(subject, epsilon=self.current.request.epsilon))
         longest, every = min(request.max_n, LONGEST), min(request.exhaustive, EXHAUSTIVE)
         options = CheckOptions(longest, every, request.samples, request.seed, engine=request.engine)
@@ -185,8 +192,9 @@ class _Parts:
 
 
 def definitions_of(subject: Subject) -> tuple[str, ...]:
-    """What a theorem on a subject has to define: the lines of a program, or of a formula that names parts of it, but
-    for comments, examples and the alphabet; of what is not read from such a file its own predicates."""
+    """Return the lines that a theorem about a subject must show: the lines of a program, or of a formula file with
+    definitions, without comments, examples and alphabet. For other inputs they are the subject's own predicates.
+    """
     formula, name = subject.formula, subject.name
     if not name.endswith(DEFINING) or not os.path.isfile(name):
         return subject.predicates if formula is None else definitions(formula)
@@ -199,8 +207,9 @@ def definitions_of(subject: Subject) -> tuple[str, ...]:
 
 
 def _copied(request: Request, draft: Path) -> list[str] | None:
-    """Copy the inputs, with all that they are read with; their names from there on. What cannot be read is said here,
-    where inputs have the names that they were given."""
+    """Copy the inputs with all files that they need, and return the names of the copies. Inputs that cannot be read are
+    reported here, under the names that the user gave.
+    """
     (draft / INPUTS).mkdir()
     if not request.files:
         return None
@@ -211,6 +220,7 @@ def _copied(request: Request, draft: Path) -> list[str] | None:
         place = Path(os.path.abspath(located(name) if line is None else line[0]))
         files = [Path(os.path.abspath(one)) for one in read_with(name) if not is_directory(one)]
         with refusing_at(draft):
+            # Files keep their relative places, because one may name another by a relative path.
             root = Path(os.path.commonpath([place.parent, *(one.parent for one in files)]))
             goals = {one: one.relative_to(root) for one in files}
             folder = _folder(draft, list(goals.values()))
@@ -223,7 +233,7 @@ def _copied(request: Request, draft: Path) -> list[str] | None:
 
 
 def _folder(draft: Path, goals: Sequence[Path]) -> Path:
-    """The first of inputs, inputs/2, inputs/3, ... in which there is nothing of these names."""
+    """Return the first of inputs, inputs/2, inputs/3, ... that contains none of these names."""
     number = 1
     while True:
         folder = Path(INPUTS) if number == 1 else Path(INPUTS, str(number))
@@ -234,10 +244,10 @@ def _folder(draft: Path, goals: Sequence[Path]) -> Path:
 
 
 def hold_inside(place: Path, name: str, given: str) -> None:
-    """Hold that an input, and all that it is read with, lies among the inputs of a report.
+    """Require that an input, with all files that it needs, is among the inputs of a report.
 
     Raises:
-        InputError: naming what does not.
+        InputError: naming a file that is not.
     """
     with chdir(place):
         inside = Path().resolve() / INPUTS
@@ -249,7 +259,7 @@ def hold_inside(place: Path, name: str, given: str) -> None:
 
 
 def arguments_of(request: Request) -> list[str]:
-    """The command line of a report without where it goes: what its results depend on."""
+    """Return the command line of a report without its destination: everything on which the results depend."""
     found = ["report", *(request.files or [])]
     for name in KEPT:
         if name in request.written:
@@ -259,19 +269,21 @@ def arguments_of(request: Request) -> list[str]:
 
 
 def flag_of(name: str) -> str:
-    """An option as it is typed."""
+    """Return the name of an option as it is typed."""
     return next(part for part in OPTIONS[name][0] if part.startswith("-"))
 
 
 def versions() -> dict[str, str]:
-    """What a result may depend on besides its inputs."""
+    """Return the versions on which a result may depend, by name: of hardsim, Python, the platform and libraries."""
     machine = f"{platform.system()} {platform.machine()}"
     own = {"hardsim": __version__, "Python": platform.python_version(), "platform": machine}
     return own | {name: version(name) for name in PACKAGES}
 
 
 def hashes(place: Path) -> dict[str, str]:
-    """SHA-256 of the inputs of a report, of its results and of its pages, as far as they are there, by their names."""
+    """Return the SHA-256 of each input, of the results and of the pages of a report, as far as these files exist, by
+    name.
+    """
     files = sorted(path for path in (place / INPUTS).rglob("*") if path.is_file())
     files += [path for name in (RESULTS, PAGE, PAPER) if (path := place / name).is_file()]
     return {path.relative_to(place).as_posix(): _hash(path) for path in files}
@@ -283,7 +295,7 @@ def _hash(path: Path) -> str:
 
 
 def _write(draft: Path, arguments: list[str], found: Made) -> None:
-    """All but the inputs and the document."""
+    """Write all files of a report except the inputs and the JSON document."""
     told, digests = versions(), hashes(draft)
     failed = tuple(error.message for error in found.errors)
     origin = Making(f"hardsim {shlex.join(arguments)} -o report", tuple(told.items()), tuple(digests.items()), failed)

@@ -1,4 +1,4 @@
-"""One run of a command: its inputs, what went wrong with which of them, its JSON document, its exit code."""
+"""One run of a command: its inputs, the errors of each input, its JSON document and its exit code."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ ENDINGS = {
     streams.UNDECIDED: Ending.SKIPPED,
     streams.INTERNAL: Ending.ERROR,
 }
-"""By the exit code that one input means."""
+"""Ending of an outcome, by the exit code of the input."""
 NOT_RUN = {True: "not run: --fail-fast ended the run", False: "no verdict: interrupted"}
 
 Print = Callable[[Screen], None]
@@ -64,8 +64,9 @@ Print = Callable[[Screen], None]
 
 @dataclass(frozen=True)
 class Telling:
-    """How a result is told: its name and verdict (empty where it has none) and how far that reaches, and the word that
-    shows it; how all of it is printed (`full`), and its verdict alone (`brief`)."""
+    """A result ready to be printed: its verdict (empty if there is none) with its reach, the word that shows a failure,
+    and the functions that print all of it (`full`) or only the verdict (`brief`).
+    """
 
     input: str
     regime: str | None
@@ -76,17 +77,19 @@ class Telling:
     word: Word | None = None
     alphabet: Sequence[str] = ()
     place: tuple[int, int] | None = None
-    """The line and the column of the file that the result concerns, from 1."""
+    """Line and column of the file that the result concerns, from 1."""
     details: Print | None = None
-    """How the result is printed in JUnit and GitHub reports (None: as `brief`)."""
+    """Function that prints the result in JUnit and GitHub reports (None: `brief`)."""
 
 
 class Session:
-    """Collects results and failures; every input is tried, whatever happened to the others. `targets` are what is
-    written besides the JSON document: none may be an input, and no two are one file.
+    """Collects the results and errors of a run; an error of one input does not stop the others.
+
+    `targets` are the files that are written besides the JSON document: none may be an input, and no two may be one
+    file.
 
     Raises:
-        InputError: if the JSON document cannot be written where it is wanted.
+        InputError: if two results would be written to standard output.
     """
 
     def __init__(self, command: str, request: Request, seed: int | None, targets: Sequence[Sink]) -> None:
@@ -96,6 +99,7 @@ class Session:
         taken = [f"{sink.option} {STDOUT}" for sink in self.outputs if sink.path == STDOUT]
         if "format" in request.written:
             taken.append(f"--format {request.format}")
+        # --format json and --json - are one output, listed twice.
         if len(taken) > (2 if request.format == JSON else 1):
             told = f"{taken[0]} and {taken[-1]} both write to standard output"
             raise InputError(told, "Give one of them a file, or leave it out.")
@@ -103,36 +107,37 @@ class Session:
         self.codes: list[int] = []
         self.outcomes: list[Outcome] = []
         self.names: list[str] = [EXPRESSION] if request.expression is not None else list(request.files or [])
-        """Of all inputs, in order."""
+        """Names of all inputs, in order."""
         self.named = 0
-        """The number of inputs, including names that stand for no file; 0 until it is known."""
+        """Number of inputs, including names without a file; 0 until it is known."""
         self.counted: str | None = None
-        """The text of the last line about the results; None: a count of each verdict."""
+        """Text of the last line about the results; None: a count of each verdict."""
         self.started = perf_counter()
-        """When the work began whose outcome is next."""
+        """Time at which the work for the next outcome began."""
         self.stopped = False
-        """Whether a failure has ended the run."""
+        """True if a failure ended the run (--fail-fast)."""
         self.missed: list[NotRun] = []
         """Regimes that were not run."""
         self.found: list[Any] = []
-        """The results."""
+        """Results, in order."""
         self.inputs: list[InputRead] = []
         self.notes: list[Note] = []
         self.errors: list[Failure] = []
         self.interrupted = False
         self.lost: LostOutput | None = None
-        """The reason why nothing more can be printed."""
+        """The error of standard output after which nothing more can be printed; None while it works."""
 
     # ---- failures and remarks ----
 
     def fail(self, name: str | None, error: Exception) -> None:
-        """Report an error of one input and go on."""
+        """Report an error of one input, and keep it for the JSON document."""
         self.screen.flush()
         code = streams.report(error, name)
         self.codes.append(code)
         message = str(error) if isinstance(error, HardsimError) else f"{type(error).__name__}: {error}"
         self.errors.append(Failure(name, code, message))
         ending = Ending.FAILED if code == streams.UNDECIDED and self.request.require else ENDINGS[code]
+        # The one-line message has no hint; the details have.
         told, place = error.message if isinstance(error, InputError) else message, None
         if isinstance(error, SourceError) and error.source.name in (name, name and path_of(name)):
             place = error.source.line_of(error.span.start)[:2]
@@ -144,17 +149,18 @@ class Session:
         if line is not None:
             one = replace(one, whole=line[0], place=one.place or (line[1], 1))
         self.outcomes.append(one)
+        # A weaker verdict than required counts, an undecided one does not.
         if self.request.fail_fast and one.ending in (Ending.FAILED, Ending.ERROR):
             self.stopped = True
 
     def _seconds(self) -> float:
-        """Since the last outcome."""
+        """Return the seconds since the last outcome."""
         before, self.started = self.started, perf_counter()
         return self.started - before
 
     @property
     def over(self) -> bool:
-        """Whether nothing more is to be run."""
+        """Return True if no more inputs are to be run."""
         return self.interrupted or self.stopped
 
     @contextmanager
@@ -175,8 +181,9 @@ class Session:
         said: str | None = None,
         tell: Callable[[str], None] = warn,
     ) -> None:
-        """A note on standard error (in other words: `said`), also in the JSON document, if there is anything to say.
-        What no verdict depends on is told by `note`."""
+        """Print a remark on standard error (as `said`, if given) and add it to the JSON document; do nothing if
+        `message` is None. `tell` prints it: `note` for remarks on which no verdict depends, `warn` for others.
+        """
         if message is None:
             return
         self.screen.flush()
@@ -184,13 +191,13 @@ class Session:
         self.notes.append(Note(name, regime, message))
 
     def precision(self, subject: Subject, max_n: int) -> None:
-        """A remark on digits that were asked for, where they are fewer than mpmath needs."""
+        """Remark on a number of digits that is smaller than mpmath needs."""
         if subject.stored is not None:
             remark = few_digits(subject.stored, max_n, self.request.dps, self.request.engine)
             self.remark(subject.name, subject.regime, remark)
 
     def without(self, options: str, reason: str) -> None:
-        """A remark on those of the options that were given and have no use here, if there are any."""
+        """Remark on options that were given but have no effect here, if there are any."""
         named, command = ", ".join(options_given(self.command, self.request, options)), f"`hardsim {self.command}`"
         if named:
             self.remark(None, None, f"{named}: not used; {reason}", f"{named}: not used by {command}; {reason}", note)
@@ -198,10 +205,10 @@ class Session:
     # ---- inputs ----
 
     def read(self) -> Iterator[Input]:
-        """The inputs that can be read, one after the other; the others are reported.
+        """Yield the inputs that can be read, one after the other, and report the others.
 
         Raises:
-            InputError: if it is not clear what to read, or a result would be written over what is read.
+            InputError: if there is nothing to read, or a result would be written over an input.
         """
         request = self.request
         check_source(request)
@@ -248,8 +255,9 @@ class Session:
         return names
 
     def _compared(self, name: str, names: Sequence[str]) -> Alphabet | None:
-        """The alphabet of the one that a file is compared with, if it declares none of its own and that one does; with
-        --props auto of two that declare none the propositions of both."""
+        """Return the alphabet of the file that `equiv` compares with this one, if only that one declares an alphabet;
+        with --props auto and two files without an alphabet, the propositions of both. Return None otherwise.
+        """
         if self.command != "equiv" or len(names) != len({*names}) or len(names) != 2 or declares(name):
             return None
         other, request = names[names.index(name) - 1], self.request
@@ -261,17 +269,17 @@ class Session:
             both = [read_input(one, request.props, dialect=request.dialect).alphabet for one in names]
             found = [one.props for one in both if isinstance(one, Valuations)]
             return Valuations(tuple(dict.fromkeys(chain.from_iterable(found)))) if len(found) == 2 else None
-        except HardsimError:  # which is told where that one is read
+        except HardsimError:  # reported when that file is read itself
             return None
 
     def _held(self, given: Input, against: Meant | None) -> Input:
-        """An input with what it is held against, which may have the input's own alphabet."""
+        """Return an input with the reference that --against gives; the reference may take the alphabet of the input."""
         if against is None and self.request.against is not None:
             against = self._semantics(self.request.against, given.alphabet)
         return replace(given, against=against)
 
     def _semantics(self, name: str, beside: Alphabet | None = None) -> Meant:
-        """The semantics of a file that others are held against, over their alphabet if it declares none."""
+        """Return the meaning of the file of --against, over the alphabet `beside` if the file declares none."""
         with patient(_slow(name)):
             found = read_input(name, beside=beside, alone=True)
             meant = meant_by(found)
@@ -285,7 +293,11 @@ class Session:
         return meant
 
     def spare(self, name: str) -> None:
-        """Hold that nothing is written over a file that is read; an InputError otherwise."""
+        """Require that no result is written over an input.
+
+        Raises:
+            InputError: naming the option that would write there.
+        """
         for output in self.outputs:
             for path in read_with(name):
                 output.spare(path)
@@ -316,7 +328,7 @@ class Session:
             self.remark(name, None, remark, tell=note)
 
     def several(self, given: Sequence[Input]) -> bool:
-        """Whether there are several inputs, with those that could not be read."""
+        """Return True if there is more than one input, counting those that could not be read."""
         return len(given) + len(self.errors) > 1
 
     def tables(self, given: Sequence[Input]) -> bool:
@@ -335,10 +347,10 @@ class Session:
     def each(
         self, given: Input, action: Callable[[Subject], None], other: Callable[[Foreign], None] | None = None
     ) -> None:
-        """Act on an input: on a formula in every regime meant, once on anything else, a network that others made by
-        the `other` action.
+        """Act on an input: on a formula once in each requested regime, on any other input once. An external network is
+        given to the action `other`.
 
-        Under `all` a regime that refuses the input is a note, unless every regime does.
+        With --regime all, a regime that refuses the input is only a remark, unless every regime does.
         """
         options, made = self.request.options(), given.made
         if given.foreign is not None and other is not None:
@@ -383,8 +395,7 @@ class Session:
         action: Callable[[Subject], None],
         other: Callable[[Foreign], None] | None = None,
     ) -> None:
-        """Act on one input after the other; after an interruption, or a failure that ends the run, the others are left
-        alone."""
+        """Act on one input after the other, until an interruption, or a failure that ends the run."""
         for given in inputs:
             if self.over:
                 break
@@ -393,14 +404,16 @@ class Session:
     # ---- the end ----
 
     def show(self, result: Any, shown: Telling) -> None:
-        """Print a result, or its verdict alone, and keep it."""
+        """Keep a result, and print all of it, or with --quiet only its verdict."""
         self.found.append(result)
         with self.printing():
             (shown.brief if self.request.quiet else shown.full)(self.screen)
 
     @contextmanager
     def printing(self) -> Iterator[None]:
-        """Keep a lost standard output in `lost`, and go on: an exit code is still due, and files are still written."""
+        """Keep a failure of standard output in `lost` and go on, because files are still to be written and an exit code
+        is due.
+        """
         try:
             yield
         except LostOutput as lost:
@@ -409,8 +422,9 @@ class Session:
     def conclude(
         self, agreed: bool, undecided: bool, left: str = "", shown: Telling | None = None, weaker: str = ""
     ) -> None:
-        """The exit code of one result; `left` says what an interruption left of it, if there was one, and `weaker` why
-        its verdict is not the one that was required."""
+        """Note the exit code of one result. `left` describes what an interruption left of it (empty: no interruption);
+        `weaker` explains that its verdict is weaker than required.
+        """
         with self.printing():
             self.screen.flush()
         code = streams.MISMATCH if not agreed else streams.UNDECIDED if undecided or weaker else streams.AGREED
@@ -431,6 +445,7 @@ class Session:
         ending, reasons = ENDINGS[code], [weaker] * bool(weaker) + [f"interrupted: {left}"] * bool(left)
         if weaker:
             ending = Ending.FAILED
+        # An interrupted result without a mismatch is no verdict on its input.
         elif left and agreed:
             ending, code = Ending.SKIPPED, streams.INTERRUPTED
         elif shown.verdict == Verdict.OBSERVED and agreed:
@@ -446,9 +461,10 @@ class Session:
         )  # fmt: skip
 
     def finish(self) -> None:
-        """Write what standard output is to be besides text, and the JSON document; leave with the exit code."""
+        """Write the JSON document and the report for other programs, and leave with the exit code."""
         for reason in reasons():
             self.remark(None, None, reason)
+        # From here on a second Ctrl-C must not lose the document.
         settle_signals()
         missed = self._missed()
         summary = self._summary(missed)
@@ -476,6 +492,7 @@ class Session:
 
     def _summary(self, missed: Sequence[NotRun]) -> RunSummary:
         """Count the inputs by outcome."""
+        # An input may have both a result and an error, if one of its regimes failed.
         read, answered = {one.name for one in self.inputs}, {getattr(one, "input", None) for one in self.found}
         failed = [one for one in self.errors if one.input is not None and one.input != self.request.against]
         refused = {one.input for one in failed if one.exit_code == streams.BAD_INPUT and one.input in read - answered}
@@ -506,7 +523,7 @@ class Session:
             say(summary.text(""))
 
     def _finished(self, missed: Sequence[NotRun], summary: RunSummary) -> Finished:
-        """The run, as other programs are told of it."""
+        """Return the run as a record for reports that other programs read."""
         outcomes, reason = list(self.outcomes), NOT_RUN[self.stopped]
         for one in missed:
             left = self.code if self.interrupted else streams.AGREED
@@ -519,7 +536,7 @@ class Session:
         return Finished(self.command, self.code, outcomes, told, remarks, told_of)
 
     def _missed(self) -> list[NotRun]:
-        """The inputs without an outcome, where the run has ended before its end, and what it left of the others."""
+        """Return the inputs and regimes that were not run, if the run ended early, and print their number."""
         if not self.over or "fail_fast" not in COMMANDS[self.command].fields:
             return []
         known = {one.input for one in self.outcomes} | {one.input for one in self.missed}
@@ -531,7 +548,7 @@ class Session:
         return [*self.missed, *(NotRun(name, None) for name in names)]
 
     def _slowest(self) -> None:
-        """A remark on what took longest, where there are several inputs."""
+        """Remark on the input that took longest, if there are several."""
         if self.command not in ("fmt", "equiv", "report") and len({one.input for one in self.outcomes}) > 1:
             slowest, total = max(self.outcomes, key=lambda one: one.seconds), sum(one.seconds for one in self.outcomes)
             note(f"slowest: {slowest.title}, {slowest.seconds:.1f} of {total:.1f} seconds")
@@ -544,12 +561,12 @@ def path_of(name: str) -> str:
 
 
 def is_file(name: str | None) -> bool:
-    """Whether an input is a file of that name, and neither an expression nor what is shipped under the name."""
+    """Return True if the input of this name is a file, and not an expression or a shipped name."""
     return name not in (None, EXPRESSION) and located(name or "") == name
 
 
 def _json(request: Request) -> Sink | None:
-    """Where the JSON document goes, if it is asked for."""
+    """Return the destination of the JSON document, or None."""
     if request.format != JSON:
         return None if request.json is None else Sink(request.json, "--json")
     if request.json is not None:
@@ -567,7 +584,7 @@ def _printed(brief: Print) -> str:
 
 @contextmanager
 def session(command: str, request: Request, seed: int | None = None, targets: Sequence[Sink] = ()) -> Iterator[Session]:
-    """A session that finishes when its block ends or is interrupted, and leaves no half-made file."""
+    """Yield a session that is finished when the block ends or is interrupted, and leaves no incomplete file."""
     with held():
         current = Session(command, request, seed, targets)
         with current.sink or nullcontext():
@@ -596,10 +613,10 @@ def session(command: str, request: Request, seed: int | None = None, targets: Se
 
 
 def check_source(request: Request, needed: bool = True) -> None:
-    """Hold that there is something to read (if that is needed), and only one kind of it.
+    """Require an input (if `needed`), and only one kind of input.
 
     Raises:
-        InputError: saying what to type.
+        InputError: with advice on what to type.
     """
     paths, expression, alphabet = request.files or [], request.expression, request.alphabet
     if expression is not None and request.lines:
@@ -619,11 +636,13 @@ def check_source(request: Request, needed: bool = True) -> None:
 
 
 def _told(tell: Callable[..., None], place: Sequence[str], text: str) -> None:
-    """Tell a remark, and show the place that it is about."""
+    """Print a remark, with the lines of text that it concerns."""
     tell(text, *place)
 
 
 def _slow(name: str) -> str:
-    """That reading an input takes long, and why where it is known: of networks there may be much, and torch to load."""
+    """Return a message that reading an input takes long: a network may be large and may load torch, other files run
+    examples.
+    """
     network = is_directory(name) or name.endswith((".json", ".spec"))
     return f"{name}: reading it takes long" + ("" if network else ", because its examples are checked")

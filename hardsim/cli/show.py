@@ -1,5 +1,6 @@
-"""`hardsim show`: what a formula was compiled into, the automaton of a regular expression, what was read of a
-network."""
+"""The command `hardsim show`: print a compiled network, the automaton of a regular expression, or an external
+network.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +17,11 @@ from hardsim.report.model import describe, print_model
 from hardsim.report.network import describe_network, print_network
 
 SHORT_LENGTH = 8
-"""Bounds and precision are shown at this length and at --max-n."""
+"""Length at which bounds and precision are shown, besides --max-n."""
 
 
 def command(request: Request) -> None:
-    """The command."""
+    """Run the command."""
     with session("show", request) as current:
         for given in current.read():
             automaton = describe_automaton(given, request.max_n)

@@ -1,4 +1,4 @@
-"""The process's streams: results on standard output, talk and what went wrong on standard error; and exit codes."""
+"""Standard streams and exit codes: results go to standard output, messages and errors to standard error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hardsim.visible import visible
 
 AGREED, MISMATCH, BAD_INPUT, UNDECIDED, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 130
 CLOSED_PIPE = 141
-"""128 + SIGPIPE, as the shell reports it for any tool."""
+"""Exit code 128 + SIGPIPE, which the shell reports for any tool whose reader has gone."""
 WORST_FIRST = (INTERNAL, MISMATCH, BAD_INPUT, UNDECIDED)
 
 CODES = """\
@@ -26,7 +26,7 @@ code is the first of 4, 1, 2, 3 that occurred.
 
 
 def worst(codes: Sequence[int]) -> int:
-    """Return the exit code of several inputs: the worst of theirs."""
+    """Return the exit code for several inputs: the worst of their exit codes."""
     return min(filter(None, codes), key=WORST_FIRST.index, default=AGREED)
 
 
@@ -34,21 +34,25 @@ def worst(codes: Sequence[int]) -> int:
 
 
 class LostOutput(Exception):
-    """Standard output cannot be written."""
+    """Raised when standard output cannot be written."""
 
     def __init__(self, cause: OSError) -> None:
         super().__init__(cause.strerror)
         self.unread = isinstance(cause, ConnectionError)
-        """Whether that is so because its reader has gone."""
+        """True if the reader of standard output has gone."""
         self.codes: list[int] = []
-        """The exit codes of what had been found until then."""
+        """Exit codes of the results that were found before."""
 
 
 class _Results(FileIO):
-    """The descriptor of standard output, whose errors are no file's."""
+    """The file descriptor of standard output; its errors become LostOutput."""
 
     def write(self, data: Any) -> int:
-        """Write some of it, as a raw stream does; LostOutput if that fails."""
+        """Write a part of the data, as a raw stream does, and return its size.
+
+        Raises:
+            LostOutput: if that fails.
+        """
         try:
             return super().write(data)
         except OSError as error:
@@ -56,11 +60,15 @@ class _Results(FileIO):
 
 
 def open_streams() -> bool:
-    """UTF-8 on both output streams whatever the locale (what has no encoding, a file name's stray byte, is escaped),
-    and a stand-in for a closed standard input or error; whether there is a standard output to write results to. All
-    three wait for their other end, and what is printed is written whole, or LostOutput is raised."""
+    """Prepare the three standard streams, and return True if there is a standard output to write results to.
+
+    Both output streams get UTF-8, whatever the locale is; characters without an encoding (a stray byte of a file name)
+    are escaped. Closed streams of input and errors are replaced. All three streams wait for their other end, and output
+    is written whole, or LostOutput is raised.
+    """
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         with suppress(AttributeError, OSError, ValueError):  # no stream, no descriptor, or nothing that could wait
+            # A parent process may have left a pipe non-blocking; then large output would be lost.
             os.set_blocking(stream.fileno(), True)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
@@ -76,9 +84,11 @@ def open_streams() -> bool:
 
 
 def _whole(stream: Any) -> Any:
-    """Standard output, if it is a descriptor's, with a buffer that goes on after a part was written, which under
-    PYTHONUNBUFFERED it has not."""
+    """Return standard output with a buffer that continues after a partial write (under PYTHONUNBUFFERED it has no such
+    buffer). Return a stream that is not a file descriptor unchanged.
+    """
     raw = getattr(getattr(stream, "buffer", None), "raw", getattr(stream, "buffer", None))
+    # Tests replace standard output by other streams, which are left as they are.
     if type(raw) is not FileIO:
         return stream
     stream.flush()
@@ -88,8 +98,9 @@ def _whole(stream: Any) -> Any:
 
 
 def _occupy(descriptor: int) -> None:
-    """Open nothing under the number of a standard stream that is closed: no file gets that number by chance, and
-    processes that are started inherit it open."""
+    """Open the null device under the number of a closed standard stream, so that no other file gets this number, and
+    processes started later inherit it open.
+    """
     null = os.open(os.devnull, os.O_RDWR)
     if null != descriptor:
         os.dup2(null, descriptor)
@@ -98,7 +109,7 @@ def _occupy(descriptor: int) -> None:
 
 
 def drop_stdout() -> None:
-    """Send what still waits for a lost standard output nowhere, so that the interpreter's last flush is quiet."""
+    """Redirect a lost standard output to the null device, so that the interpreter's last flush raises no error."""
     sink = os.open(os.devnull, os.O_WRONLY)
     with suppress(OSError, ValueError):  # a stream without a descriptor has nothing to flush
         os.dup2(sink, sys.stdout.fileno())
@@ -109,36 +120,37 @@ def drop_stdout() -> None:
 
 
 def say(*lines: str) -> None:
-    """A message for the user on standard error, of one or more lines, whatever is quoted in them; that nobody can read
-    it must not change a verdict's exit code."""
+    """Print lines for the user on standard error, made visible. An error in printing is ignored: it must not change the
+    exit code of a verdict.
+    """
     with suppress(OSError, ValueError):
         sys.stderr.write("".join(visible(line) + "\n" for line in lines))
         sys.stderr.flush()
 
 
 class _Talk:
-    """Of this process: whether nobody wants to hear what no verdict depends on."""
+    """State of this process: whether messages on which no verdict depends are suppressed."""
 
     hushed = False
 
 
 def hush(quiet: bool) -> None:
-    """Say from here on what verdicts depend on alone, or everything."""
+    """Suppress messages on which no verdict depends (`quiet`), or print them again."""
     _Talk.hushed = quiet
 
 
 def hushed() -> bool:
-    """Whether mere talk is not wanted."""
+    """Return True if messages on which no verdict depends are suppressed."""
     return _Talk.hushed
 
 
 def warn(text: str, *more: str) -> None:
-    """A remark on standard error; more lines may show the place that it is about."""
+    """Print a remark on standard error; `more` are lines that show the place it concerns."""
     say(f"note: {text}", *more)
 
 
 def note(text: str, *more: str) -> None:
-    """A remark on which no verdict depends: it is silent under --quiet."""
+    """Print a remark on which no verdict depends; --quiet suppresses it."""
     if not _Talk.hushed:
         warn(text, *more)
 
@@ -147,8 +159,9 @@ def note(text: str, *more: str) -> None:
 
 
 def report(error: BaseException, name: str | None = None) -> int:
-    """Say what went wrong with the input of that name; returns the exit code. Whatever hardsim did not raise on purpose
-    is a defect of hardsim."""
+    """Report an error of the input `name` on standard error, and return the exit code. An exception that hardsim did
+    not raise on purpose is a defect of hardsim.
+    """
     code = error.exit_code if isinstance(error, HardsimError) else INTERNAL
     if code == INTERNAL and not isinstance(error, WorkerFailure):
         say(*internal(error, name).split("\n"))
@@ -162,7 +175,7 @@ def report(error: BaseException, name: str | None = None) -> int:
 
 
 def internal(error: BaseException, name: str | None = None) -> str:
-    """The message for a defect of hardsim: what, where, and what to report."""
+    """Return the message for a defect of hardsim: what happened, where, and what to report."""
     if os.environ.get("HARDSIM_DEBUG") == "1":
         return "".join(traceback.format_exception(error)).rstrip()
     frames = traceback.extract_tb(error.__traceback__)

@@ -1,4 +1,4 @@
-"""`hardsim trace`: one word, position by position."""
+"""The command `hardsim trace`: one word, position by position."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hardsim.report.trace import print_trace
 
 
 def command(request: Request) -> None:
-    """The command."""
+    """Run the command."""
     request, texts = words_asked(request)
     if len(texts) > 1:
         raise InputError(f"a trace shows one word, but {len(texts)} are given", "Trace them one by one.")
@@ -69,5 +69,5 @@ def _show(current: Session, result: TraceResult, target: Sink | None, alphabet: 
         say(f"{result.input}: the answers on this word differ")
     open_ = not answers.decided or (answers.agree is None and not answers.places)
     current.conclude(answers.agree is not False, open_)
-    if target is not None:  # a picture that cannot be written leaves the exit code of the answers
+    if target is not None:  # written last: a failure to write it keeps the exit code of the answers
         target.write(drawn(result, chosen, target.path))

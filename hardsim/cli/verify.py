@@ -1,4 +1,4 @@
-"""`hardsim verify`: check certificates."""
+"""The command `hardsim verify`: check certificates."""
 
 from __future__ import annotations
 
@@ -37,25 +37,25 @@ from hardsim.verify.program_sections import PROGRAM_VERSIONS
 from hardsim.verify.sections import FORMAT, VERSIONS, printable
 
 KNOWN_VERSIONS = sorted({*VERSIONS, *PROGRAM_VERSIONS})
-"""Versions of certificates of either kind."""
+"""Versions of certificates of both kinds (formulas, programs)."""
 LARGEST_FILE = 16 * 2**20
-"""Bytes of a certificate."""
+"""Largest size of a certificate, in bytes."""
 MOST_LINES = 20
-"""Nodes of a formula that are printed."""
+"""Largest number of nodes of a formula to print."""
 MAKE_ONE = "Make one with: hardsim prove FILE --certificate NAME.cert.json"
-"""What to do about a file that is no certificate."""
+"""Advice for a file that is not a certificate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Meant:
-    """What certificates should be about, with its name; None where nothing was named."""
+    """The formula and the network that certificates must be about, each with its name; None if not given."""
 
     formula: tuple[FormulaFile, str] | None = None
     model: tuple[Subject, str] | None = None
 
 
 def command(request: Request) -> None:
-    """The command."""
+    """Run the command."""
     with session("verify", request) as current:
         for name in (*request.certificates, request.formula, request.model):
             if name is not None:
@@ -78,7 +78,7 @@ def command(request: Request) -> None:
 
 
 def _told(result: VerifyResult) -> Telling:
-    """How a result is told."""
+    """Return how to print a result."""
     said = result.reason or ""
     if result.lengths is not None:
         said = f"every word of {span_of(result.lengths)}"
@@ -95,7 +95,7 @@ def _told(result: VerifyResult) -> Telling:
 
 
 def _meant(request: Request) -> Meant:
-    """The formula and the network that were named."""
+    """Return the formula and the network that the options name."""
     formula, model, at, expression = request.formula, request.model, request.at, request.expression
     check_source(replace(request, files=None if formula is None else [formula]), needed=False)
     reading = {"--at": at, "--dialect": request.dialect, "--alphabet": request.alphabet, "--props": request.props}
@@ -130,7 +130,9 @@ def _meant(request: Request) -> Meant:
 
 
 def text_lines(result: VerifyResult) -> list[str]:
-    """What a valid certificate is about, and what it was compared with, in printable characters."""
+    """Return lines that state what a valid certificate is about and with what it was compared, in printable
+    characters.
+    """
     lines, compared = list[str](), result.compared
     assert result.digests is not None
     if result.formula is None:
@@ -155,7 +157,7 @@ def text_lines(result: VerifyResult) -> list[str]:
 
 
 def temperature_text(result: VerifyResult) -> str:
-    """The temperature, or those of the lengths in their order."""
+    """Return the temperature of a certificate as text, or the temperatures of its lengths in order."""
     given = result.temperature
     if not isinstance(given, tuple):
         return given or ""
@@ -163,10 +165,10 @@ def temperature_text(result: VerifyResult) -> str:
 
 
 def check(path: str, meant: Meant) -> VerifyResult:
-    """The result for one file.
+    """Return the result of checking one file.
 
     Raises:
-        InputError: if it is no certificate.
+        InputError: if the file is not a certificate.
     """
     with naming(path, path):
         document = read_certificate(read_bytes(path, LARGEST_FILE), path)
@@ -190,6 +192,7 @@ def check(path: str, meant: Meant) -> VerifyResult:
     wanted = ("claim", "min_n", "max_n", "lengths", "temperature", "formula", "digests")
     said: dict[str, Any] = dict.fromkeys(wanted)
     if reason is None:
+        # Only the text of a certificate that was found valid is shown.
         lengths = lengths_of(document)
         given = (document if of_program else document["model"])["temperature"]
         said = {key: document.get(key) for key in wanted} | {"lengths": tuple(map(tuple, lengths))}
@@ -209,10 +212,10 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_certificate(data: bytes, name: str) -> dict[str, Any]:
-    """A certificate as JSON.
+    """Return a certificate as a JSON object.
 
     Raises:
-        InputError: if it is none.
+        InputError: if the data is not a certificate.
     """
     try:
         document = json.loads(data, object_pairs_hook=_object, parse_constant=_no_number)

@@ -1,4 +1,4 @@
-"""`hardsim words`: the language up to a length."""
+"""The command `hardsim words`: list the accepted words up to a length."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hardsim.lang.words import written_word
 
 
 def command(request: Request) -> None:
-    """The command."""
+    """Run the command."""
     with session("words", request) as current:
         given = list(current.read())
         show = partial(_print, current, request.regime == ALL or current.several(given))
@@ -33,7 +33,7 @@ def command(request: Request) -> None:
 
 
 def _model(current: Session, subject: Subject) -> Iterator[Word]:
-    """The accepted words of one subject, as they are found."""
+    """Return an iterator of the accepted words of one subject, as they are found."""
     request = current.request
     found = language(subject, request)
     if request.by == "soft":
@@ -45,7 +45,7 @@ def _model(current: Session, subject: Subject) -> Iterator[Word]:
 def _print(
     current: Session, headings: bool, given: Input | Subject, facts: ModelFacts | None, found: Iterable[Word]
 ) -> None:
-    """Print words as they are found, until there are no more or it is interrupted."""
+    """Print words as they are found, until there are no more or the run is interrupted."""
     request, alphabet = current.request, given.alphabet
     if headings:
         regime = None if facts is None else facts.regime
