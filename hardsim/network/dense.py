@@ -328,6 +328,7 @@ class Network:
             return self.positions[:size]
         if not self.positions:
             return None
+        # The word's first symbol is i = 1, so tokens before it have i <= 0.
         start = 1 - len(self.readout.before)
         found = np.full((size, self.dimension), Fraction(0), dtype=object)
         for coordinate, function in self.positions:

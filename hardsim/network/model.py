@@ -294,6 +294,7 @@ class Entering:
             return numbers
         found = np.zeros_like(numbers)
         for bit, (stride, table) in enumerate(self.digits):
+            # Bit number `bit` of the index: does this proposition hold?
             found |= np.array(table, dtype=np.int64)[numbers // stride % len(table)] << bit
         return found
 

@@ -62,6 +62,7 @@ class Refused:
 def shown(value: Any) -> str:
     """Return the text by which errors show a value: its beginning if it is long."""
     try:
+        # `repr` recurses, and refuses integers of thousands of digits.
         text = repr(value)
     except (RecursionError, ValueError):
         return "a value that is nested too deeply to be shown, or a number too long"
@@ -101,6 +102,7 @@ class Reader:
             if isinstance(place.value, Refused):
                 yield place.refusal(place.value.reason)
             elif isinstance(place.value, dict):
+                # A stack: reversed, so that places come out in the order of the text.
                 waiting.extend(reversed([place.field(key) for key in place.value]))
             elif isinstance(place.value, list):
                 waiting.extend(reversed(list(place.items())))

@@ -322,6 +322,7 @@ def _read_layer(data: Reader, names: Names, bos: bool) -> Layer:
 
 
 def _read_head(data: Reader, names: Names, bos: bool) -> AttentionHead:
+    # `program.file` reads weighting, hardmax and gap.
     data.only("name", "mask", "weighting", "hardmax", "gap", "w_q", "w_k", "w_v")
     w_q = read_matrix(data.field("w_q"), None, names)
     return AttentionHead(

@@ -172,6 +172,7 @@ def read_ahat(document: Reader) -> AhatFile:
         soft = document.has("temperature")
         if soft and sharpness is not None:
             raise document.field("temperature").error("no temperature: the sharpness has one already")
+    # Only a program compiled from a formula answers without a threshold.
     if program.threshold is None and sharpness is None:
         place = document if version == 1 else document.field("program")
         raise place.error("an object with the key 'threshold'")
@@ -655,6 +656,7 @@ def _read_predicates(document: Reader) -> tuple[store.Users, tuple[str, ...]]:
     if not document.has("predicates"):
         return {}, ()
     definitions = tuple(item.text() for item in document.field("predicates").items())
+    # A small formula file, so that the parser of formula files reads the definitions.
     text = "alphabet: a\n" + "".join(f"pred {' '.join(definition.split())}\n" for definition in definitions) + "true\n"
     try:
         file = parse_text(text, f"{document.name}: predicates")

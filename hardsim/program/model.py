@@ -273,6 +273,7 @@ class Program(Placed):
         if not self.coordinates:
             names = [ONE, *(letter.name for letter in self.letters), *(encoding.name for encoding in self.encodings)]
             names += [name for layer in self.layers for name in layer.written]
+            # The class is frozen.
             object.__setattr__(self, "coordinates", tuple(dict.fromkeys(names)))
 
     @property
@@ -296,6 +297,7 @@ class Program(Placed):
         """
         needed = {output}
         for layer in reversed(self.layers):
+            # Units come after the heads of their layer, so their inputs are added first.
             for unit in layer.units:
                 if any(out in needed for out, _ in unit.outs):
                     needed.update(name for name, _ in unit.pre.terms)

@@ -227,6 +227,7 @@ def _architecture(settings: Settings, weights: Tensors, start: str) -> str:
     """
     key, stated = "architectures", settings.value("architectures")
     names = stated if isinstance(stated, list) else [] if stated is None else [stated]
+    # The TensorFlow and Flax classes store the same networks.
     known = [str(name).removeprefix("TF").removeprefix("Flax") for name in names]
     if len(set(known)) > 1:
         raise settings.error(key, "one architecture")

@@ -198,6 +198,7 @@ def hold_tokens(tokens: Sequence[Token], count: int, error: Wrong, what: str = "
         )
     names = [str(one) for one in tokens]
     seen: set[str] = set()
+    # Words are written as text, so names must differ as text.
     for name in names:
         if name in seen:
             raise error(f"the {what} {brief(name)} is named twice", f"Give each {what} a name of its own.")

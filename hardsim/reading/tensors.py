@@ -78,7 +78,7 @@ class Stored:
     sha256: str = ""
     """The checksum of all files that were read, in hexadecimal digits."""
     files: tuple[str, ...] = ()
-    """The names of these files inside the folder."""
+    """The names, inside the folder, of all files that were read."""
     notes: tuple[str, ...] = ()
     """Notes on changes to the names of tensors before a reader sees them."""
 
@@ -159,6 +159,7 @@ def read_folder(path: str) -> Stored:
             known = ", ".join((*SAFE, *PICKLED))
             hint = f"Name a folder with config.json beside weights, or the file of weights ({known})."
             raise InputError(f"{path}: neither a folder nor a file of weights", hint)
+        # Reading it raises the usual error for a missing file.
         if not os.path.isfile(path):
             read_bytes(path)
         if is_state(os.path.basename(path)):
@@ -216,6 +217,7 @@ class _Digest:
         """Return the bytes of a file."""
         data = read_bytes(self.path(name), limit)
         self.names.append(name)
+        # Lengths come first, so that no two lists of files give the same bytes.
         self._sum.update(f"{len(name.encode())} {name} {len(data)} ".encode())
         self._sum.update(data)
         return data
@@ -325,6 +327,7 @@ def _safetensors(data: bytes, where: str) -> dict[str, NDArray[Any]]:
 
     try:
         found = deserialize(data)  # type: ignore[no-untyped-call]  # the library has no types
+        # `deserialize` accepts a key that occurs twice, so the header is parsed again.
         length = struct.unpack("<Q", data[:8])[0]
         json.loads(data[8 : 8 + length], object_pairs_hook=_object)
     except (SafetensorError, ValueError) as error:
@@ -354,6 +357,7 @@ def _state_dict(data: bytes, where: str) -> tuple[dict[str, NDArray[Any]], tuple
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # such as warnings of other protocols: only the error below is shown
+            # With weights_only, a pickle cannot run code.
             found = torch.load(BytesIO(data), weights_only=True, map_location="cpu")
     except Exception as error:  # torch raises many types; all mean that the file is not readable
         reason = str(error).strip().split("\n")[0][:200] or type(error).__name__
@@ -397,6 +401,7 @@ def _vocabulary(digest: _Digest, names: set[str]) -> tuple[str, ...] | None:
     if TOKENIZER not in names:
         return found
     where = digest.path(TOKENIZER)
+    # Read without the digest: a tokenizer that names no tokens is no part of the network.
     words = _word_level(json_object(read_bytes(where), where))
     if words is None:
         return found
@@ -476,6 +481,7 @@ class Tensors:
         if len(found.shape) != len(shape) or any(w not in (None, h) for w, h in zip(shape, found.shape, strict=True)):
             told = f"the tensor {name} has the shape {_shape(found.shape)}, not {_shape(shape)}"
             raise self.error(told + (f" ({why})" if why else ""), OTHERS)
+        # Numbers wider than float64 would be rounded.
         if (found.dtype.kind != "f" or found.dtype.itemsize > 8) and found.dtype.name not in NARROW:
             raise self.error(
                 f"the tensor {name} is stored as {found.dtype.name}, which is no dtype of weights", FORMATS

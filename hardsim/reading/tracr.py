@@ -212,6 +212,7 @@ def from_tracr(model: Any, program: Any) -> Stored:
         "bos": getattr(given, "bos_token", None),
         "output_label": str(_attribute(program, "label")),
     }
+    # In place of the checksum of files, which identifies a stored network.
     digest = hashlib.sha256(repr(sorted(stored.items())).encode())
     for name, array in sorted(tensors.items()):
         digest.update(f"{name} {array.dtype} {array.shape} ".encode() + array.tobytes())

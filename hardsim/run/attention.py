@@ -181,6 +181,7 @@ class WordHead(Generic[T]):
     def matter(self, queries: Forms[T], keys: Forms[T]) -> Booleans:
         """Return the keys (columns) whose weight may be distinguishable from 0 in the arithmetic, by query (row)."""
         (query, query_rad), (key, key_rad) = queries.ends, keys.ends
+        # An overflow gives infinity or NaN; `far` is then False, and the key is kept.
         with np.errstate(all="ignore"):
             logit, size, other = query @ key.T, np.abs(query), np.abs(key)
             off = query_rad @ (other + key_rad).T + size @ (key_rad + (key.shape[1] + 4) * U * other).T

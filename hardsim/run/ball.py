@@ -39,6 +39,7 @@ class BallArithmetic:
         self.bits = bits
         self._zero = arb(0)
         self._one = arb(1)
+        # One cache per arithmetic: balls of another precision must not be mixed in.
         self.number: Callable[[RealNumber], arb] = lru_cache(10_000)(ball)
         """Return an enclosure of a number, exact for integers."""
 

@@ -100,6 +100,7 @@ class DenseForward:
         return [_plus(row, map(number, added)) for row, added in zip(x, encoding.tolist(), strict=True)]
 
     def _layer(self, layer: NetworkLayer, x: list[Row], places: Sequence[int]) -> list[Row]:
+        # Keys and values need all positions, everything else only the requested ones.
         read, x = x, [x[place] for place in places]
         if layer.attends:
             y = read if layer.post else self._normed(layer.norm_1, read)
@@ -180,6 +181,7 @@ class DenseForward:
         return found
 
     def _linear(self, x: list[Row], weight: Dense, bias: Dense | None) -> list[Row]:
+        # By identity: the network keeps its arrays, so their ids stay valid.
         if id(weight) not in self._matrices:
             entries = self._exact(weight) if weight.dtype == object else weight.tolist()  # floats are exact as they are
             self._matrices[id(weight)] = self.arithmetic.matrix(entries)

@@ -202,10 +202,12 @@ def stretch(matrix: Floats) -> float:
     """Return an upper bound of the largest singular value of a matrix, only slightly above it (see the module)."""
     if not matrix.size or not matrix.any():
         return 0.0
+    # A^T A is smaller if A has fewer columns than rows.
     a = matrix if matrix.shape[0] >= matrix.shape[1] else matrix.T
     steps = []
     for _ in range(SQUARINGS):
         _, exponent = np.frexp(np.abs(a).max())
+        # Powers of 2 scale exactly, and keep the squarings from overflowing.
         a = np.ldexp(a, -exponent)
         steps.append((int(exponent), gamma(len(a) + 8) * float(np.sum(a * a)) * GROW))
         a = a.T @ a
@@ -303,6 +305,7 @@ class FloatNorm:
     def __init__(self, norm: Norm) -> None:
         self.centred = norm.kind == "layer"
         near, off = rounded(norm.epsilon)
+        # An infinite epsilon makes every radius infinite: then nothing is claimed.
         self.epsilon = near if isfinite(off) else float("inf")
         self.weight = self.size = self.off = self.bias = None
         self.largest, self.lost = GROW, 0.0
@@ -437,6 +440,7 @@ def activate(activation: Activation, given: Vectors, size: Floats) -> Vectors:
         case Activation.RELU:
             length = given.length
             if given.each is not None:
+                # A certainly negative input gives exactly 0.
                 np.copyto(given.each, 0.0, where=x <= -given.each)
                 length = np.minimum(length, lengths(given.each))
             return Vectors(np.maximum(x, 0.0, out=x), length, given.each)
@@ -582,6 +586,7 @@ class FloatAttention:
             query, key = self.heads[-1].query.stop, self.heads[-1].value_one.stop
         w_o = np.concatenate([np.zeros((0, d)), *(head.w_o for head in layer.heads)])
         self.out = LinearMap(w_o, layer.b_o, fine)
+        # A value of 1 beside each head's values: its weighted sum is the sum of the weights.
         nothing, one = np.zeros((d, 1)), np.ones(1)
         self._queries = beside([(head.w_q, head.b_q) for head in layer.heads])
         self._entered = beside(
@@ -669,6 +674,7 @@ class FloatAttention:
                 fine.append(way)
                 fixed = fixed + constant
             constant = part.v.length(entered.off, entered.most) + gamma(2 * m + 6) * size + LEAST_LENGTH
+            # The heads' values are parts of one vector, so the squares of their errors add up.
             errors += (factors[:, :, number, None] * spread[:, None] + constant[:, None]) ** 2
             most = most + size**2
         errors = np.sqrt(errors) * GROW + LEAST_LENGTH
@@ -821,6 +827,7 @@ class DenseFloat:
         with np.errstate(all="ignore"):
             for some in self._batches(words, m):
                 found, off = self._outputs(self._embedded(n, tokens[some]), at)
+                # Outputs that are not known keep the midpoint 0 and an infinite radius.
                 known = np.isfinite(found) & np.isfinite(off)
                 np.copyto(mid[some], found, where=known)
                 np.copyto(rad[some], off, where=known)
@@ -844,10 +851,12 @@ class DenseFloat:
                         logits[some], slip[some] = _scores(layer, part, x)
                 yield number, part.head, logits, slip
             with np.errstate(all="ignore"):
+                # The stream after the last layer is not needed.
                 streams = [layer(x) for x in streams] if number + 1 < len(self._layers) else []
 
     def _batches(self, words: int, m: int) -> list[slice]:
         """Return the slices of words that are run together."""
+        # The largest array of a batch has words times m times this width entries.
         count = max(1, CELLS // (m * max(self._width, min(m, ROWS))))
         return [slice(start, start + count) for start in range(0, words, count)]
 
@@ -866,6 +875,7 @@ class DenseFloat:
     def _encoding(self, n: int) -> tuple[Floats, Floats | None] | None:
         if n not in self._encodings:
             found = self.network.encoding(n)
+            # A dict keeps the order of insertion: the oldest length goes first.
             while len(self._encodings) >= KEPT:
                 del self._encodings[next(iter(self._encodings))]
             self._encodings[n] = None if found is None else enclosed(found)

@@ -128,6 +128,7 @@ class FloatForward:
             done, rest = np.flatnonzero(trace.decided), np.flatnonzero(~trace.decided)
             if len(done):
                 yield trace, np.stack([done, done + start], axis=1)
+            # Undecided words are run again by themselves, with enclosures between 0 and 1.
             if len(rest):
                 yield self.run(symbols[rest], soft=True), np.stack([np.arange(len(rest)), rest + start], axis=1)
 
@@ -142,6 +143,7 @@ class FloatForward:
             symbols = self.symbols(words[start : start + (MORE * size if self._causal else size)])
             if len(symbols) > size:
                 where, n = fork(symbols), symbols.shape[1]
+                # Too many positions would be run separately: take a batch of the usual size.
                 if where is None or len(symbols) * (n - where.length) > size * n:
                     symbols = symbols[:size]
             yield start, symbols
@@ -175,6 +177,7 @@ class FloatForward:
             where = fork(symbols) if self._causal and not (soft or layers) else None
             if where is None:
                 return Stage(at, symbols, soft=soft).run(layers).conclude()
+            # A run of all positions, of any word, fills the caches that stages take parts of.
             if not at.warm:
                 Stage(at, symbols[:1]).run()
             return Stage(at, symbols, where).run().conclude()
@@ -249,7 +252,7 @@ class Stage:
         self.columns = at.embed(symbols[:, self.start :], self.start)
         """The residual stream at the positions of this stage."""
         self.attended: dict[str, dict[int, Block]] = {}
-        """The output of each head at these positions."""
+        """The output of each head at the positions of this stage."""
         self.kept: dict[tuple[int, int], Kept] = {}
         """By layer and head, the columns and values that words continuing these will read."""
         self.unrounded: dict[int, Bounds] = {}
@@ -372,6 +375,7 @@ class Stage:
             return block
         values = block.mid
         if not self.soft and values.shape[0] > 1 and not self.decided.all():
+            # Undecided words are run again; their values must not hide that the others are Boolean.
             values = np.where(self.decided[:, None], values, 0.0)
         return bits(values, name) if np.all((values == 0) | (values == 1)) else block
 

@@ -146,6 +146,7 @@ class Tables:
 
     def get(self, views: Views, left: Rows, right: Rows) -> ExpTable:
         """Return the table of these factors. Tables are shared only if the factors' radii agree too."""
+        # By value, not by identity: heads with equal factors share a table.
         place = (views.mask, views.size, b"".join(part.tobytes() for part in (*left, *right)))
         known = self._known.get(place)
         if known is None:
@@ -195,6 +196,7 @@ class HeadPass:
         queries = {index for query, _ in self.head.scores for index, _ in query if blocks[index].static is None}
         keys = {index for _, key in self.head.scores for index, _ in key if blocks[index].static is None}
         boolean = all(blocks[index].boolean and (not before or before[index].boolean) for index in keys)
+        # Tables must be made in a run of all positions; later runs may use them for parts.
         whole = step.start == 0 and blocks[0].mid.shape[1] == self.n
         if len(keys) <= MOST_BOOLEANS and not queries and boolean and (whole or self._table):
             return self._by_types(blocks, values, sorted(keys), step)
@@ -216,6 +218,7 @@ class HeadPass:
         and code, their values are kept; otherwise the pairs of one batch are computed once each.
         """
         size, width = prod(code.kinds for code in codes), blocks[0].mid.shape[1]
+        # One number for each pair of a position and its codes.
         places = np.zeros((1, width), dtype=np.int64)
         for code in codes:
             places = places * code.kinds + code.numbers.astype(np.int64)
@@ -330,6 +333,7 @@ class HeadPass:
                 sum((Fraction(value) * held[index] for index, value in key if index in held), Fraction(0))
                 for _, key in self.head.scores
             )
+            # Combinations of Booleans that add the same to every logit form one class.
             if shift not in self._numbers:
                 self._numbers[shift] = len(self._classes)
                 added = combination(zip(self._queries, shift, strict=True), 0, (1, self.n))

@@ -93,6 +93,7 @@ class Views:
 
     def __post_init__(self) -> None:
         seen = [self.mask.visible(place + 1, self.size) for place in range(self.size)]
+        # The class is frozen; these fields follow from the others.
         object.__setattr__(self, "starts", np.array([positions.start - 1 for positions in seen]))
         object.__setattr__(self, "stops", np.array([positions.stop - 1 for positions in seen]))
         object.__setattr__(self, "counts", self.over(np.add, np.ones(self.size)))
@@ -300,6 +301,7 @@ def quotient(
     if rad is not None:
         shared = rad * ((1 + error) / np.maximum(1 - error, U) * (1 + 8 * count * U))
         more = np.minimum(more, shared + UNDERFLOW * count * more)
+    # The rare case: some enclosure is wider than the range of the values, which then replaces it.
     if not (error.max() < SURE and around.sum() < np.inf):
         middle, half = low / 2 + high / 2, (high - low) / 2 + 2 * U * largest
         sure = (error < 1) & (around <= np.maximum(mid - low, high - mid))  # false where something is not known

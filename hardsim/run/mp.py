@@ -143,6 +143,7 @@ def amplification(model: Transformer, n: int) -> Fraction:
     for coordinate, encoding in model.encodings:
         reals = [found for i in places if isinstance(found := real_value(encoding, i, n), Real)]
         error[coordinate] += max((max(map(abs, bounds(found))) + 1 for found in reals), default=Fraction(0))
+    # Sums over all positions alone may round this often.
     largest = Fraction(size)
     for layer, (entering, grown) in zip(model.layers, magnitudes(model, n), strict=True):
         columns = list(map(Rounded, entering, error))

@@ -132,10 +132,12 @@ def fork(symbols: Integers) -> Fork | None:
     if words * n < 2 * STAGE:
         return None
     differs = symbols[1:] != symbols[:-1]
+    # The first position at which each word differs from the word before it.
     first = np.where(differs.any(axis=1), differs.argmax(axis=1), n)
-    distinct = 1 + np.cumsum(np.bincount(first, minlength=n + 1))[:n]  # [m - 1]: of length m
+    distinct = 1 + np.cumsum(np.bincount(first, minlength=n + 1))[:n]  # entry m - 1 counts prefixes of length m
     best, choice = np.zeros(n + 1), np.zeros(n + 1, dtype=np.int64)
     lengths = np.arange(n + 1)
+    # Other lengths have too many prefixes to be worth a stage.
     promising = np.flatnonzero(np.concatenate([[0], distinct]) <= words // 2)
     for m in (*promising[promising > 0].tolist(), n):
         earlier = promising[promising < m]

@@ -52,7 +52,7 @@ class SoftTrace:
 
     @property
     def digits(self) -> int:
-        """The number of decimal digits that its bits are worth."""
+        """The precision of the run in decimal digits, rounded down."""
         return int(self.bits * LOG_2)
 
     @property
@@ -116,6 +116,7 @@ class SoftModel:
             if self.engine == "mpmath" and self.rounds:
                 self._first = ceil(choose_digits(self.model, len(word), self.dps) / LOG_2)
             elif self.engine == "mpmath":
+                # From digits to bits, rounded up: 0.301 < log10(2).
                 self._first = max(2 * self._first, choose_digits(self.model, len(word), None) * 1000 // 301 + 1)
         bits = self._first
         while True:
@@ -131,6 +132,7 @@ class SoftModel:
     def _make(self, bits: int) -> Forward[Any]:
         arithmetic: Any = BallArithmetic(bits)
         if self.engine == "mpmath":
+            # From bits to digits: 0.302 > log10(2), so no bits are lost.
             arithmetic = MpArithmetic(int(bits * LOG_2) if self.rounds else bits * 302 // 1000 + 1)
         made = self._passes[bits] = Forward(self.model, arithmetic)
         return made

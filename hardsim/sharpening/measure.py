@@ -60,7 +60,7 @@ class HeadFacts:
         return None if self.least is None else self.least[0]
 
     def merge(self, other: HeadFacts) -> None:
-        """Merge the facts about other words into these."""
+        """Merge the facts about other words into this object."""
         self.gaps = [lower(a, b) for a, b in zip(self.gaps, other.gaps, strict=True)]
         self.fewest = [min(pair) for pair in zip(self.fewest, other.fewest, strict=True)]
         self.most = [max(pair) for pair in zip(self.most, other.most, strict=True)]
@@ -91,7 +91,7 @@ class LayerFacts:
     """X: the largest absolute value of a coordinate that enters the layer, or of one after its attention."""
 
     def merge(self, other: LayerFacts) -> None:
-        """Merge the facts about other words into these."""
+        """Merge the facts about other words into this object."""
         for name, head in self.heads.items():
             head.merge(other.heads[name])
         for place, (low, high) in other.values.items():
@@ -136,7 +136,7 @@ class LengthFacts:
         return max([self.size, *(layer.size for layer in self.layers)])
 
     def merge(self, other: LengthFacts) -> None:
-        """Merge the facts about other words of the same length into these."""
+        """Merge the facts about other words of the same length into this object."""
         self.words += other.words
         for mine, theirs in zip(self.layers, other.layers, strict=True):
             mine.merge(theirs)
@@ -235,6 +235,7 @@ def tied_values(program: Program, head: Head, row: Witness) -> list[tuple[int, t
     the order of the coordinates that it writes. The scores are computed again, from the forms alone.
     """
     trace = ExactModel(program).run([row.word])
+    # The head reads the stream that the layer before it left.
     number = next(number for number, layer in enumerate(program.layers) if head in layer.heads)
     columns = trace.layers[number - 1].columns if number else trace.inputs
     size, query = len(row.word) + 1 - program.first, row.position - program.first

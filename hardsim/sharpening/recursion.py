@@ -224,6 +224,7 @@ def declared_gaps(program: Program, facts: LengthFacts) -> dict[str, list[Fracti
         if measured is None:
             continue
         declared = head.promised(facts.n, program.first) or measured.gaps
+        # A row whose scores are all equal has no gap, whatever is declared.
         gaps[head.name] = [None if old is None else new for old, new in zip(measured.gaps, declared, strict=True)]
     return gaps
 
@@ -258,6 +259,7 @@ def solve(
     least, most = start - HALVINGS * STEPS, start + 2 * STEPS - 1
     low = high = min(max(least, start + STEPS if near is None else place_of(near)), most)
     step = STEPS if near is None else 1
+    # Grow the step until the bound changes from holding to failing, then bisect.
     if holds(low):
         high = low + step
         while high <= most and holds(high):

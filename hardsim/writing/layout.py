@@ -63,11 +63,11 @@ class ExportLayout:
     table of positions is among the arrays instead.)
     """
     encoded_by: Mapping[int, frozenset[str]]
-    """The variables among i and n that these numbers depend on, by coordinate."""
+    """The variables among i and n that the position encoding depends on, by coordinate."""
     scaled: Callable[[int], list[list[RealNumber]]]
     """Returns, for words of length n and by head, the factor of its scores: row by row, or one number for all rows."""
     scaled_by: frozenset[str]
-    """The variables among i and n that these factors depend on."""
+    """The variables among i and n that the factors of the scores depend on."""
 
     @property
     def dimension(self) -> int:
@@ -274,6 +274,7 @@ def network_layout(network: Network) -> ExportLayout:
         _put(arrays, prefix, {"b_o": layer.b_o})
         if layer.mlp is not None:
             _put(arrays, f"{prefix}mlp.", {key: getattr(layer.mlp, key) for key in MLP_SIDE})
+            # model.py computes a relu as a clip with an infinite cap.
             if layer.mlp.activation is Activation.RELU:
                 arrays[f"{prefix}mlp.cap"] = np.full(layer.mlp.w_in.shape[1], np.inf)
         norms = {key: _norm(arrays, f"{prefix}{key}.", getattr(layer, key)) for key in ("norm_1", "norm_2")}

@@ -68,6 +68,7 @@ def onnx_bytes(layout: ExportLayout, dtype: str, max_n: int, length: int | None)
     )
     model.ir_version = IR_VERSION
     helper.set_model_props(model, {"hardsim": json.dumps(layout.description)})
+    # The same network must give the same file.
     return bytes(model.SerializeToString(deterministic=True))
 
 

@@ -53,6 +53,7 @@ def onnx_runner(data: bytes, layout: ExportLayout, dtype: str) -> Runner:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
+    # One thread, so that sums are always added in the same order.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4
     with warnings.catch_warnings():

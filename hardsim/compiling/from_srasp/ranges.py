@@ -357,8 +357,8 @@ class Ranges:
     def _read_in(
         self, form: Affine, vectors: Sequence[Quantity], known: Type, chain: Chain, where: tuple[int, bool]
     ) -> list[list[Pieces]]:
-        """Return such bounds for the j in one gap between the places of a chain (before place number `where[0]`),
-        inside the word or in the padding (`where[1]`), one list for each type of j.
+        """Return bounds of a form with vectors read at the j in one gap between the places of a chain (before place
+        number `where[0]`), inside the word or in the padding (`where[1]`), one list for each type of j.
         """
         gap, inside = where
         before, after = chain.places[:gap], chain.places[gap:]
