@@ -432,8 +432,7 @@ def from_torch(
             listed = names.split() if isinstance(names, str) else names
             config[key] = [_plain(one, key) for one in listed]
     config |= {key: text for key, text in (("input", input), ("at", at), ("decide", decide)) if text is not None}
-    # In place of the checksum of files, which identifies a stored network.
-    digest = hashlib.sha256(repr(sorted(config.items())).encode())
+    digest = hashlib.sha256(repr(sorted(config.items())).encode())  # identifies the network, as files' checksums do
     for name, array in sorted(tensors.items()):
         digest.update(f"{name} {array.dtype} {array.shape} ".encode() + array.tobytes())
     return Stored(NAME, tensors, config, sha256=digest.hexdigest())
