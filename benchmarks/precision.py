@@ -178,7 +178,7 @@ def _why(one: InFormat) -> str:
     why = (one.open or "") if found is None else found.group(1)
     why = re.sub(r"length [\d,]+", "the next length", why)
     why = re.sub(
-        r"the clip that writes '.*' may be other than [01]", "what some clip reads is enclosed too widely", why
+        r"the clip that writes '.*' may be other than [01]", "the input of some clip is enclosed too widely", why
     )
     return re.sub(r"of head \S+", "of some head", why)
 
