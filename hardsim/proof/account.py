@@ -130,7 +130,7 @@ class Account:
         for site in sites.read_at():
             if found[site] != self.root[site]:
                 missing = self.formula.missing({*self.core.known.values()})
-                why = "" if missing is None else f": nothing in it is known to be {missing}"
+                why = "" if missing is None else f": no compiled subformula is known to be {missing}"
                 where = f"{sites.AT} {sites.place(site)}"
                 raise NotProved(f"the output '{output}' is not proved to be the formula {where}{why}")
 

@@ -195,5 +195,5 @@ def next_to(value: RealNumber) -> float:
         return float(value)
     low, high = bounds(value)
     if not (high - low) * 2**89 <= abs(low + high) / 2:
-        raise NotProved(f"too few digits of a number are known, which is {value}")
+        raise NotProved(f"too few digits of the number {value} are known")
     return float((low + high) / 2)

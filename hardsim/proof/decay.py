@@ -235,7 +235,7 @@ def least_of(values: OfN) -> PowerBound | None:
 
 
 def _unsigned(form: object) -> int:
-    raise NoRatio("its sign changes")
+    raise NoRatio("a power of -1 in it changes its sign")
 
 
 @dataclass(frozen=True)
@@ -251,7 +251,7 @@ class InverseTemperature:
 
     @classmethod
     def known(cls, value: Value) -> InverseTemperature:
-        """Return the inverse temperature that is a rational function of n."""
+        """Return the inverse temperature f = `value`, a rational function of n that is known exactly."""
         return cls(value, value)
 
     @classmethod
@@ -625,7 +625,7 @@ class DecayClaim:
         if off:
             known = least_of(self.law.more.distance or ())
             if self.exact or known is None:
-                raise NotProved("an output is off by an error that nothing rounds")
+                raise NotProved("an output has an error that no clip removes")
             found.output = PowerBound(known.factor / 2, known.power)
             fading = None if error.fading is None else error.fading.grown(-known.power)
             found.hold("the error of the output against its distance", off, fading, known.factor / 2)
@@ -704,14 +704,14 @@ def _searched(claim: DecayClaim, power: int, more: str) -> tuple[Fraction | None
 def _given(claim: DecayClaim, tau: Arith) -> ProgramArgument:
     """Return the argument at a given temperature, a function of n, or the reason why there is none."""
     if "i" in tau.variables:
-        return ProgramArgument(str(tau), reason=f"the temperature {tau} is no function of n alone")
+        return ProgramArgument(str(tau), reason=f"the temperature {tau} is not a function of n alone")
     try:
         sharp = InverseTemperature.of(tau)
         if not tau.irrational and (below(sharp.least) is None or tau.evaluate(n=1) <= 0):
             return ProgramArgument(str(tau), reason=f"the temperature {tau} is not known to be positive")
         return claim.argument(sharp, str(tau))
     except NoRatio as failure:
-        return ProgramArgument(str(tau), reason=f"the temperature {tau} is not followed at every length: {failure}")
+        return ProgramArgument(str(tau), reason=f"the temperature {tau} has no bounds at every length: {failure}")
     except NotProved as failure:
         return ProgramArgument(str(tau), reason=failure.reason)
 

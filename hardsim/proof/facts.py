@@ -241,7 +241,7 @@ MASKS = {"L": Mask.FUTURE, "R": Mask.PAST, "": Mask.NONE}
 """Mask of an attention head that sees the positions on a side: L (up to here), R (from here on) or both."""
 
 Column = tuple[int, ...]
-"""Column: one diagram for every site."""
+"""Column: one diagram for every site (a position and a length): the value there as a function of the word."""
 
 Near: TypeAlias = Literal["S", "U", "E"]
 """Kind of a nearest position: the last one up to here (S), the first one from here on (U), the last one of the word
@@ -428,7 +428,7 @@ class Facts:
         return None
 
     def clipped(self, column: Column) -> Column:
-        """Return the clip of an exact number at every site."""
+        """Return the column of min(max(x, 0), 1), where x is an exact number at every site."""
         return tuple(map(cache(partial(self.diagrams.map, "clip", clip)), column))
 
     def constant(self, column: Column) -> bool:
@@ -464,7 +464,7 @@ class Facts:
         return tuple(self.diagrams.terminal(int(here)) for here in self.sites.edge(which))
 
     def step(self, op: Literal["Y", "X"], what: Column) -> Column:
-        """Return the column of `Y what` or `X what`."""
+        """Return the column of `Y what` (true at the previous position) or `X what` (true at the next one)."""
         fact = self.beside(op, what)
         edge = self.sites.edge("first" if op == "Y" else "last")
         return tuple(self.diagrams.zero if here else fact for here in edge)
@@ -495,11 +495,11 @@ class Facts:
         neighbours differ.
         """
         if any(not k or value not in (0, 1) or (k > 0) != (value == 1) for k, value in zip(keys, values, strict=True)):
-            raise NotProved(f"head {name} does not read which keys are positive")
+            raise NotProved(f"the values of head {name} are not 1 exactly where its keys are positive")
         for site, i in enumerate(self.sites.i):
             # A query that sees two or more positions then sees both values.
             if i > 1 and values[site] == values[site - 1]:
-                raise NotProved(f"head {name} does not read alternating values")
+                raise NotProved(f"the values of head {name} do not alternate from position to position")
 
     def distances(self, op: Near, selected: list[Any]) -> list[int]:
         """Return the distance from every site to the nearest selected position; `selected` is the same for every
@@ -528,12 +528,12 @@ class Facts:
         return self.sites.totals(self.numbers(what), MASKS[side]) if self.constant(what) else None
 
     def comparison(self, counts: Mapping[Count, Rational], least: Least, what: str) -> Compared:
-        """Return a function that gives the truth of `sum of coefficient * count + constant` being large enough, as
-        one fact.
+        """Return a function of a constant and a site that gives a comparison as a diagram: the combination of counts
+        plus the constant is at least the threshold that `least` gives.
 
-        The fact has integers without a common divisor times the counts that depend on the word, multiples of i and
-        n if sites are not numbers, and a threshold. The function raises NotProved, naming `what`, where `least`
-        gives no threshold, that is, where the clip is neither 0 nor 1.
+        The comparison is one fact: integers without a common divisor times the counts that depend on the word,
+        multiples of i and n if sites are not numbers, and a threshold. The function raises NotProved, naming `what`,
+        where `least` gives no threshold, that is, where the clip is neither 0 nor 1.
         """
         values = {count: self.known_count(count) for count in counts}
         fixed = [(coefficient, known) for count, coefficient in counts.items() if (known := values[count]) is not None]
@@ -549,7 +549,7 @@ class Facts:
             # Without counts and positions the sum is the constant, and any step above it will do.
             bound = least(step or abs(found.constant) + 2, found.constant)
             if bound is None:
-                raise NotProved(f"{what} is neither 0 nor 1 {'for some counts' if step else 'somewhere'}")
+                raise NotProved(f"{what} is neither 0 nor 1 {'for some counts' if step else 'at some positions'}")
             if not step:
                 return self.diagrams.terminal(int(bound <= 0))
             positions = found.of_i / step, found.of_n / step

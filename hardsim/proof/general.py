@@ -213,7 +213,7 @@ def _argument(reading: NearestReading, before: Iterable[Any], beyond: Iterable[A
     near, back, end = ("w - j", "j - w", "j - 1") if right else ("j - w", "w - j", "n - j")
     shape = f"the {'rightmost' if right else 'leftmost'} selected position, mask '{reading.mask}'"
     if not before:
-        return HeadArgument(f"{shape}; it reads the same everywhere", (), None, "0", 0.0)
+        return HeadArgument(f"{shape}; it reads the same value everywhere", (), None, "0", 0.0)
     nothing = f"head {name}: comparing coefficients gives no positive rate, for every length, at which"
     steps = _steps(reading, before, away, near, False)
     if not steps:
@@ -454,7 +454,7 @@ def sign_errors(task: HeadTask, specified: list[Any]) -> Errors:
     assert isinstance(classes, Classes)
     even = np.array([one.even_i for one in classes.classes])
     if any(even != specified):
-        raise NotProved(f"head {name} does not read whether a position is even", name)
+        raise NotProved(f"head {name} does not read the parity of positions", name)
     key = _size_of_keys(task, classes, task.plan.scores[0][1], True)
     _size_of_keys(task, classes, state.terms(head.score[0][1]), False)
     factor, wanted, offsets = multiple(task)
@@ -495,7 +495,7 @@ def _size_of_keys(task: HeadTask, classes: Classes, terms: Terms, soft: bool) ->
         sizes.append(size)
     found: Ratio = classes.same(sizes, "the key", name)
     if "i" in found.names and "i" in (found / (QUERY * QUERY)).names:
-        raise NotProved(f"the keys of head {name} are neither of one size nor that times i^2", name)
+        raise NotProved(f"the keys of head {name} have neither one size at all positions nor one size times i^2", name)
     return found
 
 
@@ -563,7 +563,7 @@ def margins(
         if found is not None and step and low == high:
             over = found.constant + step * ceil((1 - found.constant) / step)
             if over - step > 0:
-                raise NotProved(f"{what} is specified to be neither 0 nor 1 somewhere")
+                raise NotProved(f"the specification gives {what} a value between 0 and 1")
             return {0: step - over, 1: over - 1}
         least, most = lower(value, one.domain), upper(value, one.domain)
         if not steps and most is not None and most + high <= 0:
@@ -590,7 +590,7 @@ class GeneralFacts(Facts):
     # ---- columns ----
 
     def clipped(self, column: Column) -> Column:
-        """Return the clip of an exact number in every class."""
+        """Return the column of min(max(x, 0), 1), where x is an exact number in every class of sites."""
         return tuple(self._clipped(number, site) for site, number in enumerate(column))
 
     def _clipped(self, number: int, site: int) -> int:
@@ -606,7 +606,7 @@ class GeneralFacts(Facts):
                 return 0
             if low is not None and low >= 1:
                 return 1
-            raise NotProved(f"a clip of {value} is not decided where {self.sites.place(site)}")
+            raise NotProved(f"a clip of {value} is not known to be 0 or 1 where {self.sites.place(site)}")
 
         try:
             return self.diagrams.map(("clip", site), bounded, number)
@@ -623,7 +623,7 @@ class GeneralFacts(Facts):
         """
         for one, key, value in zip(self.sites.classes, keys, values, strict=True):
             if value != one.even_i or not positive(key if one.even_i else -Ratio.of(key), one.domain):
-                raise NotProved(f"head {name} does not read whether a position is even")
+                raise NotProved(f"head {name} does not read the parity of positions")
 
     def distances(self, op: Near, selected: list[Any]) -> list[int]:
         """Return by class the distance to the nearest selected position: 0 where the position itself is selected or
@@ -635,7 +635,7 @@ class GeneralFacts(Facts):
             case "U":
                 way = 1
             case "E":
-                raise NotProved("a head without a mask reads a position that is known")
+                raise NotProved("a head without a mask reads a fixed position")
             case _:
                 assert_never(op)
         found = []
@@ -646,7 +646,7 @@ class GeneralFacts(Facts):
             elif all(selected[other] == 1 for other in near):
                 found.append(way)
             else:
-                raise NotProved("a head reads neither this position nor a neighbour")
+                raise NotProved("a head reads a position other than the query and its neighbours")
         return found
 
     # ---- predicates of counts ----
@@ -675,7 +675,7 @@ class GeneralFacts(Facts):
         """Return the predicate of the position that a look-up reads, by class, in the format of `table`."""
         found = {self.predicates.get(number) for number in values}
         if None in found or len(found) > 1:
-            raise NotProved(f"{what} is no predicate of the position")
+            raise NotProved(f"{what} is not a predicate of the position")
         return [self.predicates[number] for number in values]
 
     def table(self, count: Count, at_zero: Sequence[int], columns: Sequence[Any]) -> Column:
@@ -685,7 +685,7 @@ class GeneralFacts(Facts):
         if set(count[1]) == {self.diagrams.zero}:  # the condition is never true, though it is not `false`
             return tuple(at_zero)
         if None in columns:
-            raise NotProved("a predicate of a count is no predicate by name")
+            raise NotProved("a head looks up values that are not a named predicate")
         if set(count[1]) == {self.diagrams.one}:  # the count is at least 1, so its value at 0 does not matter
             at_zero = self.everywhere(self.diagrams.zero)
         return tuple(self.fact("table", count, *pair) for pair in zip(at_zero, columns, strict=True))

@@ -114,11 +114,11 @@ def attend(state: State, plan: AttentionHead, head: Head, argument: Argument) ->
         raise NotProved(f"head {head.name} writes {len(plan.values)} coordinates instead of one", head.name)
     out, value = plan.values[0]
     if state.model.coordinates[out] != head.out:
-        raise NotProved(f"head {head.name} writes the coordinate '{state.model.coordinates[out]}'", head.name)
+        raise NotProved(f"head {head.name} writes '{state.model.coordinates[out]}', not '{head.out}'", head.name)
     if state.written(out):
         raise NotProved(f"the coordinate '{head.out}' is written twice, the second time by a head", head.name)
     if head.uniform != (not plan.scores):
-        raise NotProved(f"head {head.name} is uniform in one of network and specification only", head.name)
+        raise NotProved(f"head {head.name} is uniform in only one of network and specification", head.name)
     what = f"head {head.name}"
     soft, hard = state.soft(value, 0, what), state.hard(state.terms(head.value), what)
     found = None
@@ -135,7 +135,7 @@ def _uniform(state: State, head: Head, out: int, soft: Column, hard: Column) -> 
     static = state.facts.constant(soft) and state.facts.constant(hard)
     counts = soft == hard and state.facts.boolean(soft)
     if not static and not counts:
-        what = "values other than 0 and 1" if soft == hard else "another value than its specification says"
+        what = "values other than 0 and 1" if soft == hard else "a value other than the specified one"
         raise NotProved(f"head {head.name} averages {what}", head.name)
     if static:
         means = [state.sites.means(state.facts.numbers(column), head.mask) for column in (soft, hard)]
@@ -175,7 +175,7 @@ def reading_of(task: HeadTask) -> tuple[NearestReading, list[Terms], tuple[Ratio
     """
     state, head = task.state, task.head
     if head.select is None or (head.weighting, head.mask) not in SIDES:
-        raise NotProved(f"head {head.name} is not specified as the nearest position on a side", head.name)
+        raise NotProved(f"head {head.name} is not specified to look for the nearest position on one side", head.name)
     select = state.hard(state.terms(head.select), f"head {head.name}")
 
     def scaled(query: Terms) -> tuple[Any, ...]:
@@ -306,7 +306,7 @@ def sharpness(task: HeadTask) -> tuple[int, list[Any], object]:
     """
     state, head, name = task.state, task.head, task.head.name
     if task.soft != task.hard:
-        raise NotProved(f"head {name} reads another value than its specification says", name)
+        raise NotProved(f"head {name} reads a value other than the specified one", name)
     read = looked_up(state.program, head, state.sites, lambda key: task.values(state.terms(key), False))
     counted = state.place(read)
     if counted not in state.means:
@@ -524,7 +524,7 @@ def sign_test(task: HeadTask, bound: SignBound) -> BooleanHead:
     """
     name = task.head.name
     if len(task.plan.scores) != 1 or len(task.head.score) != 1:
-        raise NotProved(f"head {name} has not one product as its score", name)
+        raise NotProved(f"head {name} has a score that is not one product", name)
     own, specified = task.fixed(task.soft), task.fixed(task.hard)
     pairs = set(zip(specified, own, strict=True))
     values = dict(pairs)

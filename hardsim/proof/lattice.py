@@ -369,7 +369,7 @@ def floor_of(value: Value, domains: Domains) -> Fraction:
     found = [ratios.lower(value, domain) for domain in domains]
     known = [one for one in found if one is not None]
     if len(known) < len(found):
-        raise NotProved(f"no number is known to be below {value}")
+        raise NotProved(f"no lower bound of {value} is known")
     return min(known)
 
 

@@ -115,7 +115,7 @@ class ProgramMeaning:
     def of(self, name: str) -> Column:
         """Return the column of a coordinate. Raises NotProved, with the reason, if its meaning is not known."""
         if name not in self.columns:
-            raise NotProved(self.why.get(name, f"nothing rounds what is read of '{name}'"))
+            raise NotProved(self.why.get(name, f"the attended value '{name}' is read without being rounded"))
         return self.columns[name]
 
     def form(self, form: Affine) -> Column:
@@ -162,16 +162,16 @@ class ProgramMeaning:
         if self.facts.boolean(value):
             return column, (SIDES[head.mask], value)
         if column is None:
-            raise NotProved(f"head {head.name} averages other values than 0 and 1")
+            raise NotProved(f"head {head.name} averages values other than 0 and 1")
         return column, None
 
     def _head(self, head: Head) -> Found:
-        what = f"what head {head.name} reads"
+        what = f"the value of head {head.name}"
         if head.kind is Kind.NEAREST:
             op = NEAREST.get((head.weighting, head.mask))
             if op is None or head.select is None:
-                raise NotProved(f"head {head.name} does not look for the nearest position on a side")
-            where = self.facts.truths(self.form(head.select), f"what head {head.name} looks for")
+                raise NotProved(f"head {head.name} does not look for the nearest position on one side")
+            where = self.facts.truths(self.form(head.select), f"the condition of head {head.name}")
             return Nearest(op, where, self.facts.truths(self.form(head.value), what))
         column = self.form(head.value)
         if head.kind is Kind.TABLE:
@@ -255,7 +255,7 @@ class ProgramMeaning:
         if len(set(total)) == 1 and total[0] in own:
             read = reads[own[total[0]]]
             return facts.nearest(read.op, read.where, read.what)
-        known = {name: facts.distances(read.op, self.facts.fixed(read.where, "what a head looks for"))
+        known = {name: facts.distances(read.op, self.facts.fixed(read.where, "the condition of a head"))
                  for name, read in reads.items()}  # fmt: skip
         steps = {name: [facts.beside(op, read.what) for op in STEPS] for name, read in reads.items()}
         result = []
@@ -264,11 +264,11 @@ class ProgramMeaning:
                 result.append(number)
                 continue
             if number not in own:
-                raise NotProved(f"the coordinate '{out}' is not what one head reads")
+                raise NotProved(f"the coordinate '{out}' does not equal the value of one head")
             name = own[number]
             distance = known[name][site]
             if abs(distance) > 1:
-                raise NotProved(f"the coordinate '{out}' reads neither this position nor a neighbour")
+                raise NotProved(f"the coordinate '{out}' reads a position other than the query and its neighbours")
             result.append(reads[name].what[site] if not distance else steps[name][distance > 0])
         return tuple(result)
 
@@ -316,7 +316,7 @@ class ProgramMeaning:
                 constant += coefficient
             else:
                 rest.append((coefficient, self.of(name)))
-        offsets = self.facts.fixed(facts.combine(rest, constant), f"what '{out}' adds to counts")
+        offsets = self.facts.fixed(facts.combine(rest, constant), f"the part of '{out}' besides its counts")
         compare = facts.comparison(counts, threshold, f"the coordinate '{out}'")
         column = tuple([compare(offset, site) for site, offset in enumerate(offsets)])
         return facts.combine([(clips[0].weight, column)], bias)
@@ -338,7 +338,7 @@ class ProgramMeaning:
         parts = [(factor, self.facts.everywhere(variable)), (1, self.form(Affine.of(factors)))]
         test = self.facts.clipped(self.facts.combine(parts, 0))
         means, rest = self._means(sum_of.pre)
-        offsets = self.facts.fixed(rest, f"what '{out}' adds to means")
+        offsets = self.facts.fixed(rest, f"the part of '{out}' besides its means")
         largest = sum(max(value, 0) for value in means.values())
         sizes = self.facts.sites.sizes(MASKS[read.side])
         kinds = [self.facts.sites.sizes(MASKS[side]) for side, _ in (*means, *read.means)]
@@ -356,7 +356,7 @@ class ProgramMeaning:
                 raise NotProved(f"the coordinate '{out}' mixes counts of several kinds")
             if alone:
                 if test[site] != self.facts.diagrams.zero:
-                    raise NotProved(f"the coordinate '{out}' reads a sign where one position is visible")
+                    raise NotProved(f"the coordinate '{out}' reads a sign test where only one position is visible")
                 result.append(single(offsets[site], site))
             else:
                 if test[site] != variable or not self.facts.sites.at_most_zero(offsets[site] + largest, site):

@@ -110,7 +110,7 @@ class _Search:
                     for _ in range(power - 1):
                         found = found * factor
                     return found
-        raise NoRatio(f"nothing is known of {Arith(tree)} for all lengths but at each length")
+        raise NoRatio(f"no bound of {Arith(tree)} is known that holds for all lengths")
 
     def _above_zero(self, tree: Expression, side: Side) -> Ratio:
         """Return a positive bound, on a side, of a factor that is known to be positive; NoRatio if there is none."""
@@ -138,7 +138,7 @@ class _Search:
             return 0
         if end is None or not has_value or abs(end) > LARGEST_ARGUMENT:
             where = "above" if side == 1 else "below"
-            raise NoRatio(f"no number {where} {Arith(tree)} follows from its growing with its argument")
+            raise NoRatio(f"no number {where} {Arith(tree)} follows from the bounds of its argument")
         return rounded(tree.function, end, side)
 
     def _logarithm(self, arg: Expression, side: Side) -> Value | None:

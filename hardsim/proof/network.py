@@ -93,9 +93,10 @@ def hold_size(min_n: int, max_n: int) -> None:
     sites = positions(min_n, max_n)
     if sites > LARGEST:
         raise InputError(
-            f"every length from {min_n:,} to {max_n:,} is {sites:,} positions to look at, and {LARGEST:,} are the most",
-            hint="Prove fewer lengths at a time with --min-n and --max-n (both the same for one length), or every "
-            "length by another argument, with --all-n.",
+            f"the lengths from {min_n:,} to {max_n:,} have {sites:,} positions together, and at most "
+            f"{LARGEST:,} are supported",
+            hint="Prove fewer lengths at a time with --min-n and --max-n (equal for a single length), or every length "
+            "with --all-n.",
         )
 
 
@@ -167,7 +168,9 @@ def walk(state: State, argument: Argument, report: Report | None) -> None:
     model, program = state.model, state.program
     # Compiled formulas have none of these, and the argument does not cover them.
     if model.bos or model.threshold is not None or model.reading != "last":
-        raise NotProved("the network has a beginning of sequence, a threshold or another reading position")
+        raise NotProved(
+            "the network has a beginning of sequence, a threshold or a reading position other than the last"
+        )
     strict = next((head for head in model.heads if head.mask.strict), None)
     if strict is not None:
         raise NotProved(f"the network's head {strict.name} does not see its own position", strict.name)
@@ -194,9 +197,9 @@ def walk(state: State, argument: Argument, report: Report | None) -> None:
     output = state.exact[model.output]
     for site in state.sites.read_at():
         if output.soft[site] != output.hard[site]:
-            raise NotProved(f"the output '{name}' is not what is specified")
+            raise NotProved(f"the output '{name}' differs from the specification")
         if not set(state.diagrams.values(output.soft[site])) <= {0, 1}:
-            raise NotProved(f"the output '{name}' can be other than 0 and 1")
+            raise NotProved(f"the output '{name}' can have values other than 0 and 1")
 
 
 # ---- clips ----
@@ -207,7 +210,7 @@ def feed_forward(state: State, plan: FeedForward, layer: ProgramLayer, margins: 
     give the specified value.
     """
     if not all(unit.clip for unit in plan.units):
-        raise NotProved("the feed-forward part has a hidden unit that is no clip (a pair relu(z) - relu(z - 1))")
+        raise NotProved("a feed-forward layer has a hidden unit that is not a clip (a pair relu(z) - relu(z - 1))")
     names = state.model.coordinates
     own, wanted = by_coordinate(state, plan, layer)
     biases, specified = dict(plan.biases), {state.place(name): bias for name, bias in layer.biases}
@@ -227,7 +230,7 @@ def feed_forward(state: State, plan: FeedForward, layer: ProgramLayer, margins: 
             # From here on the column is one variable, except at sites where it is constant.
             variable = state.bit(out)
             if not state.facts.boolean(column):
-                raise NotProved(f"the coordinate '{names[out]}' can be other than 0 and 1")
+                raise NotProved(f"the coordinate '{names[out]}' can have values other than 0 and 1")
             column = tuple([number if state.diagrams.constant(number) else variable for number in column])
         state.exact[out] = ExactColumn(column, column)
 
@@ -259,7 +262,7 @@ def _clip(state: State, unit: HiddenUnit, item: Unit, which: tuple[int, int], ma
         value, target = _exact(state, unit.form, unit.bias, True, what), _exact(state, form, 0, False, what)
         if value != target:
             site = next(site for site, pair in enumerate(zip(value, target, strict=True)) if pair[0] != pair[1])
-            raise NotProved(f"{what} is not what is specified at {state.sites.place(site)}")
+            raise NotProved(f"{what} differs from the specification at {state.sites.place(site)}")
         return value, False
     (factors, rest), (wanted, rest_wanted) = separate(unit.form, heads), separate(form, heads)
     own, specified = state.soft(rest, unit.bias, what), state.hard(rest_wanted, what)
@@ -269,7 +272,7 @@ def _clip(state: State, unit: HiddenUnit, item: Unit, which: tuple[int, int], ma
         pairs = [(factors.get(k, 0), wanted.get(k, 0)) for k in heads]
         return _Rounding(state, pairs, booleans, what).column(own, specified), True
     if own != specified or any(factors.get(k, 0) != wanted.get(k, 0) for k in heads):
-        raise NotProved(f"{what} reads counts with other coefficients than specified")
+        raise NotProved(f"{what} reads counts with coefficients other than the specified ones")
     return _counted(state, own, [(k, factors.get(k, 0)) for k in heads], which, what, margins), True
 
 
@@ -323,10 +326,10 @@ class _Rounding:
         the side (0 or 1) on which the input must then be.
         """
         if not all(isinstance(number, int | Fraction) for number in (rest, target)):
-            raise NotProved(f"{self.what} reads what depends on the position together with attended values")
+            raise NotProved(f"{self.what} reads a value that depends on the position together with attended values")
         total = clip(target + sum(b * bit for (_, b), bit in zip(self.factors, bits, strict=True)))
         if total not in (0, 1):
-            raise NotProved(f"{self.what} is specified to be neither 0 nor 1 somewhere")
+            raise NotProved(f"the specification gives {self.what} a value between 0 and 1")
         return rest, bits, int(total)
 
     def _hold(self, group: list[int], rest: Rational, bits: tuple[int, ...], result: int) -> None:
@@ -468,7 +471,7 @@ def lattice_margins(
     def judge(base: Any) -> dict[int, Rational]:
         below, above = _neighbours(base + low, base + high, step)
         if below is None and above is None:
-            raise NotProved(f"{what} is specified to be neither 0 nor 1 somewhere")
+            raise NotProved(f"the specification gives {what} a value between 0 and 1")
         found = {} if below is None else {0: -below}
         return found if above is None else found | {1: above - 1}
 

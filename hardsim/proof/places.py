@@ -83,7 +83,7 @@ class Place:
         if isinstance(function, PredicateColumn):
             return BOOLEAN
         if not isinstance(function, Arith):
-            raise NotProved(f"nothing is known of {function} at every length")
+            raise NotProved(f"{function} is neither an expression in i and n nor a predicate")
         return self._walk(function.tree)
 
     def _walk(self, tree: Expression) -> NumberSpan:
@@ -106,7 +106,7 @@ class Place:
             case Operation("mod", left, right):
                 return self._residue(self._walk(left), self._walk(right))
             case _:
-                raise NotProved("nothing is known of one of its parts")
+                raise NotProved("it has a part that is not known at every length")
 
     def _product(self, left: NumberSpan, right: NumberSpan, divided: bool) -> NumberSpan:
         if divided:
@@ -116,7 +116,7 @@ class Place:
             right = NumberSpan.exactly(simplest(Ratio.of(1) / below))
         factor, other = (left, right) if left.exact else (right, left)
         if not factor.exact:
-            raise NotProved("the product of two numbers that are not known")
+            raise NotProved("it multiplies two numbers that are not known functions of i and n")
         return scaled(other, factor.offset, self.domains)
 
     def _power(self, base: NumberSpan, exponent: NumberSpan) -> NumberSpan:
@@ -124,10 +124,10 @@ class Place:
         # An even or odd exponent is not told apart: the power is -1 or 1.
         if base.exact and base.offset == -1 and exponent.exact and isinstance(power, Ratio):
             if content(power) is None or not _whole(content(power)):
-                raise NotProved(f"{power} is no integer")
+                raise NotProved(f"the exponent {power} is not an integer")
             return NumberSpan(-1, 1, -1, 2)
         if not (base.exact and exponent.exact and isinstance(power, int) and 0 <= power <= LARGEST_DEGREE):
-            raise NotProved("nothing is known of one of its powers")
+            raise NotProved("it has a power that is not known at every length")
         result: Value = 1
         for _ in range(power):
             result = times(result, base.offset)
@@ -137,7 +137,7 @@ class Place:
         m, step = modulus.offset, number.step
         lattice = None if step is None else content(number.offset) if step == 0 else step
         if not modulus.exact or not isinstance(m, int) or m < 1 or not _whole(lattice) or not _whole(number.offset):
-            raise NotProved("nothing is known of its divisions with remainder")
+            raise NotProved("it has a division with remainder that is not known at every length")
         return NumberSpan(0, m - 1, 0, 1)
 
     def _truth(self, tree: Expression) -> bool | None:

@@ -509,9 +509,7 @@ class _Derivation:
         """Return the reason why an output may lie exactly on the threshold. It names the head whose mean is not
         known to avoid it.
         """
-        threshold = (
-            "an integer and a half, over n" if self.program.integers else f"the threshold {self.program.threshold}"
-        )
+        threshold = "an odd multiple of 1/(2n)" if self.program.integers else f"the threshold {self.program.threshold}"
         what = f"the output {out} may be exactly {threshold} at {place.name}"
         heads = list(dict.fromkeys(str(one.name[0]) for one in span.share.denominators)) if span.share else []
         if heads:
@@ -522,7 +520,7 @@ class _Derivation:
             return what
         head, inner = lost
         if not inner:
-            return f"{what}: nothing is known of what head {head} reads"
+            return f"{what}: nothing is known about the value of head {head}"
         return f"{what}: head {head} averages means whose denominators differ (from the ties of head {inner})"
 
 

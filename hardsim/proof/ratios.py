@@ -66,7 +66,7 @@ class Ratio:
 
     def __init__(self, top: fmpq_mpoly, bottom: fmpq_mpoly) -> None:
         if not bottom:
-            raise NotProved(f"the argument divides {top} by what it cannot tell from 0")
+            raise NotProved(f"the argument divides {top} by a term that may be 0")
         if not bottom.is_constant():
             common = top.gcd(bottom)
             if not common.is_constant():
@@ -248,7 +248,7 @@ def _within(value: Value, domain: Domain) -> Ratio:
     """
     found = Ratio.of(value).at(domain)
     if not found.names <= set(SLACKS):
-        raise NotProved(f"nothing is known of where {value} is taken")
+        raise NotProved(f"the range of a variable of {value} is not known")
     return found
 
 
@@ -257,7 +257,7 @@ def positive(value: Value, domain: Domain) -> bool:
     NotProved if the domain does not give one of its variables.
     """
     if not Ratio.of(value).names <= {*domain, *SLACKS}:
-        raise NotProved(f"nothing is known of where {value} is taken")
+        raise NotProved(f"the range of a variable of {value} is not known")
     return known_sign(value, domain, True)
 
 
@@ -352,7 +352,7 @@ def ratio_of(function: Arith, sign: Callable[[LinearForm], int], domain: Domain)
             case Negation(arg):
                 return (-Ratio.of(walk(arg))).simplest
             case Indicator():
-                raise NoRatio("it compares")
+                raise NoRatio("it has a comparison")
             case Operation("^", left, right):
                 return _power(walk(left), walk(right), sign)
             case Operation("+" | "-" | "*" | "/" as op, left, right):
@@ -361,11 +361,11 @@ def ratio_of(function: Arith, sign: Callable[[LinearForm], int], domain: Domain)
                     raise NoRatio(f"{second} is not known to be other than 0")
                 return _held(ARITHMETIC[op](first, second))
             case Application(name, _):
-                raise NoRatio(f"it has a function, {name}")
+                raise NoRatio(f"it has the function {name}")
             case Operation("div" | "mod"):
                 raise NoRatio("it divides with a remainder")
             case _:
-                raise NoRatio(f"{tree} is none of its parts")
+                raise NoRatio(f"{tree} is not supported in it")
 
     return walk(function.tree)
 
@@ -374,10 +374,10 @@ def _power(base: Value, exponent: Value, sign: Callable[[LinearForm], int]) -> V
     if base == -1:
         found = line(exponent)
         if found is None or any(part.denominator != 1 for part in (found.constant, found.of_i, found.of_n)):
-            raise NoRatio("the exponent of -1 is no integer that is linear in i and n")
+            raise NoRatio("the exponent of -1 is not an integer that is linear in i and n")
         return sign(found)
     if not isinstance(exponent, int) or not 0 <= exponent <= LARGEST_DEGREE:
-        raise NoRatio(f"a power whose exponent is no integer from 0 to {LARGEST_DEGREE}")
+        raise NoRatio(f"it has a power whose exponent is not an integer from 0 to {LARGEST_DEGREE}")
     result: Value = 1
     for _ in range(exponent):
         result = _held(Ratio.of(result) * base)

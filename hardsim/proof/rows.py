@@ -138,12 +138,12 @@ class Group:
 
     @property
     def known(self) -> Value:
-        """Known function of the scores."""
+        """Part of the scores that is the same for every word, a function of i, j and n."""
         return self.pieces[0].known
 
     @property
     def of_query(self) -> Mapping[str, Value]:
-        """Factors of the query's coordinates."""
+        """Factors by which the unknown parts of the query's coordinates enter the scores."""
         return self.pieces[0].of_query
 
     @property
@@ -239,7 +239,7 @@ class ScoreRows:
             pieces = self._cleared(pieces_of(self.head, self.own, spans))
             found.append(Group(reach, (pieces,), (key.order,)))
         if not found:
-            raise NotProved(f"head {self.head.name} sees nothing at {self.query.name}")
+            raise NotProved(f"head {self.head.name} sees no position at {self.query.name}")
         return found
 
     def _cleared(self, pieces: Pieces) -> Pieces:
@@ -250,7 +250,7 @@ class ScoreRows:
         if name is None:
             return pieces
         if any(name in names for names in pieces.of_both):
-            raise NotProved(f"head {self.head.name}: the reciprocal {name} meets a key that is not known")
+            raise NotProved(f"head {self.head.name} multiplies the reciprocal {name} by a key that depends on the word")
         rest = {x: factor for x, factor in pieces.of_query.items() if x != name}
         factors = {**rest, name: pieces.known} if pieces.known != 0 else rest
         return replace(pieces, known=pieces.of_query.get(name, 0), of_query=factors)
@@ -316,7 +316,7 @@ class ScoreRows:
         step = common_step([*self._unknown(group.pieces), *self._of_row(vary)])
         known = plus(group.known, times(reach.at(group.known, reach.low), -1))
         if step is None:
-            raise NotProved("nothing is known of what its keys are multiples of")
+            raise NotProved("no common step of its keys is known")
         tie = remainder(known, step)
         if tie == 0:
             return Difference((step,), True, None, "lattice", step) if step != 0 else Difference((), True, 0, "equal")
@@ -332,7 +332,7 @@ class ScoreRows:
                 return Difference(gaps, False, None, TIE_BREAK, finer, rest)
         coarse = common_step([step, content(tie, KEY)])
         if coarse is None:
-            raise NotProved("nothing is known of what its scores are multiples of")
+            raise NotProved("no common step of its scores is known")
         return Difference((coarse,), True, None, "lattice", coarse)
 
     def _ordered(self, tie: Value, step: Value, reach: Seen) -> tuple[Value, ...]:
@@ -379,7 +379,7 @@ class ScoreRows:
         step = common_step([*self._unknown([*one.pieces, *other.pieces]), *self._of_row(apart)])
         sign = self._order(one, other)
         if step is None:
-            raise NotProved("nothing is known of what its scores are multiples of")
+            raise NotProved("no common step of its scores is known")
         if step == 0 and known == 0:
             return Difference((), True, 0, "equal")
         found = distances(known, step, other.reach)
@@ -387,7 +387,7 @@ class ScoreRows:
             return Difference(found[0], False, sign, "apart from a lattice", *found[1:])
         coarse = common_step([step, content(remainder(known, step), KEY)])
         if coarse is None:
-            raise NotProved("nothing is known of what its scores are multiples of")
+            raise NotProved("no common step of its scores is known")
         return Difference((coarse,), sign is None, sign, "lattice", coarse)
 
     def _order(self, one: Group, other: Group) -> int | None:
@@ -414,7 +414,7 @@ class ScoreRows:
         key.
         """
         if self.inverse is not None or any(piece.of_both for piece in (*one.pieces, *other.pieces)):
-            raise NotProved("a product of two numbers that are not known")
+            raise NotProved("it multiplies two numbers that depend on the word")
         names = {*one.of_query, *other.of_query}
         apart = {name: plus(one.of_query.get(name, 0), times(other.of_query.get(name, 0), -1)) for name in names}
         (first,), domains = one.pieces, other.reach.domains

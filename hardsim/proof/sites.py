@@ -97,8 +97,8 @@ class Sites:
         def value(i: int, n: int) -> Rational:
             found = real_value(function, i, n)
             if isinstance(found, Real):
-                told = f"the encoding {function} is no rational number at position {i} of {n}"
-                raise NotProved(f"{told}: of encodings proofs need exact ones, of temperatures they do not")
+                told = f"the encoding {function} is not a rational number at position {i} of {n}"
+                raise NotProved(f"{told}; proofs need exact encodings, though temperatures may be irrational")
             return plain(found)
 
         return self.tabulate(function.variables, value)
@@ -124,7 +124,7 @@ class Sites:
         return bool(value > 0)
 
     def line(self, value: Any, site: int) -> LinearForm:
-        """Return a number as a linear form in i and n, which here are known: a constant."""
+        """Return a number as a constant linear form: i and n are known at a site."""
         return LinearForm(Fraction(value), Fraction(0), Fraction(0))
 
     def reaches(self, of_i: Fraction, of_n: Fraction, bound: int, site: int) -> bool | None:
@@ -179,7 +179,7 @@ class Sites:
             steps = [after - before for before, after in pairwise(values)]
             bends = [after - before for before, after in pairwise(steps)]
             if len(set(bends)) > 1:
-                raise NotProved(f"the keys of head {name} are no polynomials of degree 2 in the position", name)
+                raise NotProved(f"the keys of head {name} are not polynomials of degree 2 in the position", name)
             second = Fraction(bends[0], 2 * unit) if bends else Fraction(0)
             first = Fraction(steps[0], unit) - 3 * second if steps else Fraction(0)
             result += [(plain(first), plain(second))] * n
@@ -193,7 +193,7 @@ class Sites:
         slope = column[last + 1] - column[last] if len(column) > last + 1 else 1
         base = column[last] - slope
         if any(value != base + slope * i for value, i in zip(column, self.i, strict=True)):
-            raise NotProved(f"head {name} looks up values that are no linear function of the position", name)
+            raise NotProved(f"head {name} looks up values that are not a linear function of the position", name)
         return base, slope
 
     def proportional(self, column: Sequence[Any]) -> bool:
@@ -219,7 +219,7 @@ class Free:
     def text(self) -> str:
         """Text of the predicate for reports."""
         own = self.column.user is not None
-        return f"{self.column}, which is: {self.column.definition}" if own else str(self.column)
+        return f"{self.column}, defined as {self.column.definition}" if own else str(self.column)
 
 
 @dataclass(frozen=True)
@@ -329,7 +329,7 @@ class Classes(Sites):
             if not function.variables:
                 return int(function.evaluate())
             if function.user is not None and not function.definition:
-                raise NotProved(f"the predicate {function.name} has no definition that it could be known by")
+                raise NotProved(f"the predicate {function.name} has no definition by which it can be identified")
             return Free(function)
         if not isinstance(function, Arith):
             raise NotProved(f"the encoding {function} is not known for all lengths")
@@ -369,7 +369,7 @@ class Classes(Sites):
         try:
             return hotter(temperature, one.sign, one.domain)
         except NoRatio as reason:
-            raise NotProved(f"the temperature {temperature} is no rational function, and {reason}") from None
+            raise NotProved(f"the temperature {temperature} is not a rational function, and {reason}") from None
 
     @property
     def temperatures(self) -> tuple[str, ...]:
@@ -396,7 +396,7 @@ class Classes(Sites):
         """Return a value as a linear form in i and n. Raises NotProved if it has another form."""
         found = ratios.line(self.classes[site].known(value))
         if found is None:
-            raise NotProved(f"{value} is compared, which is no line in i and n")
+            raise NotProved(f"{value} is compared, but is not linear in i and n")
         return found
 
     def reaches(self, of_i: Fraction, of_n: Fraction, bound: int, site: int) -> bool | None:
@@ -432,14 +432,14 @@ class Classes(Sites):
         second = (three - 2 * two + one) * Fraction(1, 2)
         first = two - one - 3 * second
         if (one - first - second + first * QUERY + second * QUERY * QUERY - value).simplest != 0:
-            raise NotProved(f"the keys of head {name} are no polynomials of degree 2 in the position", name)
+            raise NotProved(f"the keys of head {name} are not polynomials of degree 2 in the position", name)
         return [(first.simplest, second.simplest)] * len(self.classes)
 
     def linear(self, column: Sequence[Any], name: str) -> tuple[Rational, Rational]:
         """Return the numbers a and b of a head's value that is `a + b i` in every class."""
         value = ratios.line(self.same(column, "the value", name))
         if value is None or value.of_n:
-            raise NotProved(f"head {name} looks up values that are no linear function of the position", name)
+            raise NotProved(f"head {name} looks up values that are not a linear function of the position", name)
         return plain(value.constant), plain(value.of_i)
 
     def proportional(self, column: Sequence[Any]) -> bool:

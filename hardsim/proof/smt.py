@@ -153,18 +153,18 @@ def expression(function: Arith) -> str:
         if left == Negation(Constant(1)):
             found = linear_form(right, ("i", "n"))
             if found is None:
-                raise NotProved(f"{function} has a power of -1 that is no line in i and n")
+                raise NotProved(f"{function} has a power of -1 whose exponent is not linear in i and n")
             odd = [sign for sign, often in zip(("si", "sn", "(- 1.0)"), found, strict=True) if often % 2]
             return f"(* {' '.join(odd)})" if len(odd) > 1 else odd[0] if odd else "1.0"
         if not isinstance(right, Constant):
-            raise NotProved(f"{function} has a power that is no constant")
+            raise NotProved(f"{function} has a power whose exponent is not a constant")
         factors = [spelled(left)] * right.value
         return f"(* {' '.join(factors)})" if len(factors) > 1 else factors[0] if factors else "1.0"
 
     def remainder(left: Expression, divisor: int) -> str:
         # The number is an integer at every position, so `to_int` rounds nothing.
         if linear_form(left, ("i", "n")) is None:
-            raise NotProved(f"{function} divides with remainder what is no line in i and n")
+            raise NotProved(f"{function} has a division with remainder of a term that is not linear in i and n")
         return f"(to_real (mod (to_int {spelled(left)}) {divisor}))"
 
     def spelled(tree: Expression) -> str:
@@ -184,7 +184,7 @@ def expression(function: Arith) -> str:
             case Operation("mod", left, Constant(divisor)) if divisor > 0:
                 return remainder(left, divisor)
             case _:
-                raise NotProved(f"{function} is no rational function of i, n and powers of -1")
+                raise NotProved(f"{function} is not a rational function of i, n and powers of -1")
 
     def held(tree: Expression) -> str:
         match tree:
@@ -363,14 +363,14 @@ class Writer:
         sums = self.define(f"s{out}", by_class(self.state.sites.totals(values, side)))
         begin, beyond = ("(= i n)", "(<= (+ i 1.0) n)") if way < 0 else ("(= i 1.0)", "(<= 2.0 i)")
         before = f"({sums} (- i {number(way)}) n (- si) sn)"
-        yield Query(plan.name, "sum", "its sum begins with what is read", (
+        yield Query(plan.name, "sum", "its sum begins with the value read", (
             *places("i"), f"(assert {begin})",
             f"(assert (not (= {self.at(sums, 'i')} {self.at(read, 'i')})))"))  # fmt: skip
-        yield Query(plan.name, "sum", "its sum grows by what is read", (
+        yield Query(plan.name, "sum", "its sum grows by the value read", (
             *places("i"), f"(assert {beyond})",
             f"(assert (not (= {self.at(sums, 'i')} (+ {before} {self.at(read, 'i')}))))"))  # fmt: skip
         whole = self.at(sums, "n" if mask is Mask.NONE else "i")
-        yield Query(plan.name, "sum", "it is the sum over the number of positions", (
+        yield Query(plan.name, "sum", "its mean is the sum over the number of positions", (
             *places("i"), f"(assert (not (= (* {SIZES[mask]} {self.at(average, 'i')}) {whole})))"))  # fmt: skip
 
     def nearest(self, task: HeadTask, argument: HeadArgument) -> Iterator[Query]:
@@ -398,7 +398,7 @@ class Writer:
         masked = [f"(assert (<= {' '.join(seen).replace('w', place)}))" for place in ("w", "j")]
         common = (*places("i", "w", "j"), *masked, *local)
         if argument.g is None:
-            yield Query(head.name, "value", "it reads the same everywhere", common)
+            yield Query(head.name, "value", "it reads the same value everywhere", common)
             return
         right = SIDES[head.weighting, head.mask]
         behind, beyond = ("(<= (+ j 1.0) w)", "(<= (+ w 1.0) j)")[:: 1 if right else -1]
@@ -453,7 +453,7 @@ class Writer:
         counts, rest = separate(query, wanted)
         straight = total([number(factor * found.constant), times(factor * found.of_i, "i"),
                           times(factor * found.of_n, "n")])  # fmt: skip
-        yield Query(name, "number", "what is added to the counts is a line in i and n", (
+        yield Query(name, "number", "the term added to the counts is linear in i and n", (
             *places("i"), f"(assert (not (= (* {size} {self.form(rest, 'i')}) {straight})))"))  # fmt: skip
         whole, declared, none = integers([*counts.values(), factor * found.of_i, factor * found.of_n], "z")
         number_of = total([number(factor * found.constant), whole])
@@ -483,10 +483,10 @@ class Writer:
             which = "positive" if bound > 0 else "negative"
             ask = (*common, f"(assert {test.format(asked, size, number(bound))})")
             if argument.bound.startswith(RAMP_BOUND):
-                yield Query(name, "sign", f"{which}: the last two of its parity have {argument.g} (i - 1)^2/i", (
+                yield Query(name, "sign", f"{which}: its parity's last two have at least {argument.g} (i - 1)^2/i", (
                     *ask, f"(assert (and {own} (<= (- i 1.0) w)))",
                     f"(assert (< {right} (/ (* {g} (- i 1.0) (- i 1.0)) i)))"))  # fmt: skip
-                yield Query(name, "sign", f"{which}: the others have at most -{argument.g}/i", (
+                yield Query(name, "sign", f"{which}: positions of the other parity have at most -{argument.g}/i", (
                     *ask, f"(assert (= sj (- {sign})))", f"(assert (> {wrong} (- (/ {g} i))))"))  # fmt: skip
             else:
                 yield Query(name, "sign", f"{which}: the wrong parity loses at least {argument.g} nats", (
@@ -523,7 +523,7 @@ class Writer:
             lines.append(f"(assert {either(cases)})")
         own = total([number(unit.bias), *(times(c, f"{'a' if k in names else 't'}{k}") for k, c in unit.form)])
         wanted = total(times(c, f"{'b' if k in names else 'h'}{k}") for k, c in form)
-        return Query(f"clip '{out}'", "clip", "it is 0 or 1 as it should be", (
+        return Query(f"clip '{out}'", "clip", "it has the specified value, 0 or 1", (
             *lines, f"(assert {wrong_clip(own, wanted)})"))  # fmt: skip
 
     def comparison(self, unit: HiddenUnit, out: str, heads: list[int]) -> Query:
@@ -559,7 +559,7 @@ class Writer:
                 wanted.append(times(c, f"m{k}"))
         whole, declared, none = integers(steps, "z")
         wrong = wrong_clip(total([whole, *wanted, *own]), total([whole, *wanted]))
-        return Query(f"clip '{out}'", "clip", "it is 0 or 1 as it should be", (
+        return Query(f"clip '{out}'", "clip", "it has the specified value, 0 or 1", (
             *lines, *declared, f"(assert {either([*none, wrong])})"))  # fmt: skip
 
 
@@ -672,7 +672,7 @@ def text_of(queries: Sequence[Query], title: str, defined: Iterable[str]) -> str
     """Return queries as the text of one file, after the shared definitions `defined`."""
     head = [
         f"; {visible(title)}: the numerical steps of the proof for every length.",
-        f"; {len(queries)} queries. Each denies one step, which holds if the answer is unsat; what it says is echoed.",
+        f"; {len(queries)} queries. Each denies one step: the answer unsat confirms the step. Its claim is echoed.",
         "(set-logic ALL)",
         *defined,
     ]

@@ -224,7 +224,7 @@ class SpanQueries:
         name = self.writer.model.coordinates[k]
         for value in encoded:
             if not isinstance(value, Arith | PredicateColumn):
-                raise NotProved(f"nothing is known of {value} at every length")
+                raise NotProved(f"{value} is neither an expression in i and n nor a predicate")
             own = place.evaluate(value)
             if own.exact and isinstance(value, Arith):
                 fixed = plus(fixed, own.offset)
@@ -239,7 +239,7 @@ class SpanQueries:
                 yield from self.query(f"encoding {name}", place, "input", claim, wrong, lines)
         wrong, cases = list[str](), [*combinations(*varying)]
         if len(cases) > MOST_CASES:
-            raise NotProved(f"{name} is one of {len(cases)} numbers in the beginning")
+            raise NotProved(f"the input coordinate {name} has {len(cases)} possible values, too many to list")
         for word in dict.fromkeys(reduce(plus, case, ZERO) for case in cases):
             text = total([*texts, *([ratio(word)] if word != 0 else [])])
             wrong += [f"(< {text} {ratio(span.low)})", f"(> {text} {ratio(span.high)})"]
@@ -337,7 +337,7 @@ class SpanQueries:
     def given(self, about: str, place: Place, unit: HiddenUnit, read: NumberSpan, given: NumberSpan) -> Iterator[Query]:
         """Yield queries that the output of a hidden unit lies in its span."""
         if not unit.clip and read == given:
-            yield from self.query(about, place, "unit", "it gives what it reads", [f"(< {ratio(read.low)} 0.0)"])
+            yield from self.query(about, place, "unit", "its output is its input", [f"(< {ratio(read.low)} 0.0)"])
             return
         result = "(ite (< x 0.0) 0.0 (ite (< 1.0 x) 1.0 x))" if unit.clip else "(ite (< x 0.0) 0.0 x)"
         lines = [*number_in("x", read), f"(define-fun y () Real {result})"]
@@ -372,7 +372,7 @@ def listed(span: NumberSpan) -> list[Value]:
         known = not isinstance(count, Ratio) and not isinstance(before, Ratio)
         if known and Fraction(before).denominator == 1 and 0 <= count <= MOST_CASES:
             return [plus(span.low, product(span.step, k)) for k in range(int(count) + 1)]
-    raise NotProved(f"an encoding is {told(span)}, which are not a few numbers")
+    raise NotProved(f"an encoding has too many values to list: {told(span)}")
 
 
 @dataclass
@@ -430,7 +430,7 @@ class ReadQueries:
             wrong += [] if all(same_everywhere(span) for _, span in parts) and own.power == 1 else ["true"]
             lines = ["(declare-const j Real)", f"(assert {key_at(key, self.plan.mask, 'j')})"]
             each = replace(read, share=share)
-            yield from self.query("read", f"what it reads at {key.name} is {told(each)}", wrong, lines)
+            yield from self.query("read", f"the value read at {key.name} is {told(each)}", wrong, lines)
 
     def each_zero(
         self, read: NumberSpan, keys: Sequence[Place], values: dict[int, list[Part]], count: Value = 1
@@ -444,7 +444,7 @@ class ReadQueries:
             lines, wrong = off_zeros(read, self.moved(values[key.order]), seen.domains, 0, count)
             lines = ["(declare-const j Real)", f"(assert {key_at(key, self.plan.mask, 'j')})", *lines]
             claim = (
-                f"what it reads at {key.name} is {told_zeros(read)}{'' if count == 1 else f', {count} times as far'}"
+                f"the value read at {key.name} is {told_zeros(read)}{'' if count == 1 else f', {count} times as far'}"
             )
             yield from self.query("zero", claim, wrong, lines)
 
@@ -463,7 +463,7 @@ class ReadQueries:
             parts = values[key.order]
             wrong = beyond(read, parts) if only_ends else outside(read, self.moved(parts))
             lines = ["(declare-const j Real)", f"(assert {key_at(key, self.plan.mask, 'j')})"]
-            yield from self.query("read", f"what it reads at {key.name} is {told(read)}", wrong, lines)
+            yield from self.query("read", f"the value read at {key.name} is {told(read)}", wrong, lines)
         if not only_ends:
             yield from self.each_zero(read, keys, values)
 
@@ -480,7 +480,7 @@ class ReadQueries:
             exact = NumberSpan.exactly(int(not key.order))
             lines = ["(declare-const j Real)", f"(assert {key_at(key, self.plan.mask, 'j')})"]
             wrong = outside(exact, values[key.order])
-            yield from self.query("read", f"what it reads at {key.name} is {told(exact)}", wrong, lines)
+            yield from self.query("read", f"the value read at {key.name} is {told(exact)}", wrong, lines)
             if key.order and self.row.rules != (RULE,):
                 yield from rows.order(0, key.order, 0)
         seen = self.facts.world.count(self.place, self.plan.mask)
@@ -531,7 +531,7 @@ class ReadQueries:
             parts = values[key.order]
             wrong = off_share(larger, parts) + ([] if all(same_everywhere(span) for _, span in parts) else ["true"])
             lines = ["(declare-const j Real)", f"(assert {key_at(key, self.plan.mask, 'j')})"]
-            claim = f"what it reads at {key.name} is {told(NumberSpan(0, 0, share=larger))}"
+            claim = f"the value read at {key.name} is {told(NumberSpan(0, 0, share=larger))}"
             yield from self.query("read", claim, wrong, lines)
 
     def lattice(self, read: NumberSpan, keys: Sequence[Place], values: dict[int, list[Part]]) -> Iterator[Query]:
@@ -546,7 +546,7 @@ class ReadQueries:
             varying = isinstance(span.offset, Ratio) and "j" in span.offset.names
             each = NumberSpan(0, 0, 0 if varying else span.offset, step)
             lines = ["(declare-const j Real)", f"(assert {key_at(key, self.plan.mask, 'j')})"]
-            claim = f"what it reads at {key.name} is in {each.offset} + {step} Z"
+            claim = f"the value read at {key.name} is in {each.offset} + {step} Z"
             yield from self.query("read", claim, off_lattice(each, values[key.order]), lines)
             if not varying and span.offset != 0:
                 offsets.append(FractionTerm.of(self.many(key)) * FractionTerm.of(span.offset))
@@ -582,7 +582,7 @@ class ErrorQueries:
                     yield from self.reach(head, terms, step.reaches[head.name, self.name(out)], law)
             yield from self.units(depth, network, step, law)
             lines += self.entering(depth, step) + self.attention(network, step, law) + self.forward(network, step)
-            claim = "errors are what follows from those before it"
+            claim = "errors are at least those that follow from the errors before it"
             yield from self.constant(f"layer {depth + 1}", "error", claim, lines)
             lines.clear()
         yield from self.output()
@@ -734,7 +734,7 @@ class ErrorQueries:
                     yield Query(f"{about} at {place.name}", "margin", claim, (
                         *lines, f"(assert (< {far} {grown(margin)}))"))  # fmt: skip
                 off, error = self.off(unit.form, step.attended), step.attended
-                yield from self.decay_of(about, off, (error.power, error.rate), margin, "its input is off by less")
+                yield from self.decay_of(about, off, (error.power, error.rate), margin, "its input is off by no more")
 
     def decay_of(self, about: str, off: str, at: tuple[int, Fraction | None], limit: PowerBound,
                  claim: str) -> Iterator[Query]:  # fmt: skip
@@ -746,7 +746,7 @@ class ErrorQueries:
             fall = f"(<= {number(check.rate)} {number(rate)})"
             some.append(both((size, exponent, fall, f"(<= {number(check.limit)} {number(limit.factor)})")))
         wrong = f"(and (< 0.0 {off}) (not {either(some)}))"
-        yield Query(about, "error", f"{claim} from N0 on, by one of the inequalities below", (f"(assert {wrong})",))
+        yield Query(about, "error", f"{claim} from N0 on, by an inequality below", (f"(assert {wrong})",))
 
     def output(self) -> Iterator[Query]:
         """Yield queries about the distance of the output, and about its error."""

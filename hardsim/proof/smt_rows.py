@@ -370,7 +370,7 @@ class RowQueries:
                 apart = plus(pieces.of_query.get(x, 0), product(same, -1))
                 wrong += self._multiple(less(text, FractionTerm.of(same)), apart, own, step)
             wrong += self.of_keys(order, step)
-            claim = f"scores of keys at {key.name} are the same for the row, plus {rest}, plus multiples of {step}"
+            claim = f"scores of keys at {key.name} are equal for the row, plus {rest}, plus multiples of {step}"
             yield from self.query("scores", claim, [*self.declared("j"), self.reached(order)], wrong)
         keys = [either(key_at(self.places[order], self.head.mask, name) for order in group.places) for name in "jw"]
         apart_by = f"(+ (- {ratio(found.rest)} {ratio(self._at_w(found.rest))}) v)"
@@ -425,7 +425,9 @@ class RowQueries:
             for x, text in scores.query.items():
                 part = [*parts.get(x, []), 0, 0]
                 lines.append((text, added([FractionTerm.of(part[0]), FractionTerm.of(product(part[1], J))])))
-            claim = f"scores of keys at {key.name} are V j - W j^2 plus what is the same for the row, W = {width}"
+            claim = (
+                f"scores of keys at {key.name} are V j - W j^2 plus a term that is the same for the row, W = {width}"
+            )
             wrong = [*differ(lines), *self.of_keys(order, 0)]
             yield from self.query("scores", claim, [*self.declared("j"), self.reached(order)], wrong)
         yield from self.query("look-up", f"W = {width} is positive", [], [f"(<= {ratio(width)} 0.0)"])
@@ -472,7 +474,7 @@ class RowQueries:
                 apart = plus(first.of_query.get(x, 0), product(pieces.of_query.get(x, 0), -1))
                 wrong += self._multiple(text, apart, self.rows.step(x), step)
             wrong += [*self.of_keys(alone, step), *self.of_keys(order, step)]
-            one_less = f"the score at {self.places[alone].name} less those at {key.name}"
+            one_less = f"the score at {self.places[alone].name} minus those at {key.name}"
             claim = f"{one_less} is {rest} plus multiples of {step}"
             yield from self.query("scores", claim, [*self.declared("j"), self.reached(order)], wrong)
         reach = either(key_at(self.places[order], self.head.mask, "j") for order in other.places)

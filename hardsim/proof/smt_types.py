@@ -353,7 +353,7 @@ class TypeQueries:
             position = self._position(key, "k", J if key.several else None)
             forms = [position.form(values[out], self.depth) for out in outs]
             wrong = [f"(not {either(position.equal(forms, some) for some in joint)})"]
-            claim = f"what it reads at {key.name} is one of {len(joint)} joint values"
+            claim = f"the value read at {key.name} is one of {len(joint)} joint values"
             where = ["(declare-const j Real)", f"(assert {key_at(key, self.plan.mask, 'j')})"]
             yield from self._query("types", claim, [*where, *position.lines], wrong)
             yield from self._picks(position)

@@ -150,7 +150,7 @@ class State:
         hold_names(self.program)
         names = [head.name for head in self.model.heads], self.model.coordinates
         if any(len(set(some)) != len(some) for some in names):
-            raise NotProved("two heads or two coordinates of the network have one name")
+            raise NotProved("two heads or two coordinates of the network have the same name")
         self._embed()
 
     @property
@@ -205,7 +205,7 @@ class State:
     def place(self, name: str) -> int:
         """Return the network's coordinate with a name of the specification. Raises NotProved if there is none."""
         if name not in self._places:
-            raise NotProved(f"the specification speaks of a coordinate '{name}' that the network does not have")
+            raise NotProved(f"the specification has a coordinate '{name}' that the network does not have")
         return self._places[name]
 
     @cached_property
@@ -262,7 +262,9 @@ class HeadTask:
     def fixed(self, column: Column) -> list[Any]:
         """Return the values of a column by site. Raises NotProved unless they are the same for every word."""
         if not self.state.facts.constant(column):
-            raise NotProved(f"head {self.head.name} counts, and reads a Boolean of the word besides", self.head.name)
+            raise NotProved(
+                f"head {self.head.name} counts, but its keys or values also depend on the word", self.head.name
+            )
         return self.state.facts.numbers(column)
 
     def values(self, terms: Terms, soft: bool) -> list[Any]:
@@ -296,7 +298,7 @@ def hold_names(program: Program) -> None:
     odd += [out for unit in units if not unit.clip or len(unit.outs) != 1 for out, _ in unit.outs]
     odd += [out for layer in program.layers for out, _ in layer.biases[len(dict(layer.biases)) :]]
     if odd:
-        raise NotProved(f"the specification has more in '{odd[0]}' than formulas need")
+        raise NotProved(f"the specification of '{odd[0]}' is not of the form that compiled formulas have")
     names = [ONE, *(letter.name for letter in program.letters), *(encoding.name for encoding in program.encodings)]
     names += [head.out for head in program.heads]
     for layer in program.layers:

@@ -35,20 +35,26 @@ class Lemma:
 
 
 LEMMAS = {
-    "->": Lemma("p -> q", "!(p & !q)", "It fails where p holds and q does not, and only there."),
-    "<->": Lemma("p <-> q", "!(p ^ q)", "It fails where one of the two holds alone, and only there."),
-    "WX": Lemma("WX p", "!X !p", "Of the last position both are true; of others X !p says !p of the next one."),
-    "WY": Lemma("WY p", "!Y !p", "Of the first position both are true; of others Y !p says !p of the one before."),
-    "F": Lemma("F p", "true U p", "A witness j >= i of p needs nothing of the positions before it."),
+    "->": Lemma("p -> q", "!(p & !q)", "Both are false exactly where p holds and q does not."),
+    "<->": Lemma("p <-> q", "!(p ^ q)", "Both are false exactly where one of p and q holds without the other."),
+    "WX": Lemma("WX p", "!X !p", "At position n both are true; elsewhere X !p says that p is false at i + 1."),
+    "WY": Lemma("WY p", "!Y !p", "At position 1 both are true; elsewhere Y !p says that p is false at i - 1."),
+    "F": Lemma("F p", "true U p", "A witness j >= i of p requires nothing of the positions before it."),
     "G": Lemma("G p", "!(true U !p)", "p holds at all j >= i unless one of them is a witness of !p."),
-    "O": Lemma("O p", "true S p", "A witness j <= i of p needs nothing of the positions after it."),
+    "O": Lemma("O p", "true S p", "A witness j <= i of p requires nothing of the positions after it."),
     "H": Lemma("H p", "!(true S !p)", "p holds at all j <= i unless one of them is a witness of !p."),
-    "R": Lemma("p R q", "!(!p U !q)", "q at all j >= i with no p in i..j-1: one without q is a witness of !p U !q."),
-    "T": Lemma("p T q", "!(!p S !q)", "q at all j <= i with no p in j+1..i: one without q is a witness of !p S !q."),
-    "W": Lemma("p W q", "!(!q U (!p & !q))", "It fails where some j >= i has no p, and no position of i..j has q."),
-    "M": Lemma("p M q", "q U (p & q)", "q up to and with a position where p holds: there both do."),
+    "R": Lemma(
+        "p R q", "!(!p U !q)", "q at each j >= i with no p in i..j-1: such a j without q is a witness of !p U !q."
+    ),
+    "T": Lemma(
+        "p T q", "!(!p S !q)", "q at each j <= i with no p in j+1..i: such a j without q is a witness of !p S !q."
+    ),
+    "W": Lemma("p W q", "!(!q U (!p & !q))", "False exactly where some j >= i has no p, and none of i..j has q."),
+    "M": Lemma("p M q", "q U (p & q)", "q must hold up to and including a position where p holds, so both hold there."),
     "at: first": Lemma(
-        "p at position 1", "O(first & p)", "1 is the one position where `first` holds, and j <= i for every i."
+        "p at position 1",
+        "O(first & p)",
+        "Position 1 is the only one where `first` holds, and O reaches it from every i.",
     ),
 }
 """Lemmas by operator. Other operators are read by definition: `!`, `&`, `|`, `^`; S, U, X, Y (see `meaning`);
@@ -63,7 +69,7 @@ the first count, the others add up to the target minus s.
 @cache
 def _template(operator: str) -> ast.Node:
     if operator not in LEMMAS:
-        raise NotProved(f"there is no lemma that says what the operator {operator} is")
+        raise NotProved(f"there is no lemma for the operator {operator}")
     return parse_expression(LEMMAS[operator].formula, ["p", "q"]).formula
 
 
@@ -271,7 +277,7 @@ class SurfaceColumns:
         # A predicate of a constant may still depend on n.
         (count, scale), *others = form.counts.items() or [(("L", self.one), 0)]
         if others:
-            raise NotProved("the formula asks for a predicate of a sum of counts")
+            raise NotProved("the formula applies a predicate to a sum of counts")
         return self._asked(name, params, count, scale, form.constant)
 
     def _asked(self, name: str, params: tuple[int, ...], count: Count, scale: int, offset: int) -> Column:

@@ -436,7 +436,7 @@ class TypedRows:
             if positive(times(rise, sign), reach.domains):
                 least = reach.least(times(rise, sign))
                 return Level(reach.least(score), reach.greatest(score), frozenset([order]), least)
-        raise NotProved("the scores of one type of key are in no known order")
+        raise NotProved("the order of the scores of one type of key is not known")
 
     def _compared(self, one: Level, other: Level) -> int:
         domains = self.query.domains

@@ -174,7 +174,7 @@ def test_what_refutes_has_one_of_the_lengths(hardsim: Any, since: Path) -> None:
         (("--min-n", "100"), "--min-n 100 is larger than the largest, 64 unless --max-n says otherwise"),
         (("--min-n", "0"), "out of range"),
         (("--max-n", "0"), "out of range"),
-        (("--max-n", "5000"), "every length from 1 to 5,000 is 12,502,500 positions to look at, and 1,000,000 are"),
+        (("--max-n", "5000"), "the lengths from 1 to 5,000 have 12,502,500 positions together, and at most"),
     ],
 )
 def test_lengths_that_cannot_be(hardsim: Any, since: Path, arguments: tuple[str, ...], message: str) -> None:

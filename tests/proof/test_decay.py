@@ -154,12 +154,12 @@ def test_the_functions_bound_what_the_recursion_finds(name: str, temperature: st
         ("1", "the gap"),  # gap/tau falls
         ("1/n", "the gap"),
         ("1/(n^3)", "the gap"),  # it is constant
-        ("1/(n+i)", "no function of n alone"),
+        ("1/(n+i)", "not a function of n alone"),
         ("-1/n^4", "not known to be positive"),
         ("(n-1)/n^6/64", "not known to be positive"),  # it is 0 at length 1
-        ("(-1)^n/n^4", "is not followed at every length"),
+        ("(-1)^n/n^4", "has no bounds at every length"),
         ("1/log(n)", "log(n) is not known to be positive"),  # nor is it, at length 1
-        ("exp(-n)/n^4", "is not followed at every length"),  # no positive one is below it
+        ("exp(-n)/n^4", "has no bounds at every length"),  # no positive one is below it
         ("1/(7*n^4*log(3))", "at length 2"),  # 7 log 3 < 8
         ("1/(8*n^4)", "at length 2"),  # by the recursion; the least of the grid is 12
     ],

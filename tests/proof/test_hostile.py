@@ -306,7 +306,7 @@ def test_two_clips_of_counts_that_write_one_coordinate_are_not_taken_for_one() -
     model = assemble(program, subject.budget)
     # One of the two is true of a count of 2, both of larger ones: their difference is not always 0.
     for link in (prove_network(model, program, Sites((1, 2, 3, 4)))[0], prove_general(model, program).network):
-        assert link.reason == f"the coordinate '{clip.out}' can be other than 0 and 1"
+        assert link.reason == f"the coordinate '{clip.out}' can have values other than 0 and 1"
 
 
 @pytest.mark.parametrize("regime", ["temperature", "position"])

@@ -114,7 +114,7 @@ def test_what_no_side_is_known_of(text: str) -> None:
     raised(NoRatio, hotter, parse_arith(text), no_sign, DOMAIN)
     model = replace(compiled("a S b").model, temperature=parse_arith(text))
     reason = str(raised(NotProved, Classes().inverse, model).reason)
-    assert reason.startswith(f"the temperature {parse_arith(text)} is no rational function, and ")
+    assert reason.startswith(f"the temperature {parse_arith(text)} is not a rational function, and ")
     assert "\n" not in reason
 
 
@@ -202,8 +202,8 @@ def test_proofs_compare_exact_encodings_alone() -> None:
     model = replace(subject.model, encodings=(*others, (place, parse_arith("log(i)/n"))))
     proof = proof_of(replace(subject, stored=model), 3)
     assert not proof.proved
-    assert "the encoding log(i)/n is no rational number at position 2 of 2" in known(proof.reason)
-    assert "it has a function, log" in known(general_proof(subject, model).reason)
+    assert "the encoding log(i)/n is not a rational number at position 2 of 2" in known(proof.reason)
+    assert "it has the function log" in known(general_proof(subject, model).reason)
 
 
 def test_the_float_next_to_a_number() -> None:

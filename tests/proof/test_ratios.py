@@ -147,4 +147,4 @@ def test_predicates_are_booleans_and_those_of_numbers_are_decided() -> None:
     # One text, two definitions: not the same Boolean.
     own = [PredicateColumn("P", (), 1, 0, 0, text, lambda value, n: True) for text in ("k > 3", "k > 4")]
     assert classes.evaluate(own[0]) != classes.evaluate(own[1])
-    assert classes.predicates[0] == "P(i), which is: k > 3"
+    assert classes.predicates[0] == "P(i), defined as k > 3"

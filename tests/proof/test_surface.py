@@ -115,8 +115,8 @@ def test_a_wrong_rewriting_is_named(text: str, monkeypatch: pytest.MonkeyPatch) 
     table, rewritten = WRONG[text]
     monkeypatch.setattr(rewriting, table, {**getattr(rewriting, table), operator: rewritten})
     link, general = meaning(file)
-    assert f"nothing in it is known to be {operator} in '{text}'" in known(link.reason)
-    assert f"nothing in it is known to be {operator} in '{text}'" in known(general)
+    assert f"no compiled subformula is known to be {operator} in '{text}'" in known(link.reason)
+    assert f"no compiled subformula is known to be {operator} in '{text}'" in known(general)
 
 
 def patched(owner: Any, name: str, wrong: Callable[..., Any]) -> Callable[[pytest.MonkeyPatch], None]:
