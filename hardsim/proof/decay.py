@@ -487,6 +487,7 @@ class Induction:
             margins.append(found)
             for out, weight in unit.outs:
                 final[out] += abs(Fraction(weight)) * (moved if found is None else ZERO)
+        # Rounding keeps the numbers of later layers short.
         final = {name: round_up(factor, DIGITS) for name, factor in final.items()}
         after = Decay(final, slowest if any(final.values()) else None)
         self.steps.append(LayerStep(error, attended, after, weights, reaches, tuple(margins)))
@@ -517,6 +518,7 @@ class Induction:
             if q and k:
                 self.hold(f"E of head {head.name}", Fraction(1), error.fading, Fraction(1))
         factor = round_up(factor, DIGITS)
+        # An upper bound of f makes eta/tau larger, so it is safe here; gaps use lower bounds.
         most, steep = above(self.sharp.most)
         over = factor * most
         grown = None if error.fading is None else error.fading.grown(power + steep)
@@ -528,6 +530,7 @@ class Induction:
             raise NotProved(f"head {head.name} may have ties, which softmax does not break")
         rules = tuple(dict.fromkeys(rule for row in known.rows.values() for rule in row.rules))
         self.heads.append(HeadDecay(head.name, depth, rules, gaps, unique, rate, factor, power, logarithms))
+        # The factor e covers e^(2 f eta) with f eta <= 1/2.
         leak = 2 * EULER if factor else Fraction(2)
         result = [] if rate is None else [(leak, Fading(1, rate))]
         if logarithms is not None:
@@ -589,6 +592,7 @@ def _reach(low: OfN, high: OfN) -> PowerBound:
     sides = [upper(Ratio.of(value) / _power(power), _from(2)) for value in (*high, *(times(v, -1) for v in low))]
     tops, bottoms = sides[: len(high)], sides[len(high) :]
     top, bottom = max(t for t in tops if t is not None), max(b for b in bottoms if b is not None)
+    # A range that is not about 0 has a smaller half than its largest number.
     half = (top + bottom) / 2
     return PowerBound(half, power, (top - bottom) / 2) if half < size else PowerBound(size, power)
 
@@ -626,6 +630,7 @@ class DecayClaim:
             known = least_of(self.law.more.distance or ())
             if self.exact or known is None:
                 raise NotProved("an output has an error that no clip removes")
+            # Half of the distance, so that softmax is on the same side and still away from the threshold.
             found.output = PowerBound(known.factor / 2, known.power)
             fading = None if error.fading is None else error.fading.grown(-known.power)
             found.hold("the error of the output against its distance", off, fading, known.factor / 2)
@@ -645,6 +650,7 @@ class DecayClaim:
             except NotProved as failure:
                 reason = failure.reason
                 continue
+            # Below the start functions prove nothing, so the recursion runs with numbers.
             wrong = next((n for n in self.lengths(start) if not self.holds(sharp, n)), None)
             if wrong is not None:
                 reason = f"at length {wrong} the error bound of the output is not below its distance from the threshold"

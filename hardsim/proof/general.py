@@ -312,6 +312,7 @@ def _losses(reading: NearestReading, classes: Classes, loss: Any, beyond: bool) 
 
     rate = most(value / unit)
     for part in SHARES if rate is not None and rate > 0 else ():
+        # A smaller rate per position leaves more for the multiple of the size.
         kept = part * (rate or 0)
         more = most((value - unit * kept) / classes.size)
         if more is not None and more >= 0:
@@ -397,6 +398,7 @@ def look_up_errors(task: HeadTask, rates: list[Any], _: object, sizes: list[Any]
     with working_precision():
         x, g = ball(-rate).exp(), ball(rate)
         if slope is None:
+            # At distance 2 a predicate of period 2 has the right value.
             evens = 0 if _alternates(task) else x**4
             t = x + evens + x**9 / (1 - x**7)
             bound, error = TABLE if evens else ALTERNATING, above(2 * t / (1 + 2 * t))
@@ -462,6 +464,7 @@ def sign_errors(task: HeadTask, specified: list[Any]) -> Errors:
     size: Ratio = classes.same(sizes, "the number of positions", name)
     distance = min(least_distance((offset * size).simplest, wanted.values(), name) for offset in map(Ratio.of, offsets))
     growing = "i" in key.names
+    # The bound sums over positions up to the query alone.
     if growing and head.mask is not Mask.FUTURE:
         raise NotProved(f"the keys of head {name} grow with the position", name)
     scale = (key / (QUERY * QUERY) * distance if growing else key * 2 * distance) / size * factor
@@ -469,6 +472,7 @@ def sign_errors(task: HeadTask, specified: list[Any]) -> Errors:
     text = f"{'s' if growing else 'l(right) - l(wrong)'} >="
     steps, least = _rates(task, classes, losses, QUERY if growing else 1, text, "1/i" if growing else "1")
     if growing:
+        # Queries at position 1 see one position and have no error.
         start = max(2, classes.beyond + 1 if classes.size == QUERY else 2)
         error, bound = _ramp(least, start, name), f"{RAMP_BOUND}{start}"
     else:
@@ -494,6 +498,7 @@ def _size_of_keys(task: HeadTask, classes: Classes, terms: Terms, soft: bool) ->
             raise NotProved(f"the keys of head {name} are not positive where it reads 1 and negative elsewhere", name)
         sizes.append(size)
     found: Ratio = classes.same(sizes, "the key", name)
+    # Only these two forms have a bound in closed form.
     if "i" in found.names and "i" in (found / (QUERY * QUERY)).names:
         raise NotProved(f"the keys of head {name} have neither one size at all positions nor one size times i^2", name)
     return found
@@ -566,6 +571,7 @@ def margins(
                 raise NotProved(f"the specification gives {what} a value between 0 and 1")
             return {0: step - over, 1: over - 1}
         least, most = lower(value, one.domain), upper(value, one.domain)
+        # Means have no lattice here, so the input must stay on one side.
         if not steps and most is not None and most + high <= 0:
             return {0: -most - high}
         if not steps and least is not None and least + low >= 1:

@@ -311,6 +311,7 @@ def sharpness(task: HeadTask) -> tuple[int, list[Any], object]:
     counted = state.place(read)
     if counted not in state.means:
         raise NotProved(f"head {name} looks up '{read}', which is not known to be a count", name)
+    # The position that is read may be 1, which a past mask hides from later queries.
     if head.mask is Mask.PAST:
         raise NotProved(f"head {name} looks up a number but does not see the first positions", name)
     for site, pair in enumerate(zip(state.means[counted].sizes, state.sites.sizes(head.mask), strict=True)):
@@ -384,6 +385,7 @@ def look_up_errors(
                           lambda: table_errors(state.sites, rates, values, visible, sizes)), None  # fmt: skip
     # The error is the mean distance d under weights e^(-k d^2), which falls as k grows: its derivative is minus the
     # covariance of d and d^2. So of a rate that is no rational a rational below it is taken.
+    # `nextafter` below rounds the product outwards.
     errors = np.array([number_error(lower(rate), seen) for rate, seen in zip(rates, visible, strict=True)])
     return np.nextafter(errors * above(abs(ball(slope))), np.inf), None
 

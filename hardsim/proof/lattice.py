@@ -72,6 +72,7 @@ def _primitive(part: fmpq_mpoly) -> tuple[Fraction, fmpq_mpoly]:
 def _parts(step: Ratio) -> tuple[Fraction, fmpq_mpoly]:
     """Return the rational r and the polynomial D of a step r/D."""
     (top, rest), (bottom, divisor) = _primitive(step.top), _primitive(step.bottom)
+    # `content` builds steps with constant numerators only.
     assert rest.is_constant()
     return top / bottom, divisor
 
@@ -98,6 +99,7 @@ def _common(left: Value, right: Value) -> Value:
 
 
 _ONE = Ratio.of(1)
+# A point at which the sign of a step is taken: 3 and 5 are positions of a word of length 7.
 _SOMEWHERE = [{"i": 3, "j": 5, "n": 7}.get(name, 1) for name in NAMES]
 
 
@@ -320,12 +322,14 @@ def linear(terms: Iterable[tuple[NumberSpan, Rational]], bias: Rational = 0) -> 
     offset: Value = bias
     steps: list[Value | None] = []
     some = [(span, plain(coefficient)) for span, coefficient in terms if coefficient and span != NOTHING]
+    # A copy keeps facts that a sum would lose, such as `most`.
     if len(some) == 1 and some[0][1] == 1 and not bias:
         return some[0][0]
     for span, coefficient in some:
         below, above = (span.low, span.high) if coefficient > 0 else (span.high, span.low)
         low, high = plus(low, times(below, coefficient)), plus(high, times(above, coefficient))
         steps.append(times_step(span.step, coefficient))
+        # An unknown step makes the whole sum unknown, so its offset does not matter.
         offset = plus(offset, times(span.offset, coefficient)) if span.step is not None else offset
     step = common_step(steps)
     return NumberSpan(low, high, 0 if step is None else offset, step)
@@ -351,6 +355,7 @@ def least(values: Iterable[Value], domains: Domains) -> Value:
     numbers = [value for value in some if not isinstance(value, Ratio)]
     if len(numbers) == len(some):
         return min(numbers)
+    # One of the functions may be below all others; otherwise a number below each is the best bound.
     for one in some:
         if all(other is one or nonnegative(plus(other, times(one, -1)), domains) for other in some):
             return one
@@ -381,6 +386,7 @@ def hull(spans: Sequence[NumberSpan], domains: Domains) -> NumberSpan:
     if all(span == first for span in spans):
         return first
     low, high = least([s.low for s in spans], domains), greatest([s.high for s in spans], domains)
+    # The common step must divide the differences of offsets, too.
     apart: list[Value | None] = [
         None if span.step is None else content(plus(span.offset, times(first.offset, -1))) for span in spans
     ]
@@ -445,6 +451,7 @@ def clip(span: NumberSpan, domains: Domains) -> NumberSpan:
     outside = margin(span, domains)
     if not isinstance(outside, Ratio) and outside >= 0:
         return BOOLEAN
+    # The lower end is kept if it is known to lie in [0, 1], the upper end if it is known to be at most 1.
     low, high = (nonnegative(plus(1, times(end, -1)), domains) for end in (span.low, span.high))
     if low:
         low = nonnegative(span.low, domains)

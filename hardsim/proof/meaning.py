@@ -180,6 +180,7 @@ class ProgramMeaning:
         values = self.facts.fixed(column, what)
         if head.kind is not Kind.LOOKUP:
             return self._sign(head, values)
+        # Only the position itself makes the value read the count.
         if values != self.facts.sites.i:
             raise NotProved(f"head {head.name} does not read the number of the position")
         return LookedUp(self._looked_up(head))
@@ -238,6 +239,7 @@ class ProgramMeaning:
             constant = dict(item.pre.terms).get(ONE, 0)
             parts.append((item.weight, self.facts.clip(terms, constant)))
         total = self.facts.combine(parts, bias)
+        # Without reads the clips are Boolean functions of known columns.
         if not reads:
             return total
         for name, read in reads.items():
@@ -266,6 +268,7 @@ class ProgramMeaning:
             if number not in own:
                 raise NotProved(f"the coordinate '{out}' does not equal the value of one head")
             name = own[number]
+            # The distance is fixed, so the read is a step (Y or X) or the value here.
             distance = known[name][site]
             if abs(distance) > 1:
                 raise NotProved(f"the coordinate '{out}' reads a position other than the query and its neighbours")
@@ -281,6 +284,7 @@ class ProgramMeaning:
         @cache
         def choices(some: int) -> dict[int, int]:
             read, none = facts.diagrams.all_of((some, variable)), facts.diagrams.negated(some)
+            # Candidates for the value at count 0: false, true, and predicates of the position.
             zeros = (facts.diagrams.zero, facts.diagrams.one, *facts.predicates)
             return {
                 facts.diagrams.linear([(1, read), (1, facts.diagrams.all_of((none, zero)))]): zero for zero in zeros
@@ -330,6 +334,7 @@ class ProgramMeaning:
         ((name, read), *others), (first, *more) = reads.items() or [("", None)], clips
         if not isinstance(read, Sign) or others or len(more) != 1 or first.weight != more[0].weight:
             raise odd
+        # Of the two clips one reads the head, the other reads the sum itself.
         test_of, sum_of = sorted((first, more[0]), key=lambda item: name not in dict(item.pre.terms))
         factors = dict(test_of.pre.terms)
         if name not in factors or name in dict(sum_of.pre.terms):
@@ -339,6 +344,7 @@ class ProgramMeaning:
         test = self.facts.clipped(self.facts.combine(parts, 0))
         means, rest = self._means(sum_of.pre)
         offsets = self.facts.fixed(rest, f"the part of '{out}' besides its means")
+        # Where several positions are visible, the clip of the sum must be 0 whatever the means are.
         largest = sum(max(value, 0) for value in means.values())
         sizes = self.facts.sites.sizes(MASKS[read.side])
         kinds = [self.facts.sites.sizes(MASKS[side]) for side, _ in (*means, *read.means)]

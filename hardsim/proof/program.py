@@ -131,8 +131,10 @@ class Law:
         fewest: list[int] = []
         most: list[int] = []
         for i in range(1 - self.world.bos, n + 1):
+            # Orders of places: 0 is BOS, 1 the first position, 3 the last, 2 all others.
             row = head.rows[0 if not i else 1 if i == 1 else 3 if i == n else 2]
             seen = int(number(row.visible, i, n))
+            # Without a second score there is no gap.
             alone = row.equal or seen == 1
             gaps.append(None if alone else min(number(gap, i, n) for gap in row.gaps))
             fewest.append(seen if row.equal else len(row.winners) or 1)
@@ -339,6 +341,7 @@ class _Derivation:
             except NotProved as failure:
                 raise NotProved(f"head {head.name}: {failure.reason}", head.name) from None
         final, units, margins, tops = self._feed_forward(layer, attended)
+        # Heads read coordinates before attention, hidden units after it: sizes cover both.
         entering = _pruned(dict.fromkeys([*self._size(columns), *self._size(attended)]), max)
         return final, LayerLaw(heads, values, margins, tops, entering, columns, reads, attended, units, final, types)
 
@@ -412,6 +415,7 @@ class _Derivation:
         """Return the coordinates that are equal at all positions after a layer: they were equal before it, and
         everything added to them is.
         """
+        # A head whose rows are all equal adds one value to all positions.
         varying = {out for head in layer.heads if not self._alike(head) for out, _ in head.values}
         attended = self.constant - varying
         units = [unit for unit in layer.units if not {name for name, _ in unit.pre.terms} <= attended]
@@ -431,6 +435,7 @@ class _Derivation:
                 visible.append((key.order, span.at({"i": J}) if key.several else span, reach))
         count, average = self.world.count(query, head.mask), head.weighting is Weighting.AVERAGE
         every = hull([seen_from(span, reach, head.name) for _, span, reach in visible], query.domains)
+        # Uniform attention, or a row of equal scores: the mean over all visible positions.
         if row is None or (row.equal and average):
             return full_mean(self._mean(query, visible, count), every, count, query.domains)
         if row.winner is not None:
@@ -441,6 +446,7 @@ class _Derivation:
             part = Fraction(1, len(row.winners))
             return linear([(read_through(value[order], order), part) for order in row.winners], query.domains)
         whole = {order: span.offset for order, span, _ in visible if span.exact}
+        # The value is [j = 0] and BOS is among the maxima: the mean is 1/m for the number m of maxima.
         if row.first and len(whole) == len(visible) and all(v == int(order == 0) for order, v in whole.items()):
             return NumberSpan(simplest(Ratio.of(1) / count), 1, 0, None, count)
         assert counted is not None
@@ -528,6 +534,7 @@ def _lost(out: str, place: Place, program: Program, layers: Sequence[LayerLaw]) 
     """Return the last head whose mean brings a number without lattice or share to the output, and the head whose
     ties are in the denominators of the values it reads (or an empty string). None if there is no such head.
     """
+    # Go back from the output through the layers, along the coordinates that it depends on.
     wanted = {out}
     for layer, law in zip(reversed(program.layers), reversed(layers), strict=True):
         for unit in layer.units:

@@ -249,6 +249,7 @@ class ScoreRows:
         name = self.inverse
         if name is None:
             return pieces
+        # The factor m would multiply an unknown part of the key, which has no known lattice then.
         if any(name in names for names in pieces.of_both):
             raise NotProved(f"head {self.head.name} multiplies the reciprocal {name} by a key that depends on the word")
         rest = {x: factor for x, factor in pieces.of_query.items() if x != name}
@@ -330,6 +331,7 @@ class ScoreRows:
             rest = remainder(term, finer)
             if gaps := self._ordered(rest, finer, reach):
                 return Difference(gaps, False, None, TIE_BREAK, finer, rest)
+        # Without an order, scores are only known to lie on a coarser common lattice, and may be equal.
         coarse = common_step([step, content(tie, KEY)])
         if coarse is None:
             raise NotProved("no common step of its scores is known")
@@ -352,6 +354,7 @@ class ScoreRows:
         """Return 2 e W, as functions of which the least counts, with the lattice of V/W, for a score that is
         concave in j; None for another score.
         """
+        # Unknown parts of keys differ from key to key and would break the parabola.
         if any(True for piece in group.pieces for _ in piece.in_key()):
             return None
         known, parts = powers(group.known), {name: powers(factor) for name, factor in group.of_query.items()}
@@ -413,6 +416,7 @@ class ScoreRows:
         """Return bounds of the difference of two scores, from those of every coordinate, by place of the second
         key.
         """
+        # Bounds of such products would need the signs of unknown factors.
         if self.inverse is not None or any(piece.of_both for piece in (*one.pieces, *other.pieces)):
             raise NotProved("it multiplies two numbers that depend on the word")
         names = {*one.of_query, *other.of_query}
@@ -425,6 +429,7 @@ class ScoreRows:
             terms += [(first.keys[name], factor) for name, factor in first.of_key.items()]
             terms += [(piece.keys[name], times(factor, -1)) for name, factor in piece.of_key.items()]
             for span, factor in terms:
+                # Known parts contain the offset already, so only the rest is bounded here.
                 offset = 0 if span.step is None else times(span.offset, -1)
                 rest = scaled(NumberSpan(plus(span.low, offset), plus(span.high, offset)), factor, domains)
                 low, high = plus(low, rest.low), plus(high, rest.high)
@@ -438,6 +443,7 @@ class ScoreRows:
         """Facts about the rows at this place. Raises NotProved if not even a gap is known."""
         visible = self.world.count(self.query, self.head.mask)
         groups = self.groups
+        # One visible key has no other score to compare with, so there is no gap.
         if len(groups) == 1 and groups[0].single:
             return Row(self.query, visible, (), True, winner=groups[0].places[0], groups=(groups[0].places,))
         product = self._product(visible)
@@ -454,6 +460,7 @@ class ScoreRows:
         gaps = tuple(dict.fromkeys(gap for d in every for gap in d.gaps))
         if not all(positive(gap, self.query.domains) for gap in gaps):
             raise NotProved("a gap is not known to be positive")
+        # Ties inside a group do no harm if some other key is above the whole group.
         unique = not any(d.may_tie for d in pairs.values()) and all(
             d is None or not d.may_tie or self._beaten(place, pairs) for place, d in enumerate(inner)
         )
@@ -474,6 +481,7 @@ class ScoreRows:
         ((query, key),) = self.head.score
         domains = self.query.domains
         q = shares.linear([(self.own[name], value) for name, value in query.terms], domains)
+        # A query on a lattice is covered by the other rules.
         if q.step is not None or not shares.known([q]):
             return None
         keys = self._keys(key)

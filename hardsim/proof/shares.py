@@ -71,6 +71,7 @@ def isolated_of(span: NumberSpan, domains: Domains) -> tuple[IsolatedZero, ...]:
     share = share_of(span)
     stored = {zero.sign for zero in span.isolated}
     least = None if share is None else _over(share.step, share.product)
+    # Without a positive distance an end tells nothing about other numbers.
     if share is None or least is None or not positive(least, domains):
         return span.isolated
     ends = ((span.low, 1), (span.high, -1))
@@ -104,6 +105,7 @@ def linear(terms: Iterable[tuple[NumberSpan, Rational]], domains: Domains, bias:
     found = lattice.linear(some, bias)
     if not known(span for span, _ in some) or found.share is not None or found.isolated:
         return found
+    # A lattice is better than a share: it has no denominators.
     share = None if found.step is not None else _sum_of_shares(some, domains, bias)
     return replace(found, share=share, isolated=_sum_of_zeros(some, domains, bias))
 
@@ -161,6 +163,7 @@ def _one_sided(
     base: Value = bias
     apart: list[Value] = []
     for some, factor in zeros:
+        # A negative factor turns the side on which numbers lie.
         own = sign if factor > 0 else -sign
         fitting = next((zero for zero in some if zero.sign in (0, own)), None)
         if fitting is None:
@@ -203,6 +206,7 @@ def _common_zero(zeros: Sequence[tuple[IsolatedZero, ...]], sign: int, domains: 
     known = [zero for zero in some if zero is not None]
     if len(known) < len(some):
         return None
+    # Each base is tried as the common one: all others must lie beyond it.
     for first in known:
         apart: dict[Value, None] = {}
         for zero in known:
@@ -379,6 +383,7 @@ def splits(offset: Value, step: Value) -> Iterable[tuple[Value, Value]]:
         limit = _limit(Ratio.of(offset) / step)
         if limit:
             part = times(step, limit)
+            # The finer step divides the part that is absorbed.
             finer = common_step([step, content(part)])
             if finer is not None:
                 yield plus(offset, _minus(part)), finer
@@ -424,6 +429,7 @@ def _away_from_zero(zero: IsolatedZero, value: Rational, domains: Domains) -> tu
     """Return positive functions that bound |x - t| by their minimum, for a number with an isolated zero: b - t
     above t if b > t; else t - b below it, and d - (t - b) above it.
     """
+    # A number that equals its base may be taken from either side.
     signs = SIGNS if not zero.sign else (zero.sign,)
     for sign in signs:
         off = times(plus(zero.base, -value), sign)

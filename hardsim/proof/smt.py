@@ -88,6 +88,7 @@ class Query:
     @property
     def text(self) -> str:
         """Query as text, in an assertion level of its own."""
+        # An SMT-LIB string ends at a double quote.
         told = visible(f"{self.about}: {self.claim}").replace('"', "'")
         body = "\n".join(self.lines)
         return f'(push 1)\n; {self.kind}\n(echo "{told}")\n{body}\n(set-info :status unsat)\n(check-sat)\n(pop 1)\n'
@@ -256,6 +257,7 @@ class Writer:
             plain = written and all(isinstance(value, Arith) for value in written)
             same = {0} if not isinstance(model.alphabet, Valuations) else set[Rational]()
             embedded = same | {row.get(coordinate, 0) for row in model.embedding.rows()}
+            # The symbol adds nothing here, so the encoding can be stated as it is written.
             if plain and embedded == {0}:
                 body = total(expression(value) for value in written if isinstance(value, Arith))
             else:
@@ -300,6 +302,7 @@ class Writer:
         sites = dict.fromkeys(zip(*columns.values(), strict=True))
         for name in names:
             yield f"(declare-const {name} Real)"
+        # Joint values exclude impossible combinations; a long list of them would only slow the solver down.
         few = all(len(diagrams.values(number)) ** len(names) <= MOST_ROWS for site in sites for number in site)
         if few:
             for site in sites:
@@ -393,6 +396,7 @@ class Writer:
 
         local = [line for place in ("w", "j") for line in
                  self.rows({f"{name}_{place}": column for name, column in columns.items()})]  # fmt: skip
+        # Positions with the right value do no harm, so only wrong values are considered.
         local.append(f"(assert (not (= {told('val', 'w')} {told('val', 'j')})))")
         seen = {Mask.FUTURE: ("w", "i"), Mask.PAST: ("i", "w"), Mask.NONE: ("1.0", "w")}[head.mask]
         masked = [f"(assert (<= {' '.join(seen).replace('w', place)}))" for place in ("w", "j")]
@@ -455,6 +459,7 @@ class Writer:
                           times(factor * found.of_n, "n")])  # fmt: skip
         yield Query(name, "number", "the term added to the counts is linear in i and n", (
             *places("i"), f"(assert (not (= (* {size} {self.form(rest, 'i')}) {straight})))"))  # fmt: skip
+        # One integer stands for all counts and positions: their multiples have a common divisor.
         whole, declared, none = integers([*counts.values(), factor * found.of_i, factor * found.of_n], "z")
         number_of = total([number(factor * found.constant), whole])
         near = f"(< {number(-distance)} {number_of} {number(distance)})"
@@ -547,6 +552,7 @@ class Writer:
             source = state.means.get(k) or state.attended.get(k)
             assert isinstance(source, Counted)
             if isinstance(source, CountHead):
+                # The largest error of all classes is a bound in each of them.
                 off = number(Fraction(float(source.error.max())))
                 lines += [f"(declare-const e{k} Real)", f"(assert (<= (- {off}) e{k} {off}))"]
                 own.append(times(c, f"e{k}"))
@@ -592,6 +598,7 @@ def places(*names: str) -> tuple[str, ...]:
         sign = f"s{name}"
         lines += [f"(declare-const {name} Real)", f"(declare-const {sign} Real)"]
         lines.append(f"(assert (or (= {sign} 1.0) (= {sign} (- 1.0))))")
+        # Reals have no parity, so the signs near both ends are stated.
         lines.append(f"(assert (=> (= {name} 1.0) (= {sign} (- 1.0))))")
         lines.append(f"(assert (=> (= {name} 2.0) (= {sign} 1.0)))")
         if name == "n":
@@ -646,6 +653,7 @@ def bounds(name: str, argument: HeadArgument, slope: Rational) -> Iterator[Query
 def small(name: str, g: Fraction) -> tuple[str, ...]:
     """Return a definition of a number that is more than e^-g: one over the first terms of the series of e^g."""
     parts = [Fraction(1)]
+    # Enough terms that the next ones change little: they fall once there are more than g.
     while len(parts) < MOST_TERMS and (len(parts) < g or parts[-1] * 2**80 > 1):
         parts.append(parts[-1] * g / len(parts))
     terms, series = len(parts), sum(parts, Fraction(0))

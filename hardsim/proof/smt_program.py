@@ -133,6 +133,7 @@ class ProgramWriter:
         for own, layer in zip(self.model.layers, self.program.layers, strict=True):
             made = [(unit.clip, [(self.model.coordinates[k], c) for k, c in unit.outs]) for unit in own.ffn.units]
             told = [(unit.clip, sorted(unit.outs, key=lambda out: self.index[out[0]])) for unit in layer.units]
+            # Queries are stated from the network, spans belong to the program: both need the same hidden units.
             if made != told:
                 raise NotProved("the network has other hidden units than the program")
 
@@ -150,6 +151,7 @@ class ProgramWriter:
 
     def steps(self) -> Iterator[Query]:
         """Yield all queries, each once."""
+        # Heads with equal scores and equal sums lead to equal commands.
         asked: set[tuple[str, ...]] = set()
         for query in self._steps():
             if query.lines not in asked:
@@ -159,6 +161,7 @@ class ProgramWriter:
     def _steps(self) -> Iterator[Query]:
         lines = ("(declare-const n Real)", "(assert (<= 1.0 n))", f"(assert (<= {self.tau} 0.0))")
         yield Query("temperature", "temperature", "it is positive", lines)
+        # Length 1 has one place, which is first and last, and is handled by itself.
         for law in (self.law.one, self.law.more):
             facts = SpanQueries(self, law)
             yield from facts.input()
@@ -246,6 +249,7 @@ class SpanQueries:
             if span.step is not None:
                 more, none = whole(plus(plus(fixed, word), product(span.offset, -1)), span.step)
                 wrong += [*none, *differ([(FractionTerm(text), added([FractionTerm.of(span.offset), more]))])]
+        # Comparisons of 0 with itself carry no information.
         some = [one for one in dict.fromkeys(wrong) if one not in ("(< 0.0 0.0)", "(> 0.0 0.0)")]
         yield from self.query(f"coordinate '{name}'", place, "input", f"it is {told(span)}", some, lines)
 
@@ -310,6 +314,7 @@ class SpanQueries:
                 yield from self.given(about, place, unit, read[order], given[order])
             for k, c in unit.outs:
                 outs.setdefault(names[k], []).append((c, given))
+        # The spans of a layer are the ones that the next layer starts from; both are checked.
         after = self.law.layers[depth + 1].entering if depth + 1 < len(self.law.layers) else law.leaving
         for name in names:
             some = [(1, law.attended[name]), *outs.get(name, [])]
@@ -422,6 +427,7 @@ class ReadQueries:
         yield from self.each_zero(read, keys, values, self.facts.world.count(self.place, self.plan.mask))
         if read.share is None:
             return
+        # The last denominator counts the tied positions themselves.
         *rest, own = read.share.denominators
         share = replace(read.share, denominators=tuple(rest))
         for key in keys:
@@ -481,6 +487,7 @@ class ReadQueries:
             lines = ["(declare-const j Real)", f"(assert {key_at(key, self.plan.mask, 'j')})"]
             wrong = outside(exact, values[key.order])
             yield from self.query("read", f"the value read at {key.name} is {told(exact)}", wrong, lines)
+            # Rows that follow from types have this among their own queries.
             if key.order and self.row.rules != (RULE,):
                 yield from rows.order(0, key.order, 0)
         seen = self.facts.world.count(self.place, self.plan.mask)
@@ -526,6 +533,7 @@ class ReadQueries:
         self, share: Share, count: Value, keys: Sequence[Place], values: dict[int, list[Part]]
     ) -> Iterator[Query]:
         """Yield queries that the values lie in a share with `count` times the step."""
+        # A mean divides by the count, so the values need a step that is larger by it.
         larger = replace(share, step=product(share.step, count))
         for key in keys:
             parts = values[key.order]
@@ -638,6 +646,7 @@ class ErrorQueries:
             yield from self.sized(f"key of head {head.name}", right, wide, law)
             q, k = self.off(left, error), self.off(right, error)
             parts.append(total([f"(* {number(large.factor)} {k})", f"(* {number(wide.factor)} {q})", f"(* {q} {k})"]))
+            # E is needed to be at most 1 only where query and key both have errors.
             at, one = (error.power, error.rate), f"(ite (< 0.0 (* {q} {k})) 1.0 0.0)"
             yield from self.decay_of(
                 f"head {head.name}", one, at, PowerBound(Fraction(1), 0), "n^p e^(-r n) is at most 1"
@@ -646,6 +655,7 @@ class ErrorQueries:
                       for part, size in ((k, large), (q, wide))]  # fmt: skip
         wrong.append(f"(< {number(found.eta.factor)} {total(parts)})")
         tied = not all(row.one_value(head) for row in law.heads[head.name].rows.values())
+        # Softmax does not break ties, so the step fails for such a head.
         wrong += ["true"] if tied and head.weighting is not Weighting.AVERAGE else []
         claim = f"its scores are off by at most {found.eta.factor} n^{found.eta.power} times the error before"
         yield from self.constant(f"head {head.name}", "error", claim, wrong)
@@ -745,6 +755,7 @@ class ErrorQueries:
             size, exponent = f"(<= {off} {number(check.factor)})", f"(<= {power}.0 {check.power}.0)"
             fall = f"(<= {number(check.rate)} {number(rate)})"
             some.append(both((size, exponent, fall, f"(<= {number(check.limit)} {number(limit.factor)})")))
+        # An inequality with a larger factor and power, a smaller rate and a smaller limit implies this one.
         wrong = f"(and (< 0.0 {off}) (not {either(some)}))"
         yield Query(about, "error", f"{claim} from N0 on, by an inequality below", (f"(assert {wrong})",))
 
@@ -752,6 +763,7 @@ class ErrorQueries:
         """Yield queries about the distance of the output, and about its error."""
         program, limit = self.writer.program, self.writer.found.output
         last = self.writer.found.steps[-1].after if self.writer.found.steps else None
+        # Without layers the output has no error.
         if last is None:
             return
         largest = [number(last.factors[name]) for name in program.answers]
@@ -769,6 +781,7 @@ class ErrorQueries:
 
     def distance(self, place: Place, span: NumberSpan, limit: PowerBound) -> Iterator[Query]:
         """Yield queries about the distance of an output from the nearest value with another meaning."""
+        # `output` is half of the distance (see `Induction.output`).
         twice = times(2, grown(limit))
         lines = list(query_lines(self.law.world, place))
         if self.writer.program.integers:

@@ -72,6 +72,7 @@ class FractionTerm:
 
     def over(self, bottom: Value) -> str:
         """Return the numerator over a multiple of the divisor."""
+        # Multiplying out keeps divisions away from the solver.
         factor = simplest(Ratio.of(bottom) / self.bottom)
         return self.top if factor == 1 or self.top == "0.0" else f"(* {self.top} {ratio(factor)})"
 
@@ -372,6 +373,7 @@ class RowQueries:
             wrong += self.of_keys(order, step)
             claim = f"scores of keys at {key.name} are equal for the row, plus {rest}, plus multiples of {step}"
             yield from self.query("scores", claim, [*self.declared("j"), self.reached(order)], wrong)
+        # The two positions j > w may be at any places of the group.
         keys = [either(key_at(self.places[order], self.head.mask, name) for order in group.places) for name in "jw"]
         apart_by = f"(+ (- {ratio(found.rest)} {ratio(self._at_w(found.rest))}) v)"
         lines = [*self.declared("j", "w"), *(f"(assert {key})" for key in keys), "(assert (<= (+ w 1.0) j))"]
@@ -406,6 +408,7 @@ class RowQueries:
         multiplied by m, each gap is multiplied by the largest m.
         """
         inverse = self.rows.inverse
+        # The row is multiplied by m, so its gaps are, too; the largest m gives the strongest claim.
         most = 1 if inverse is None else self.rows.own[inverse].most or 1
         return [f"(< {size} {ratio(product(gap, most))})" for gap in self.row.gaps]
 
@@ -433,6 +436,7 @@ class RowQueries:
         yield from self.query("look-up", f"W = {width} is positive", [], [f"(<= {ratio(width)} 0.0)"])
         over = simplest(Ratio.of(slope) / width)
         more, wrong = whole(plus(plus(over, -1), product(found.rest, -1)), found.step)
+        # Neighbouring positions move V/W by 2, which must not leave the lattice.
         wrong += whole(BOTH_STEPS, found.step)[1]
         one_more = added([FractionTerm.of(1), FractionTerm.of(found.rest), more])
         wrong += differ([(FractionTerm.of(slope), FractionTerm.of(width) * one_more)])

@@ -96,6 +96,7 @@ class ProductQueries:
     def gap(self, query: NumberSpan, lattice: NumberSpan) -> Iterator[Query]:
         """Yield queries that two scores that differ do so by at least one of the row's functions."""
         domains, step = self.place.domains, lattice.step or 0
+        # q is known to avoid 0.
         if self.rule.away:
             lines, wrong = number_away("q", query, 0, domains)
             wrong += ["(= q 0.0)"]
@@ -114,6 +115,7 @@ class ProductQueries:
     def extreme(self, keys: dict[int, tuple[list[Part], list[str]]], sign: int) -> Iterator[Query]:
         """Yield queries that one single key is above (1) or below (-1) all others."""
         places = {place.order: place for place in self.world.places}
+        # The prover names no place, so the one that it used is found again.
         alone = next((order for order in keys if not places[order].several and self.beats(order, keys, sign)), None)
         if alone is None:
             yield from self.query("order", "one single key is beyond all others", ["true"])

@@ -65,6 +65,7 @@ def outside(span: NumberSpan, parts: Sequence[Part], bias: Rational = 0) -> list
     if len(parts) == 1 and parts[0] == (1, span) and not bias:
         return []
     share = [] if span.share is None else off_share(span.share, parts, bias)
+    # Only a mean that `ReadQueries.share` checks is 1/m; a sum is not.
     most = ["true"] if span.most is not None else []
     return [*beyond(span, parts, bias), *off_lattice(span, parts, bias), *share, *most]
 
@@ -89,6 +90,7 @@ def off_share(share: Share, parts: Sequence[Part], bias: Rational = 0) -> list[s
     for c, span in parts:
         own = share_of(span)
         if own is None or any(one.power > powers.get(one.name, 0) for one in own.denominators):
+            # A part without a share, or with another denominator, takes the sum off the share.
             return ["true"]
         some.append((c, NumberSpan(0, 0, own.offset, own.step)))
     return off_lattice(NumberSpan(0, 0, share.offset, share.step), some, bias)
@@ -122,6 +124,7 @@ def between(zero: IsolatedZero, name: str, scale: Value = 1) -> list[str]:
     if not zero.sign:
         return [f"(not (= {name} {base}))"]
     pairs = [(name, end) if zero.sign > 0 else (end, name) for end in (base, *beside(zero, scale))]
+    # The base itself bounds the number from one side; the other ends only count off the base.
     (one, other), *rest = pairs
     return [f"(< {one} {other})", both((f"(not (= {name} {base}))", *(f"(< {a} {b})" for a, b in rest)))]
 
@@ -148,6 +151,7 @@ def number_through(name: str, span: NumberSpan, goal: Rational, domains: Domains
         return [], []
     finer = Share(goal, step, share.denominators)
     zeros = [IsolatedZero(goal, sign, (least_step(finer),)) for sign in (1, -1)]
+    # A distance that may be 0 would assume nothing.
     if not positive(zeros[0].apart[0], domains):
         return [], []
     some = [f"(= {name} {number(goal)})", f"(<= {beside(zeros[0])[0]} {name})", f"(<= {name} {beside(zeros[1])[0]})"]

@@ -168,6 +168,7 @@ class PositionTerms:
             ((), []) if known is None else picked_types(law.types, head, self.place, known.rows[self.place.order])
         )
         names = {out: f"{self.tag}p{depth}.{place}.{self.network.index[out]}" for out in outs}
+        # Variables are declared once, by the first term that needs them.
         if outs and (depth, place) not in self.picked:
             self.picked[depth, place] = joint
             self._lines += [f"(declare-const {name} Real)" for name in names.values()]
@@ -203,6 +204,7 @@ class PositionTerms:
         lines = [f"(declare-const {name} Real)" for name in names.values()]
         if not names:
             return []
+        # BOS has the last row of the embedding.
         if not self.place.order:
             return [*lines, f"(assert {self.equal([*names.values()], [rows[-1].get(k, 0) for k in names])})"]
         if not isinstance(alphabet, Valuations):
@@ -260,6 +262,7 @@ class TypeQueries:
             some = [
                 self._position(key, f"{name}{key.order}", at) for key in several for name, at in (("k", J), ("w", W))
             ]
+            # Queries with no, one and two keys at places of several positions.
             for more in ([], some[:1], some)[: 3 if several else 1]:
                 yield from self._levels(f"for joint value {number_of} of the query, ", values, keys, more)
                 for position in (*keys, *more):
@@ -284,6 +287,7 @@ class TypeQueries:
             own[position.tag] = {out: position.form(outs[out], self.depth) for out in self.row.agreed if out in outs}
         lines = [*self._places(more), *chain.from_iterable(position.lines for position in (*keys, *more))]
         lines += [f"(define-fun s{tag} () Real {score})" for tag, score in scores.items()]
+        # Pairs with a single place are covered by the queries with fewer keys.
         tags = [*scores] if len(more) < PAIR else [position.tag for position in more]
         always = [position.tag for position in keys]
         wrong = [one for x in tags for y in tags if x != y for one in self._apart(x, y, always, own)]
@@ -313,6 +317,7 @@ class TypeQueries:
         """Yield formulas for a counterexample to the claims in which the key x has the largest score, and y is
         another key.
         """
+        # x has the largest score only if it is no less than all positions that are always visible.
         top = [f"(<= s{tag} s{x})" for tag in dict.fromkeys((*always, y)) if tag != x]
         same = f"(= s{x} s{y})"
         if self.row.rules == (RULE,):

@@ -82,6 +82,7 @@ class BooleanHead:
         is a total of attention weights.
         """
         found = float(np.max(self.wrong[bit][sites]))
+        # Minus infinity means that no word leads to this bit; a rounded share may exceed 1.
         return 0.0 if found < 0 else found if found < 1 else 1.0
 
 
@@ -148,6 +149,7 @@ class State:
 
     def __post_init__(self) -> None:
         hold_names(self.program)
+        # Variables and facts are named after heads and coordinates, so a name must be unique.
         names = [head.name for head in self.model.heads], self.model.coordinates
         if any(len(set(some)) != len(some) for some in names):
             raise NotProved("two heads or two coordinates of the network have the same name")
@@ -190,6 +192,7 @@ class State:
                      for index, value in self.model.encodings if index == coordinate]  # fmt: skip
             values = tuple(row.get(coordinate, 0) for row in rows)
             if isinstance(facts.alphabet, Valuations):
+                # Rows of the embedding: one for each proposition, and one that every position gets.
                 *held, always = values
                 parts += [(value, facts.everywhere(facts.proposition(name)))
                           for name, value in zip(facts.alphabet.props, held, strict=True) if value]  # fmt: skip
@@ -197,6 +200,7 @@ class State:
             else:
                 soft[coordinate] = facts.combine([*parts, (1, facts.everywhere(facts.symbols(values)))], 0)
         hard = {self.place(name): column for name, column in facts.given(self.program).items()}
+        # A coordinate that is 0 throughout stays unwritten, so that a layer may still write to it.
         zero = facts.everywhere(self.diagrams.zero)
         for coordinate, column in soft.items():
             if coordinate in hard or column != zero:
@@ -302,6 +306,7 @@ def hold_names(program: Program) -> None:
     names = [ONE, *(letter.name for letter in program.letters), *(encoding.name for encoding in program.encodings)]
     names += [head.out for head in program.heads]
     for layer in program.layers:
+        # Several units and a bias of one layer may write one coordinate.
         names += dict.fromkeys([*(unit.out for unit in layer.units), *(out for out, _ in layer.biases)])
     for name, times in Counter(names).items():
         if times > 1:

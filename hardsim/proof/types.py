@@ -108,6 +108,7 @@ def combined(terms: Iterable[tuple[TypeTable | None, Rational]], bias: Rational 
             vary.append((table, factor))
         else:
             total = plus(total, times(table.values[0], factor))
+    # A copy keeps its table, however large.
     if len(vary) == 1 and vary[0][1] == 1 and total == 0:
         return vary[0][0]
     every = choices(table for table, _ in vary)
@@ -130,6 +131,7 @@ def _without_idle(table: TypeTable) -> TypeTable:
         at = sources.index(source)
         after = prod(sizes[at + 1 :])
         block = after * sizes[at]
+        # Compare every value with the one for the first choice of this source.
         kept = tuple(value for place, value in enumerate(values) if place % block < after)
         if all(value == kept[place // block * after + place % after] for place, value in enumerate(values)):
             sources, sizes, values = sources[:at] + sources[at + 1 :], sizes[:at] + sizes[at + 1 :], kept
@@ -197,6 +199,7 @@ def input_types(program: Program, world: World, columns: Columns) -> TypedColumn
         found: dict[int, TypeTable | None] = {}
         for place in world.places:
             span = columns[name][place.order]
+            # BOS has its own row of the embedding, and a constant needs no source.
             if span.exact or not place.order:
                 found[place.order] = free(span, ("input", name))
                 continue
@@ -300,6 +303,7 @@ def picked_types(columns: TypedColumns, head: Head, query: Place, row: Row) -> t
     world = columns.world
     keys = [key for key in world.places if world.sees(query, key, head.mask) is not None]
     if row.winner is not None:
+        # The head always reads this place, so other keys do not matter.
         keys = [key for key in keys if key.order == row.winner]
 
     def numbers(form: Affine) -> bool:
@@ -458,6 +462,7 @@ class TypedRows:
 
     def single(self, level: Level) -> bool:
         """Return True if at most one position can have each score of a level."""
+        # A level over several places may be shared by positions of each.
         (order, *others) = level.orders
         return not others and (level.rise is not None or not self.seen[order][0].several)
 
@@ -482,6 +487,7 @@ class TypedRows:
                 unique = unique and self.single(level)
             equal = equal and len(levels) == 1 and levels[0].rise is None
             first = first and start == len(levels) - 1 and not self._elsewhere(0, levels)
+            # The maxima are known only if they are the same for every type of query.
             tops.add(self._always(levels))
         if not all(positive(gap, self.query.domains) for gap in gaps):
             raise NotProved("a gap is not known to be positive")
@@ -577,6 +583,7 @@ def _better(known: Row, found: Row) -> Row:
     narrower = any(
         all(not nonnegative(plus(gap, times(other, -1)), domains) for other in known.gaps) for gap in found.gaps
     )
+    # Nothing that is known may get lost, since later layers rely on it.
     if narrower or (known.first and not found.first):
         return known
     more = (found.unique, found.equal, found.first and not known.first, found.winner is not None, bool(found.winners))

@@ -149,7 +149,7 @@ def test_an_own_predicate_is_compared_by_its_values() -> None:
 
 def test_an_output_that_nothing_rounds_has_no_meaning() -> None:
     program = replace(compiled("O a").program, output="S2.read")
-    assert "nothing rounds" in known(meaning(program, "O a").reason)
+    assert "is read without being rounded" in known(meaning(program, "O a").reason)
 
 
 def test_another_alphabet_is_no_proof() -> None:

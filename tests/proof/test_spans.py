@@ -49,7 +49,7 @@ def test_too_many_positions_are_refused_before_any_work() -> None:
     hold_size(1, 1413)
     with pytest.raises(InputError, match="1,000,405 positions"):
         hold_size(1, 1414)
-    with pytest.raises(InputError, match="every length from 2 to 90,000"):
+    with pytest.raises(InputError, match="the lengths from 2 to 90,000"):
         proof_of(compiled("a S b", letters="abc"), 90_000, 2)
     # One length stands for all of them here.
     assert proof_of(compiled("a S b", "causal-position", letters="abc"), 1500).proved
