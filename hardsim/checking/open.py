@@ -738,9 +738,7 @@ def _read_srasp(data: bytes, path: str, sha256: str) -> Input:
     text, title, notes = program.source.text, program.title, program.notes
     examples = tuple(example.word for example in program.examples)
     given = Input(path, sha256, program.alphabet, "srasp", text, title, notes, oracle=Runs(program), examples=examples)
-    # A program that cannot be compiled still has a semantics, so the refusal is kept and raised only by commands that
-    # need a
-    # network.
+    # A program that cannot be compiled still has a semantics: commands that need a network raise the refusal later.
     try:
         made, warnings = compile_srasp(program, path, sha256)
     except Unsupported as refusal:

@@ -278,8 +278,8 @@ class _InFormat:
         """
         failure, by, safe = None, "words", known
         if isinstance(self.structure, Structure):
-            # Of a word only the answer is enclosed. Where a length is held given that all positions of the shorter ones
-            # are right, what is known of their words alone is not enough.
+            # Word by word, only answers are enclosed. In a causal structure the proof of a length assumes that every
+            # position is right at the shorter lengths, so it starts from what was proved at once (`held`).
             start = self.held if self.structure.causal else known
             given = self.structure, self.form, self.accumulate, self.last, self.report
             self.held, failure = safe_to(*given, in_order, start)

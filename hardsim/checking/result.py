@@ -385,7 +385,7 @@ class TemperatureRange(Record):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LengthResult(Record):
-    """All words tried of one length. Acceptance gap and margin are known for networks that round to 0 or 1; size,
+    """The results for the words tried of one length. Acceptance gap and margin are known for networks that round to 0 or 1; size,
     temperature, theorem, epsilon and layers for networks with Theorem 26's temperature.
     """
 
@@ -452,7 +452,7 @@ class LengthResult(Record):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class JudgedLength(Record):
-    """All words tried of one length, on an external network."""
+    """The results for the words tried of one length, on an external network."""
 
     n: Annotated[Natural, "A length of words; 0 if the output before the first symbol is judged too."]
     words: Natural
@@ -868,7 +868,7 @@ class CheckResult(Record):
     lengths: tuple[LengthResult, ...]
     """The results length by length; those of an external network are in `judged`."""
     verdict: Verdict
-    """How far the answer reaches. OBSERVED stands for agreement or a mismatch in mpmath, which is not certified:
+    """The verdict on all words tried. OBSERVED stands for agreement or a mismatch in mpmath, which is not certified:
     `mismatch` and `violation` tell the two apart.
     """
     reach: Reach
@@ -982,7 +982,7 @@ class PlaceOutputs(Record):
     wanted: str | None
     """The expected answer; None where there is none."""
     outputs: tuple[OutputEnds, ...]
-    """All outputs of the network at this position."""
+    """The outputs of the network at this position."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -137,7 +137,7 @@ class LengthSearch:
     def _try(self, batch: Sequence[Word]) -> None:
         part, margins, least = self.judge.searched(batch)
         self.tally.merge(part, self.alphabet)
-        # Of equal margins the newer go first, so that a search moves on where nothing gets worse.
+        # Among equal margins the newer words go first, so that a search moves on where no margin gets smaller.
         self.best = sorted([*zip(batch, margins, strict=True), *self.best], key=lambda one: one[1])[:PARENTS]
         if self.subject.prefixes:
             deep = sorted([*zip(batch, least, strict=True), *self.deepest], key=lambda one: one[1][1])

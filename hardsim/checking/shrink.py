@@ -111,9 +111,8 @@ class _Shrinking:
             for start in range(n - size, -1, -max(1, size // 2)):
                 yield from self._fitted((*word[:start], *word[start + size :]))
             size = size // 2 if size > 4 else size - 1
-        # Removing two symbols at once keeps balances of symbols, which single removals destroy; quadratically many
-        # pairs are too
-        # many for long words.
+        # Removing two symbols at once keeps balances of symbols, which single removals destroy. Long words have too
+        # many pairs.
         if n * n <= 2 * BATCH**2:
             pairs = ((one, other) for one in range(n) for other in range(one))
             for one, other in pairs:

@@ -86,7 +86,7 @@ class Specification:
         assert line is not None  # it is the network that was read
         return self.layout.error(line.body, told, expected, hint)
 
-    # ---- networks that others made ----
+    # ---- external networks ----
 
     def deciding(self, foreign: Foreign) -> Foreign:
         """Return an external network with this specification as its reference.
@@ -221,7 +221,7 @@ class Specification:
             told = f"{min(missing)} may come next, and takes no part in the argmax"
             raise self.layout.error(line.body, told, "argmax, or argmax of all that may come next")
 
-    # ---- what was compiled here ----
+    # ---- compiled subjects ----
 
     def judging(self, subject: Subject) -> Subject:
         """Return a compiled subject with this specification as its oracle. The specification may only state which

@@ -150,7 +150,7 @@ class Tally:
         tally.accepted = int(accepted.sum())
         if oracles is not None:
             tally._count_positions(oracles, len(words[0]) if isinstance(hards[0], tuple) else 1)
-        # What the reference leaves open cannot be wrong, a word or a position of a word.
+        # A word, or a position of a word, that the reference leaves open cannot be wrong.
         judged = np.array([oracles is None or answer is not None for answer in wanted], dtype=np.bool_)
         wishes, exact, softs = wanted, hards, found.answers
         if tally.positions_unjudged:

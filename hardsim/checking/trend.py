@@ -84,6 +84,7 @@ def margin_trend(lengths: Sequence[JudgedLength]) -> MarginTrend | None:
             return None
         off_power = _squares([power[0] * n ** power[1] for n in ns], values)
         off_line = _squares([straight[0] + straight[1] * n for n in ns], values)
+        # Within SAME the two fit equally well, and the power law is kept, whatever the rounding.
         nearer = off_line + SAME * sum(value**2 for value in values) < off_power
         constant, rate = straight if nearer else (power[0], round(power[1], 4) + 0.0)
         level = Fraction(0) if nearer else min(value for _, value in points) / 10

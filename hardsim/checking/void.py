@@ -64,7 +64,7 @@ class _Search:
             found = self.tally.extremes.get((number, AFTER, out))
             if found is None or found.reached <= self.tolerance:
                 continue
-            # Which of several clips is wrong is not known: Y has one for even and one for odd positions.
+            # It is unknown which of several clips is wrong: the operator Y has one for even and one for odd positions.
             terms = [term for unit in layer.units if out in dict(unit.outs) for term in unit.pre.terms]
             names = [name for name, _ in terms]
             causes = [self.wrong[name] for name in names if name in self.wrong]

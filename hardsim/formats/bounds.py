@@ -517,8 +517,8 @@ class StructureBounds:
             low = np.where(np.isnan(low), -inf, np.maximum(low, np.fmax(one, 0.0)))
         else:
             high = share * most + (steps * share * most + grown * most) / room + lost
-            # Where all that has a weight is read as 0 so is the sum, if the denominator is a number: from the left it
-            # is at most 2^p, to which 1 or less adds nothing.
+            # If every position with a weight is read as 0, so is the sum, provided the denominator is a number: from
+            # the left it is at most 2^p, to which 1 or less adds nothing.
             held = np.minimum(every.count + 1, 2.0 ** (self.accumulate or self.form).digits) <= self.form.largest
             nothing = (wrong.total == 0) & (np.isfinite(off) | (self.in_order & held))
             low, high = np.zeros_like(high), np.where(alone | nothing, 0.0, high)
@@ -614,7 +614,7 @@ def _of_levels(
     equals, beside, rest = counts
     chosen = beside if equals * (beside + 1) <= MOST_CHOICES else 0
     many, few = (grid.ravel() for grid in np.meshgrid(np.arange(1, equals + 1), np.arange(chosen + 1)))
-    # Of each group how many there are at least and at most, and the size of one.
+    # For each group: the least and the largest number of its members, and bounds of the size of one.
     groups = [
         (np.zeros_like(many), np.full_like(many, rest), powers.low[0, 2], powers.high[0, 2]),
         (few, few if chosen else np.full_like(many, beside), powers.low[0, 1], powers.high[0, 1]),

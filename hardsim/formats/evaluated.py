@@ -43,7 +43,7 @@ UNITS: Final = 4
 FAR: Final = 800
 """An exponent of e beyond which a float64 is infinite, or one of the least numbers."""
 _FLOATING: Final = re.compile(r"\b(?:log|exp|sqrt)\(|//.*(?:(?<!/)/(?!/)|\*\*)|(?:(?<!/)/(?!/)|\*\*).*//")
-"""Where floats can come from: a function, or a quotient or power beside `//`."""
+"""A pattern of the expressions that may give floats: a function, or a quotient or power beside `//`."""
 
 
 @dataclass(frozen=True, slots=True)

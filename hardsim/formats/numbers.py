@@ -60,7 +60,7 @@ class NumberFormat:
                 return x.astype(np.float32).astype(np.float64)
             if self.name == "float16":
                 return x.astype(np.float16).astype(np.float64)
-            # Of the bits of a float64 the last ones are rounded off, ties to even; a carry goes into the exponent.
+            # Round off the last bits of a float64, ties to even; a carry goes into the exponent, as it should.
             bits, cut = np.ascontiguousarray(x, dtype=np.float64).view(np.uint64), np.uint64(53 - self.digits)
             one = np.uint64(1)
             kept = bits + ((bits >> cut) & one) + ((one << (cut - one)) - one)

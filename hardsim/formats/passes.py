@@ -313,7 +313,7 @@ class Enclosed:
         found = self._summed(low, high, parts, quantum, rounds, tiny)
         if not 3 <= len(products) <= MOST_ORDERED:
             return found
-        # Of few exact products each order is looked at: rounding is monotone, and so is a sum in each of its terms.
+        # For few exact products, examine each order: rounding is monotone, and so is a sum in each of its terms.
         least, most = self._ordered([one for one, _ in products], [one for _, one in products])
         exact = ~rounds & (tiny == 0) & ~np.isnan(found.low)
         least, most = np.maximum(least, found.low), np.minimum(most, found.high)

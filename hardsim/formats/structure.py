@@ -264,6 +264,7 @@ def structure_of(model: Transformer, program: Program, layout: ExportLayout, cor
     Raises:
         NotProved: where its facts do not suffice for an enclosure of all words of a length.
     """
+    # A format can only be right where the exact network is, and the bounds reuse the errors of that proof.
     general = prove_general(model, program, core, users)
     if not general.proved:
         raise NotProved(f"it is not proved over the real numbers: {general.reason}")
@@ -271,6 +272,7 @@ def structure_of(model: Transformer, program: Program, layout: ExportLayout, cor
     state = State(model, program, GeneralFacts(classes, model.alphabet))
     found = Structure(model, layout, classes, causal=one_for_all(model, program, None))
     lettered = {column for _, column, _ in model.embedding.entries}
+    # Such a sum would be rounded, and neither exact nor the same for every word.
     if lettered & layout.encoded_by.keys():
         raise NotProved("a coordinate has both letters and a position encoding")
     errors = {head.name: head.argument.error for head in general.heads if head.argument is not None}
@@ -286,6 +288,7 @@ def structure_of(model: Transformer, program: Program, layout: ExportLayout, cor
             attend(state, plan, head, argument)
             if head.uniform:
                 _mean(found, state, number, head, *plan.values[0])
+        # The heads of a layer run in parallel: none reads the output of another one.
         for place, coordinate, value in state.pending:
             place[coordinate] = value
         state.pending.clear()
@@ -392,6 +395,7 @@ def _captured(found: Structure, general: Mapping[str, float], layer: int, task: 
             error=general[plan.name],
         )
     )
+    # The proof goes on as if the head made no error; `bounds` checks its error in the format.
     taken = {value for _, _, value in types}
     return task.boolean((0, 1), np.array([[0.0 if bit in taken else NOTHING] for bit in (0, 1)]))
 
@@ -482,6 +486,7 @@ def _mean(found: Structure, state: State, layer: int, head: Head, out: int, form
             raise NotProved(f"{what} is computed from encodings")
     else:
         _hold_exact(found, state, what, form, 0)
+    # `StructureBounds.marks` computes these means from two values, one for each parity.
     by_parity = {one.even_i: value for one, value in zip(found.classes.classes, values, strict=True)}
     alike = all(by_parity[one.even_i] == value for one, value in zip(found.classes.classes, values, strict=True))
     if not alike or head.mask is Mask.NONE:
@@ -513,6 +518,7 @@ def _unit(found: Structure, state: State, layer: int, unit: HiddenUnit) -> Fract
     columns = [state.exact_of(coordinate, what).soft for coordinate, _ in rest]
     for site in range(len(state.sites)):
         bits = [head.bits[site] for head in heads if isinstance(head, BooleanHead)]
+        # One requirement for each combination of values that can occur here; different classes share equal ones.
         joined = state.diagrams.join([*(column[site] for column in columns), *bits])
         for case in state.diagrams.values(joined):
             terms = [Fraction(weight) * value for (_, weight), value in zip(rest, case, strict=False)]
