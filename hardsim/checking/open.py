@@ -661,7 +661,7 @@ def _corpora(path: str) -> list[str]:
 
 
 def _numbers(path: str) -> list[int]:
-    """Return the numbers of the lines of a file that have formulas."""
+    """Return the line numbers of the formulas in a file with a formula on each line."""
     if line_of(path) is not None:
         raise InputError(f"{path} is one line already", "Leave out --lines, or name the file.")
     if path.endswith(OTHERS) or is_directory(path):

@@ -111,7 +111,7 @@ class FormatRow(Record):
     positions that it judges; or the exact network.
     """
     safe_to: Natural
-    """Every evaluation is right on every judged word of every length up to this one (0: not even for one symbol)."""
+    """The greatest length up to which every evaluation is right on every judged word (0: not even for one symbol)."""
     words: Natural | None
     """The number of judged words of these lengths; null if all words of a length were settled at once."""
     safe_by: Annotated[str, one_of("structure", "words")]
@@ -521,8 +521,9 @@ def _stretched(word: Word, n: int) -> Iterator[Word]:
 
 
 def _counted(runs: Sequence[tuple[str, int]], n: int, symbols: Sequence[str]) -> Iterator[Word]:
-    """Yield words of length n that begin with the given runs (symbol, length), in every order. A further run and a
-    repeated symbol follow; the run is about as long as the first and last given runs differ, which balances them.
+    """Yield words of length n that begin with the given runs, pairs of a symbol and a length, in every order. A further
+    run and a repeated symbol follow; that run is about as long as the first and last given runs differ in length,
+    which balances them.
     """
     rest, apart = n - sum(many for _, many in runs), abs(runs[0][1] - runs[-1][1]) if runs else 0
     if not runs or rest < 0:

@@ -385,8 +385,8 @@ class TemperatureRange(Record):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LengthResult(Record):
-    """The results for the words tried of one length. Acceptance gap and margin are known for networks that round to 0 or 1; size,
-    temperature, theorem, epsilon and layers for networks with Theorem 26's temperature.
+    """The results for the words tried of one length. Acceptance gap and margin are known for networks that round to 0
+    or 1; size, temperature, theorem, epsilon and layers for networks with Theorem 26's temperature.
     """
 
     n: Length

@@ -281,7 +281,7 @@ def _constant(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
 
 
 def _repeated(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
-    """Write a block over what follows it, once or as often as it fits."""
+    """Return a word in which a block is copied over the symbols after it, once or as often as it fits."""
     rng = search.rng
     start, end = _block(word, rng)
     times = rng.choice((1, 1, len(word)))
@@ -289,7 +289,7 @@ def _repeated(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
 
 
 def _inserted(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
-    """Write a block twice, and cut the word back to its length at one end."""
+    """Return a word with a block inserted a second time, cut back to its length at one end."""
     start, end = _block(word, search.rng)
     longer = (*word[:end], *word[start:end], *word[end:])
     return longer[: len(word)] if search.rng.random() < 0.5 else longer[-len(word) :]
@@ -303,13 +303,13 @@ def _moved(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
 
 
 def _cut(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
-    """Leave a block out; `fitted` makes up for its length by repetition."""
+    """Return a word without a block; `fitted` makes up for the length by repetition."""
     start, end = _block(word, search.rng)
     return (*word[:start], *word[end:])
 
 
 def _exchanged(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
-    """Exchange two symbols; the counts stay the same."""
+    """Return a word with two symbols exchanged; counts of symbols stay the same."""
     one, other = (search.rng.randrange(len(word)) for _ in range(2))
     found = list(word)
     found[one], found[other] = found[other], found[one]
@@ -317,7 +317,7 @@ def _exchanged(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
 
 
 def _gathered(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
-    """Sort or reverse a block; the counts stay the same."""
+    """Return a word with a block sorted or reversed; counts of symbols stay the same."""
     start, end = _block(word, search.rng)
     block = list(word[start:end])
     changed = search.rng.choice((sorted(block), sorted(block, reverse=True), block[::-1]))
@@ -325,7 +325,7 @@ def _gathered(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
 
 
 def _crossed(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
-    """Join the beginning of this word and the end of another one."""
+    """Return the beginning of a word, joined to the end of another one of the worst words."""
     at = search.rng.randint(0, len(word))
     return (*word[:at], *search.another()[at:])
 

@@ -169,7 +169,7 @@ class Preparation:
     reads, and keep their weights.
     """
     violations: Mapping[int, Violation]
-    """The violation of a declared gap by length, measured before any tie is broken."""
+    """For each length, a declared gap that a measured one violates, measured before any tie is broken."""
     failures: tuple[WordError, ...] = ()
     """Words that leave the range of the construction; they are not measured."""
     undecided: Word | None = None

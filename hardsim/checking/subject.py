@@ -353,7 +353,7 @@ class Subject(Target):
         """Refuse a computation from the specification if the network is another one.
 
         Raises:
-            InputError: naming `what` was to be computed.
+            InputError: with `what`, the name of that computation.
         """
         if not self.specified:
             raise InputError(

@@ -67,7 +67,7 @@ class Extreme:
         return replace(first, bound=pick(self.bound, other.bound), reached=pick(self.reached, other.reached))
 
     def resolved(self, claim: Fraction) -> Fraction:
-        """Return the bound of all words, or a proven one that lies between it and the value that some word attains."""
+        """Return the bound for all words; or the proved `claim`, if it is tighter and no word is known to pass it."""
         return claim if self.sign < 0 and self.reached <= claim < self.bound else Fraction(self.bound)
 
 

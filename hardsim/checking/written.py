@@ -52,7 +52,7 @@ def written_down(
 
 
 def _of_program(result: ProofResult) -> str:
-    """Return the queries of a program or hard-attention model."""
+    """Return the SMT queries for the proof of a program or hard-attention model."""
     subject, argument = result.subject, result.argument
     if argument is None or argument.temperature is None or isinstance(subject.law, str):
         raise NotProved("it is not proved by structure")

@@ -170,7 +170,7 @@ class StructureBounds:
     form: NumberFormat
     accumulate: NumberFormat | None = None
     in_order: bool = False
-    """True if sums are from the left alone; False if they are in any order."""
+    """True if sums are taken from the left only; False: in any order."""
     queries: int = 1
     """Number of different queries of a head at the length that was checked last."""
     cells: int = 0
@@ -813,9 +813,9 @@ def safe_to(
     in_order: bool = False,
     known: int = 0,
 ) -> tuple[int, NotEnclosed | None]:
-    """Return the length up to which every evaluation is right on every word of every length, at most `limit`, and the
-    error for the next length (None at the limit). `report` is called with the length that is proved; up to `known` it
-    is known already.
+    """Return the greatest length, at most `limit`, such that every evaluation is right on every word up to it; and the
+    error for the next length (None at the limit). Lengths up to `known` are proved already. `report` is called with
+    each proved length.
     """
     low, high = known, max(1, 2 * known)
     while high <= limit and _holds(structure, form, accumulate, high, in_order):

@@ -56,29 +56,29 @@ DOUBLE = 2.0**-52
 WIDE = FORMATS["float32"]
 """The format in which libraries accumulate."""
 SLACK = 1 + 2.0**-40
-"""A factor that turns a bound computed in float64, in a few thousand operations, into a valid bound again."""
+"""A factor for bounds that are computed in float64: it covers the rounding of a few thousand operations."""
 
 
 class FormatArithmetic(Protocol[T]):
     """The operations that a pass needs; arrays have axes (words, rows, columns) or fewer."""
 
     def number(self, exact: Floats) -> T:
-        """Round numbers of float64 once."""
+        """Round float64 numbers to the format, once."""
 
     def computed(self, values: Values) -> T:
-        """Round numbers that model.py computes in float64 once."""
+        """Round numbers that model.py computes in float64 to the format, once."""
 
     def scalar(self, exact: float) -> T:
         """Return a Python number, which is rounded with the number that it is added to, or before."""
 
     def add(self, x: T, y: T) -> T:
-        """Return x + y."""
+        """Return the sum x + y, rounded."""
 
     def multiply(self, x: T, y: T) -> T:
-        """Return x y."""
+        """Return the product of x and y, element by element, rounded."""
 
     def divide(self, x: T, y: T) -> T:
-        """Return x / y."""
+        """Return the quotient x / y, rounded."""
 
     def matmul(self, x: T, y: T) -> T:
         """Return the product of matrices, over the last axis of x and the last but one of y."""
@@ -102,13 +102,13 @@ class FormatArithmetic(Protocol[T]):
         """Apply gelu, gelu_new or silu."""
 
     def square(self, x: T) -> T:
-        """Return x x."""
+        """Return the square of x, rounded."""
 
     def masked(self, x: T, seen: NDArray[np.bool_]) -> T:
         """Return x where a key is visible (`seen`), and minus infinity elsewhere."""
 
     def rows(self, x: T, index: Any) -> T:
-        """Return the rows with an index."""
+        """Return some rows of x, selected by a NumPy index."""
 
     def swapped(self, x: T) -> T:
         """Return x with its last two axes swapped."""
@@ -122,11 +122,11 @@ class Emulated:
     accumulate: NumberFormat | None = None
 
     def number(self, exact: Floats) -> Floats:
-        """Round numbers of float64 once."""
+        """Round float64 numbers to the format, once."""
         return self.form.round(exact)
 
     def computed(self, values: Values) -> Floats:
-        """Round numbers that model.py computes in float64 on this machine once."""
+        """Round numbers that model.py computes in float64 on this machine to the format, once."""
         return self.form.round(values.found)
 
     def scalar(self, exact: float) -> Floats:
@@ -134,15 +134,15 @@ class Emulated:
         return np.array([exact])
 
     def add(self, x: Floats, y: Floats) -> Floats:
-        """Return x + y."""
+        """Return the sum x + y, rounded."""
         return self.form.round(x + y)
 
     def multiply(self, x: Floats, y: Floats) -> Floats:
-        """Return x y."""
+        """Return the product of x and y, element by element, rounded."""
         return self.form.round(x * y)
 
     def divide(self, x: Floats, y: Floats) -> Floats:
-        """Return x / y."""
+        """Return the quotient x / y, rounded."""
         return self.form.round(x / y)
 
     def matmul(self, x: Floats, y: Floats) -> Floats:
@@ -187,7 +187,7 @@ class Emulated:
         return self.form.round(ACTIVATIONS[kind](z))
 
     def square(self, x: Floats) -> Floats:
-        """Return x x."""
+        """Return the square of x, rounded."""
         return self.form.round(x * x)
 
     def masked(self, x: Floats, seen: NDArray[np.bool_]) -> Floats:
@@ -195,7 +195,7 @@ class Emulated:
         return np.where(seen, x, -np.inf)
 
     def rows(self, x: Floats, index: Any) -> Floats:
-        """Return the rows with an index."""
+        """Return some rows of x, selected by a NumPy index."""
         found: Floats = x[index]
         return found
 
@@ -231,7 +231,7 @@ class Enclosed:
     form: NumberFormat
     accumulate: NumberFormat | None = None
     in_order: bool = False
-    """True if sums are from the left alone."""
+    """True if sums are taken from the left only; False: in any order."""
 
     def _ends(self, low: Floats, high: Floats) -> Enclosures:
         """Round both ends to the format, which is monotone; unknown (NaN) where one is beyond it."""
@@ -240,11 +240,11 @@ class Enclosed:
         return Enclosures(np.where(lost, np.nan, low), np.where(lost, np.nan, high))
 
     def number(self, exact: Floats) -> Enclosures:
-        """Round numbers of float64 once."""
+        """Round float64 numbers to the format, once."""
         return self._ends(exact, exact)
 
     def computed(self, values: Values) -> Enclosures:
-        """Round numbers that model.py computes in float64, on any machine, once."""
+        """Round numbers that model.py computes in float64 on any machine to the format, once."""
         return self._ends(values.low, values.high)
 
     def scalar(self, exact: float) -> Enclosures:
@@ -253,15 +253,15 @@ class Enclosed:
         return Enclosures(np.minimum(*ends), np.maximum(*ends))
 
     def add(self, x: Enclosures, y: Enclosures) -> Enclosures:
-        """Return x + y."""
+        """Return the sum x + y, rounded."""
         return self._ends(x.low + y.low, x.high + y.high)
 
     def multiply(self, x: Enclosures, y: Enclosures) -> Enclosures:
-        """Return x y."""
+        """Return the product of x and y, element by element, rounded."""
         return self._ends(*_corners(x, y))
 
     def divide(self, x: Enclosures, y: Enclosures) -> Enclosures:
-        """Return x / y, known only for y positive."""
+        """Return the quotient x / y, rounded; known only where y is positive."""
         corners = np.broadcast_arrays(x.low / y.low, x.low / y.high, x.high / y.low, x.high / y.high)
         found = self._ends(np.minimum.reduce(corners), np.maximum.reduce(corners))
         known = y.low > 0
@@ -447,7 +447,7 @@ class Enclosed:
         return self._ends(first - off, np.maximum(low, high) + off)
 
     def square(self, x: Enclosures) -> Enclosures:
-        """Return x x."""
+        """Return the square of x, rounded."""
         low, high = x.low * x.low, x.high * x.high
         crosses = (x.low <= 0) & (x.high >= 0)
         return self._ends(np.where(crosses, 0.0, np.minimum(low, high)), np.maximum(low, high))
@@ -457,7 +457,7 @@ class Enclosed:
         return Enclosures(np.where(seen, x.low, -np.inf), np.where(seen, x.high, -np.inf))
 
     def rows(self, x: Enclosures, index: Any) -> Enclosures:
-        """Return the rows with an index."""
+        """Return some rows of x, selected by a NumPy index."""
         return Enclosures(x.low[index], x.high[index])
 
     def swapped(self, x: Enclosures) -> Enclosures:
