@@ -69,9 +69,7 @@ WORD_OPERATORS: Final = frozenset({"and", "or", "not", "div", "mod"})
 
 MAX_OPERATIONS = 100
 """Greatest number of operators and brackets in an expression of rationals; it bounds the depth of the tree, so
-recursive
-functions on it cannot overflow the stack.
-"""
+recursive functions on it cannot overflow the stack."""
 MAX_NESTING = 200
 """Greatest nesting depth of brackets, signs, `not` and right sides of powers."""
 MAX_DIGITS = 1000
@@ -118,10 +116,8 @@ class Complement:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """`left op right`; for `or`, `and` and comparisons a condition. `span` is the place of the operator, for
-    errors during
-    evaluation.
-    """
+    """`left op right`; for `or`, `and` and comparisons a condition. `span` is the place of the operator, for errors
+    during evaluation."""
 
     op: Operator
     left: Expression
@@ -180,13 +176,9 @@ class Arith:
 
     def real(self, **values: Rational) -> Fraction | Real:
         """Return the value of the expression. Every variable that occurs must be given; others are ignored. Raises
-        SourceError,
-        with the caret at the operator, for a division by zero, an exponent that is not an integer, a power of
-        more than
-        MAX_POWER_BITS bits, and a function that has no value or may have none at the precision available;
-        TypeError if a
-        variable is not given.
-        """
+        SourceError, with the caret at the operator, for a division by zero, an exponent that is not an integer, a power
+        of more than MAX_POWER_BITS bits, and a function that has no value or may have none at the precision available;
+        TypeError if a variable is not given."""
         try:
             found = self._function(values)
         except KeyError as missing:
@@ -194,10 +186,8 @@ class Arith:
         return found if isinstance(found, Real) else Fraction(found)
 
     def evaluate(self, **values: Rational) -> Fraction:
-        """Return the value, which must be rational. Raises as `real` does, and SourceError at the first function
-        if the value is
-        not rational, or not known to be.
-        """
+        """Return the value, which must be rational. Raises as `real` does, and SourceError at the first function if the
+        value is not rational, or not known to be."""
         found = self.real(**values)
         if isinstance(found, Real):
             first = next(applications(self.tree))
@@ -236,19 +226,15 @@ def applications(tree: Expression) -> Iterator[Application]:
 
 
 def parse_arith(text: str, variables: Collection[str] = ("i", "n"), name: str = "<expression>") -> Arith:
-    """Parse an expression whose variables are among `variables`; errors cite `name` as the file. Raises
-    SourceError, with a
-    caret, for text that is not such an expression.
-    """
+    """Parse an expression whose variables are among `variables`; errors cite `name` as the file. Raises SourceError,
+    with a caret, for text that is not such an expression."""
     source = Source(name, text)
     return Arith(read_tree(source, 0, text, sorted(variables), "number"), source)
 
 
 def read_tree(source: Source, start: int, text: str, names: Iterable[str], sort: _Sort) -> Expression:
-    """Parse a text at the offset `start` of a source to a tree of the given sort, with variables among `names`.
-    Raises
-    SourceError at the first mistake, with the expected text and a hint.
-    """
+    """Parse a text at the offset `start` of a source to a tree of the given sort, with variables among `names`. Raises
+    SourceError at the first mistake, with the expected text and a hint."""
     return _Reader(source, start, text, tuple(names), sort).whole()
 
 
@@ -299,8 +285,7 @@ def in_python(text: str, names: Mapping[str, str] | None = None) -> str:
 
 class _Part(NamedTuple):
     """A subexpression that has been read: its tree, its place, and its top operator `op` unless it is an operand
-    or bracketed.
-    """
+    or bracketed."""
 
     tree: Expression
     whole: Span
@@ -321,10 +306,8 @@ class _Pending(NamedTuple):
 
 
 class _Reader(Cited):
-    """An operator-precedence parser. `parts` are the operands that no operator has taken yet, `pending` the
-    operators and
-    brackets between and before them; `text` begins at the offset `start` of the source.
-    """
+    """An operator-precedence parser. `parts` are the operands that no operator has taken yet, `pending` the operators
+    and brackets between and before them; `text` begins at the offset `start` of the source."""
 
     def __init__(self, source: Source, start: int, text: str, names: tuple[str, ...], sort: _Sort) -> None:
         super().__init__(source)
@@ -457,8 +440,7 @@ class _Reader(Cited):
 
     def _applied(self, pending: _Pending, right: _Part) -> _Part:
         """Apply an operator to its right operand and, unless the operator is a prefix, to the last of `parts`,
-        which it removes.
-        """
+        which it removes."""
         token = pending.token
         self._need(right, "condition" if pending.level <= Level.NOT else "number")
         if pending.prefix:
@@ -478,10 +460,8 @@ class _Reader(Cited):
         return _Part(tree, Span(left.whole.start, right.whole.end), token)
 
     def _check_mod(self, left: _Part, token: Lexeme, right: _Part) -> None:
-        """Raise SourceError for `mod` beside an operator without brackets: in formulas `mod` binds less tightly
-        than `+ - *`, and
-        no condition may have two readings.
-        """
+        """Raise SourceError for `mod` beside an operator without brackets: in formulas `mod` binds less tightly than `+
+        - *`, and no condition may have two readings."""
         op = token.value
         for part, ops, ways in (
             (left, ("+", "-", "*", "div"), f"(i mod m) {op} k or i mod (m {op} k)"),
@@ -533,8 +513,7 @@ class _Reader(Cited):
 
 class _NoValueError(Exception):
     """An operation has no value for its operands. Arguments: a message, in which {} stands for the operation, and
-    a hint.
-    """
+    a hint."""
 
 
 def names_in(tree: Expression) -> set[str]:
@@ -607,8 +586,7 @@ def _compared(comparison: Callable[[Any, Any], bool]) -> _Binary:
 
 def _bounded_power(base: int, exponent: int) -> int:
     """Return the power, or a number beyond MAX_INTEGER if the power is beyond; both arguments are within that
-    limit.
-    """
+    limit."""
     if exponent < 0:
         raise _NoValueError("negative exponent in {}", "values are integers")
     if abs(base) <= 1 or exponent <= MAX_INTEGER.bit_length():
@@ -650,11 +628,8 @@ _INTEGER: Final[Mapping[str, _Binary]] = {
 @dataclass(frozen=True, slots=True)
 class Valuing:
     """Compiles expression trees to functions: rational or real arithmetic for a number, bounded integers for a
-    condition. An
-    operation without a value raises SourceError at its place in the source; the message begins with `prefix`
-    and ends
-    with the values of `names`.
-    """
+    condition. An operation without a value raises SourceError at its place in the source; the message begins with
+    `prefix` and ends with the values of `names`."""
 
     source: Source
     sort: _Sort
@@ -663,9 +638,8 @@ class Valuing:
 
     def of(self, tree: Expression) -> Function:
         """Return a function that computes the value of a tree from the values of its variables (a bool for a
-        condition). A chain
-        of operators to the left, such as a long sum, is evaluated by one loop, so its length costs no recursion.
-        """
+        condition). A chain of operators to the left, such as a long sum, is evaluated by one loop, so its length costs
+        no recursion."""
         nodes: list[Operation] = []
         while isinstance(tree, Operation):
             nodes.append(tree)
@@ -761,10 +735,8 @@ def _shown(value: RealNumber) -> str:
 
 
 def linear_form(tree: Expression, names: Sequence[str]) -> tuple[int, ...] | None:
-    """Return integers c1, c2, ..., c such that the expression equals c1 name1 + c2 name2 + ... + c, for the names
-    in `names`;
-    None for an expression that is not linear, or has a division or a power.
-    """
+    """Return integers c1, c2, ..., c such that the expression equals c1 name1 + c2 name2 + ... + c, for the names in
+    `names`; None for an expression that is not linear, or has a division or a power."""
     match tree:
         case Constant(value):
             return (*(0 for _ in names), value)
@@ -789,9 +761,7 @@ def linear_form(tree: Expression, names: Sequence[str]) -> tuple[int, ...] | Non
 
 def _show(tree: Expression, level: int) -> str:
     """Return the text of a tree with the fewest brackets, at a place that needs an operator of at least `level`. A
-    negation
-    gets brackets except at the left end and in comparisons, because `a--b` is hard to read.
-    """
+    negation gets brackets except at the left end and in comparisons, because `a--b` is hard to read."""
     own: int
     match tree:
         case Constant(value):

@@ -2,10 +2,9 @@
 both.
 
 Formulas are trees as the user wrote them: `let` names stay references, so a tree is never larger than its text. A
-program is a list of vectors, each with one value for each position 1..n of the (padded) word, computed from the
-word
-and from earlier vectors; every name is resolved. Expressions of programs are read at a position i and, inside
-attention and psum, at a second position j. A Boolean operand in an integer context is wrapped in `AsInteger`.
+program is a list of vectors, each with one value for each position 1..n of the (padded) word, computed from the word
+and from earlier vectors; every name is resolved. Expressions of programs are read at a position i and, inside attention
+and psum, at a second position j. A Boolean operand in an integer context is wrapped in `AsInteger`.
 
 Equality and hashing ignore spans. A node's span is the place of its operator (in a chain: the first operator), its
 name or its literal. `&`, `|` and `^` are n-ary and flat: an `&` below an `&`, with or without brackets, is one
@@ -65,8 +64,7 @@ _AHEAD = frozenset({"X", "WX", "U", "R", "W", "M", "F", "G"})
 @dataclass(frozen=True)
 class Spanned:
     """A syntax element with a place in the text, which equality and hashing ignore; subclasses are frozen
-    dataclasses.
-    """
+    dataclasses."""
 
     span: Span = field(default=NO_SPAN, compare=False, repr=False, kw_only=True)
 
@@ -76,8 +74,7 @@ class Spanned:
 
 class Node(Spanned):
     """A formula, a term, or an expression of a program. Trees of any depth can be compared, hashed, printed and
-    pickled.
-    """
+    pickled."""
 
     compared: ClassVar[tuple[str, ...]]
     """Names of the fields that decide whether two nodes are equal."""
@@ -152,8 +149,7 @@ class Truth(Node):
 
 class Integer(IntegerNode):
     """A non-negative integer constant in formulas, where `Signed` makes negative numbers; any integer constant in
-    programs.
-    """
+    programs."""
 
     value: int
 
@@ -186,8 +182,7 @@ class Not(Node):
 
 class Nary(Node):
     """Conjunction, disjunction or exclusive or of two or more operands (`^` is true if an odd number of operands
-    is).
-    """
+    is)."""
 
     op: NaryOp
     args: tuple[Node, ...]
@@ -202,8 +197,8 @@ class Arrow(Node):
 
 
 class Compare(Node):
-    """A comparison: of two integer linear terms, or in programs of two means, of a mean and a constant, or
-    (`=` and `!=` only) of two symbols or Booleans."""
+    """A comparison: of two integer linear terms, or in programs of two means, of a mean and a constant, or (`=` and
+    `!=` only) of two symbols or Booleans."""
 
     op: CompareOp
     left: Node
@@ -250,11 +245,9 @@ class Binary(Node):
 
 class Bounded(Node):
     """A temporal operator with bounds: distances from the position i at which it is read, both included.
-    `F[least,most]`
-    and `U[least,most]` look for a witness at i + least .. i + most, `O` and `S` at i - most .. i - least; `G`
-    and `H` are
-    the duals of `F` and `O`. For `X WX Y WY` both bounds are the number of steps. `args` has one operand, or two.
-    """
+    `F[least,most]` and `U[least,most]` look for a witness at i + least .. i + most, `O` and `S` at i - most .. i -
+    least; `G` and `H` are the duals of `F` and `O`. For `X WX Y WY` both bounds are the number of steps. `args` has one
+    operand, or two."""
 
     op: UnaryOp | BinaryOp
     least: int
@@ -264,8 +257,7 @@ class Bounded(Node):
 
 class Congruent(Node):
     """`(term) mod modulus = residue`, modulus >= 1 and 0 <= residue < modulus. `MOD(m, r, t)` parses to this node
-    too.
-    """
+    too."""
 
     term: Term
     modulus: int
@@ -274,9 +266,8 @@ class Congruent(Node):
 
 class Predicate(Node):
     """A numerical predicate: EVEN, ODD, MOD (with two parameters), PRIME, SQUARE, POW2 or one that a `pred` line
-    defines. The
-    predicate applies to `term`, or to the position itself if `term` is None (written without an argument).
-    """
+    defines. The predicate applies to `term`, or to the position itself if `term` is None (written without an
+    argument)."""
 
     name: str
     params: tuple[int, ...]
@@ -285,8 +276,7 @@ class Predicate(Node):
 
 class Count(IntegerNode):
     """`#L[arg]`, `#R[arg]` or `#[arg]`: the number of positions on that side (see `CountSide`) where the formula
-    is true.
-    """
+    is true."""
 
     side: CountSide
     arg: Formula
@@ -301,8 +291,7 @@ class Signed(IntegerNode):
 
 class Product(IntegerNode):
     """A product; at least one side is an integer constant (it has no position, length or count, not even through a
-    `let`).
-    """
+    `let`)."""
 
     left: Term
     right: Term
@@ -342,8 +331,7 @@ class InputSymbol(_SymbolNode):
 
 class Member(Node):
     """`arg in { symbols }`: true if the symbol `arg` is in a finite set, which has no symbol twice and may be
-    empty.
-    """
+    empty."""
 
     arg: Expression
     symbols: tuple[str, ...]
@@ -351,8 +339,7 @@ class Member(Node):
 
 class Related(Node):
     """`relation(args)`: true if the symbols that `args` denote form a tuple of a relation that the program
-    declares.
-    """
+    declares."""
 
     relation: str
     args: tuple[Expression, ...]
@@ -373,8 +360,7 @@ class Scale(IntegerNode):
 
 class Conditional(_Whole):
     """`test ? then : otherwise`; both branches have the same sort (any but rational), which is the sort of the
-    whole.
-    """
+    whole."""
 
     test: Expression
     then: Expression
@@ -388,12 +374,9 @@ class PositionWise(_Whole):
 
 
 class Attention(_Whole):
-    """`side[mask, score] value : default`. At i: the value at (i, j) for the leftmost or rightmost j with `mask`
-    and a
-    true score at (i, j), or the default at i if there is no such j. The score (Boolean) and the value may read
-    i and j, the
-    default only i. Value and default have the same sort.
-    """
+    """`side[mask, score] value : default`. At i: the value at (i, j) for the leftmost or rightmost j with `mask` and a
+    true score at (i, j), or the default at i if there is no such j. The score (Boolean) and the value may read i and j,
+    the default only i. Value and default have the same sort."""
 
     side: Side
     mask: Mask
@@ -410,21 +393,17 @@ class PrefixSum(IntegerNode):
 
 class MatchCount(IntegerNode):
     """`count_j[mask, score]`: the number of positions j with `mask` and a true score (Boolean) at (i, j); RASP's
-    `selector_width`.
-    """
+    `selector_width`."""
 
     mask: Mask
     score: Expression
 
 
 class MatchMean(_RationalNode):
-    """`mean_j[mask, score] value : default`: the mean of an integer expression over vectors at j, for the
-    positions j with
-    `mask` and a true score (Boolean) at (i, j); RASP's `aggregate` of a `select`. If there is no such j, the
-    default: a
-    rational constant, or an integer expression over vectors at i. `mean_j[mask] value` has the score `true` and the
-    default 0, under masks that always allow a j.
-    """
+    """`mean_j[mask, score] value : default`: the mean of an integer expression over vectors at j, for the positions j
+    with `mask` and a true score (Boolean) at (i, j); RASP's `aggregate` of a `select`. If there is no such j, the
+    default: a rational constant, or an integer expression over vectors at i. `mean_j[mask] value` has the score `true`
+    and the default 0, under masks that always allow a j."""
 
     mask: Mask
     score: Expression
@@ -476,19 +455,15 @@ def _marked(value: Any) -> Any:
 
 
 def _outline(node: Node) -> tuple[type[Node], tuple[Any, ...]]:
-    """Return the type and the fields of a node, with operands replaced by placeholders. Two trees are equal iff
-    the lists of
-    their outlines in preorder are: an outline shows the number of operands, so neither list can be a proper
-    prefix of the
-    other.
-    """
+    """Return the type and the fields of a node, with operands replaced by placeholders. Two trees are equal iff the
+    lists of their outlines in preorder are: an outline shows the number of operands, so neither list can be a proper
+    prefix of the other."""
     return type(node), tuple(_marked(getattr(node, name)) for name in node.compared)
 
 
 def _rebuilt(parts: Sequence[tuple[type[Node], Mapping[str, Any]]], spans: Sequence[Span]) -> Node:
     """Rebuild a tree from the list of its nodes in preorder. Going backwards, all operands of a node are ready
-    before it.
-    """
+    before it."""
     made: list[Node] = []
 
     def filled(value: Any) -> Any:
@@ -515,9 +490,7 @@ def _shown(value: Any) -> Walk[str]:
 
 def walk(*roots: Node, lets: Sequence[Let] = ()) -> Iterator[Node]:
     """Yield every node of the given trees in preorder, and once each every definition among `lets` that they use,
-    directly
-    or through other definitions. No recursion.
-    """
+    directly or through other definitions. No recursion."""
     bodies = {let.name: let.body for let in lets}
     stack = list(reversed(roots))
     while stack:
@@ -537,8 +510,7 @@ FUTURE_NOTE: Final = (
 
 def looks_ahead_only(formula: Formula, lets: Sequence[Let]) -> bool:
     """Return True if the formula has a temporal operator (or a count) and each one looks at this and later
-    positions only.
-    """
+    positions only."""
     ahead = [
         node.side == "R" if isinstance(node, Count) else node.op in _AHEAD
         for node in walk(formula, lets=lets)
@@ -558,10 +530,8 @@ class Let(Spanned):
 
 
 class UserPredicate(Spanned):
-    """`pred NAME(i, n) = expression`: `text` is the right-hand side as written, `params` the two argument names;
-    the
-    span covers the right-hand side.
-    """
+    """`pred NAME(i, n) = expression`: `text` is the right-hand side as written, `params` the two argument names; the
+    span covers the right-hand side."""
 
     name: str
     params: tuple[str, ...]
@@ -581,22 +551,16 @@ Supplied: TypeAlias = "tuple[Literal['alphabet', 'props'], str] | None"
 
 @dataclass(frozen=True)
 class FormulaFile:
-    """A parsed `.ltl` file: alphabet (`Valuations` if it declares propositions, which are then its atoms),
-    definitions, one
-    formula and examples.
+    """A parsed `.ltl` file: alphabet (`Valuations` if it declares propositions, which are then its atoms), definitions,
+    one formula and examples.
 
-    `at` is the position at which the formula is read, `placed` is True if the file itself states `at` (its
-    examples were
-    then written for that position). `origin` is the value of `source:`, `title` the first line if it is a comment.
-    `notes` are remarks for the user (on stderr), for instance that a formula whose operators all look forward
-    is read at
-    the last position. `oracle` decides words in place of the formula, if the formula was derived from a program
-    with an
-    oracle. `dialect` is the dialect of the request, if it replaces that of the text; in the trees X is always
-    strong.
-    `supplied` is the option that gives the alphabet if the text does not, and its value ("" for an alphabet
-    taken from
-    the formula). `readings` are remarks on words that have a second reading, which the canonical text may no
+    `at` is the position at which the formula is read, `placed` is True if the file itself states `at` (its examples
+    were then written for that position). `origin` is the value of `source:`, `title` the first line if it is a comment.
+    `notes` are remarks for the user (on stderr), for instance that a formula whose operators all look forward is read
+    at the last position. `oracle` decides words in place of the formula, if the formula was derived from a program with
+    an oracle. `dialect` is the dialect of the request, if it replaces that of the text; in the trees X is always
+    strong. `supplied` is the option that gives the alphabet if the text does not, and its value ("" for an alphabet
+    taken from the formula). `readings` are remarks on words that have a second reading, which the canonical text may no
     longer need.
     """
 
@@ -650,9 +614,7 @@ class Relation(Spanned):
 
 class MapExample(Spanned):
     """A pair of a `map:` line: an input word and the output that the program must give for it (blanks dropped), as
-    symbols or
-    as integers.
-    """
+    symbols or as integers."""
 
     word: tuple[str, ...]
     output: tuple[str | int, ...]
@@ -665,15 +627,11 @@ ProgramExample: TypeAlias = Example | MapExample
 class SraspProgram:
     """A parsed `.srasp` file: header, relations and vectors, in the order of the text.
 
-    `output` names a Boolean vector (an acceptor: a word is accepted iff the vector is true at position n), a
-    symbol vector
-    (a transduction) or an integer vector (a word is mapped to a list of integers, one for each position). `pad`
-    is the
-    padded length as an expression in `len`, the length before padding; None means no padding. `alphabet` is that of
-    the input, without the blank. `origin` is the header's `source:` line. Where the Boolean vector `assume` is
-    false
-    ("" if the output is specified everywhere) the output is unspecified, as in RASP where a selector selects
-    nothing.
+    `output` names a Boolean vector (an acceptor: a word is accepted iff the vector is true at position n), a symbol
+    vector (a transduction) or an integer vector (a word is mapped to a list of integers, one for each position). `pad`
+    is the padded length as an expression in `len`, the length before padding; None means no padding. `alphabet` is that
+    of the input, without the blank. `origin` is the header's `source:` line. Where the Boolean vector `assume` is false
+    ("" if the output is specified everywhere) the output is unspecified, as in RASP where a selector selects nothing.
     """
 
     alphabet: tuple[str, ...]

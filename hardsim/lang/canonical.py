@@ -1,10 +1,8 @@
 """The canonical text of files (`hardsim fmt`), made from tokens, so that comments and line breaks stay.
 
-Canonical are the spellings of operators, blanks, quotes of symbols, indentation, and runs of blank lines. In
-formulas
+Canonical are the spellings of operators, blanks, quotes of symbols, indentation, and runs of blank lines. In formulas
 and S-RASP programs unneeded brackets are removed too, and long lines are folded (see `lines`). C-RASP programs keep
-their brackets, since other interpreters have other precedences, and so do regular expressions, where brackets
-group.
+their brackets, since other interpreters have other precedences, and so do regular expressions, where brackets group.
 """
 
 from __future__ import annotations
@@ -57,10 +55,8 @@ _Item: TypeAlias = tuple[int, int, Sequence[str]]
 
 
 def _formula_style(file: FormulaFile, names: frozenset[str]) -> Style:
-    """Return the style for formulas. Quotes, and braces in reelay's notation, are removed where the text is read
-    the same
-    without them, also in a file whose propositions are those that it mentions.
-    """
+    """Return the style for formulas. Quotes, and braces in reelay's notation, are removed where the text is read the
+    same without them, also in a file whose propositions are those that it mentions."""
     mentioned, text = mentions_propositions(file), file.source.text
     atoms = _atoms(file.alphabet)
 
@@ -128,8 +124,7 @@ def _crasp_spaced(first: Spelt, second: Spelt, inside: str, blank: bool) -> bool
 def _regex_spelling(token: Lexeme, written: str) -> str:
     """Return the spelling of a token in a regular expression. A quoted symbol keeps its quotes if it is not a word,
     or is the key of a header line, and gets them if it would begin a comment. `{1,}` stays: the meaning of `+`
-    depends on the text after it.
-    """
+    depends on the text after it."""
     match token.kind:
         case "SYMBOL" if WORD.fullmatch(token.value) and token.value not in RegexLayout.keys:
             return token.value
@@ -145,10 +140,8 @@ def _regex_spelling(token: Lexeme, written: str) -> str:
 
 
 def _regex_style(long: bool) -> Style:
-    """Return the style for regular expressions; `long`: symbols may have several characters. A blank between
-    adjacent
-    operands stays, since authors group by blanks for the reader, as in `000 (0 | 1)`.
-    """
+    """Return the style for regular expressions; `long`: symbols may have several characters. A blank between adjacent
+    operands stays, since authors group by blanks for the reader, as in `000 (0 | 1)`."""
 
     def apart(first: Spelt, second: Spelt, inside: str, blank: bool) -> bool:
         kinds = first.token.kind, second.token.kind
@@ -212,8 +205,7 @@ def _condition(head: str, text: str) -> list[str]:
 
 def _whole(layout: Layout, alphabet: Alphabet, items: Sequence[_Item]) -> str:
     """Return the text of a file: its header lines and other parts (`items`), with the comments and empty lines
-    between them.
-    """
+    between them."""
     text = layout.source.text
     headers = [(line.at.start, _line_end(text, line.at.start), _header(layout, line, alphabet))
                for line in layout.headers]  # fmt: skip
@@ -233,10 +225,8 @@ def _line_end(text: str, at: int) -> int:
 
 
 def _beside_tree(layout: Layout) -> tuple[dict[str, str], list[str]]:
-    """Return the content of a text other than its tree and its examples: the values of its other header lines, by
-    key, and its
-    comments.
-    """
+    """Return the content of a text other than its tree and its examples: the values of its other header lines, by key,
+    and its comments."""
     values: dict[str, str] = {}
     text, rest, at = layout.source.text, "", 0
     for line in layout.headers:
@@ -262,10 +252,8 @@ class Canonical:
 
 
 def canonical_formula(data: bytes | str, name: str) -> Canonical:
-    """Return the canonical text of an `.ltl` file; a file without declarations has the propositions that it
-    mentions.
-    Raises SourceError if the file has a mistake.
-    """
+    """Return the canonical text of an `.ltl` file; a file without declarations has the propositions that it mentions.
+    Raises SourceError if the file has a mistake."""
     file = parse_text(data, name, props=MENTIONED)
     layout, source = FormulaLayout(file.source), file.source
     names = frozenset(line.name for line in layout.definitions)
@@ -301,10 +289,8 @@ def _pred(name: str, params: Sequence[str]) -> str:
 
 
 def _blanked(file: FormulaFile) -> FormulaFile:
-    """Return a file with normalised blanks in conditions and without title and origin. (A comment may come to be
-    in the first
-    line, and so become the title, when the bracket before it is removed.)
-    """
+    """Return a file with normalised blanks in conditions and without title and origin. (A comment may come to be in the
+    first line, and so become the title, when the bracket before it is removed.)"""
     blanked = [replace(one, text=" ".join(one.text.split())) for one in file.predicates]
     return replace(file, predicates=tuple(blanked), title="", origin="")
 
@@ -342,8 +328,7 @@ def canonical_program(data: bytes | str, name: str) -> Canonical:
 
 def canonical_regex(data: bytes | str, name: str) -> Canonical:
     """Return the canonical text of an `.re` file; no automaton is built. Raises SourceError if the file has a
-    mistake.
-    """
+    mistake."""
     file = read_regex(data, name, MENTIONED)
     layout, region = file.layout, file.layout.expression
     assert region is not None  # the parser raises an error if there is none
@@ -366,8 +351,7 @@ def _plain(tokens: Sequence[Lexeme]) -> list[tuple[str, str]]:
 
 def canonical_crasp(data: bytes | str, name: str) -> Canonical:
     """Return the canonical text of a `.cr` file, whose lines are never folded. Raises SourceError if the file has
-    a mistake.
-    """
+    a mistake."""
     file = parse_crasp(data, name)
     layout, source = CraspLayout(file.source), file.source
     text, items = source.text, list[_Item]()
@@ -399,10 +383,8 @@ def canonical_crasp(data: bytes | str, name: str) -> Canonical:
 
 
 def canonical_spec(data: bytes | str, name: str) -> Canonical:
-    """Return the canonical text of a `.spec` file, which differs in blanks only, since only its network may know
-    the symbols.
-    Raises SourceError for mistakes in its lines.
-    """
+    """Return the canonical text of a `.spec` file, which differs in blanks only, since only its network may know the
+    symbols. Raises SourceError for mistakes in its lines."""
     layout = read_spec(data, name)
 
     def named(one: SpecLayout) -> list[tuple[int, int, list[str]]]:
@@ -425,10 +407,8 @@ def canonical_spec(data: bytes | str, name: str) -> Canonical:
 
 
 def _held(text: str, name: str, alphabet: Alphabet, same: Callable[[str], bool]) -> Canonical:
-    """Return the canonical text if it has the same meaning as its file. Raises InvariantError if it has not, or
-    cannot be
-    parsed.
-    """
+    """Return the canonical text if it has the same meaning as its file. Raises InvariantError if it has not, or cannot
+    be parsed."""
     try:
         holds = same(text)
     except InputError:
@@ -445,12 +425,9 @@ FORMATTERS: Mapping[str, Callable[[bytes | str, str], Canonical]] = {
     ".cr": canonical_crasp,
     ".spec": canonical_spec,
 }
-"""The function that makes the canonical text of a file, by the suffix of the file's name; new languages register
-here.
-Each takes the bytes and the name that errors cite, raises SourceError for mistakes, and checks that the text
-which it
-returns has the same meaning.
-"""
+"""The function that makes the canonical text of a file, by the suffix of the file's name; new languages register here.
+Each takes the bytes and the name that errors cite, raises SourceError for mistakes, and checks that the text which it
+returns has the same meaning."""
 
 
 def canonical(data: bytes, place: str, name: str = "") -> Canonical:
@@ -469,10 +446,8 @@ def canonical(data: bytes, place: str, name: str = "") -> Canonical:
 
 
 def encoded(text: str, data: bytes) -> bytes:
-    """Encode a text that replaces the content `data` of a file: in UTF-8 without a byte order mark, with the kind
-    of line
-    end that the first line of `data` has.
-    """
+    """Encode a text that replaces the content `data` of a file: in UTF-8 without a byte order mark, with the kind of
+    line end that the first line of `data` has."""
     first, end, _ = data.partition(b"\n")
     written = text.encode("utf-8")
     return written.replace(b"\n", b"\r\n") if end and first.endswith(b"\r") else written

@@ -1,11 +1,8 @@
 """The core language: a formula after all derived operators have been replaced.
 
-A core is a table of nodes in topological order, hash-consed, so that equal subformulas are one node and no
-function in
-this module recurses. Operands are literals: a node and a sign, so negation costs nothing. Every Boolean
-function of the
-symbol at a position folds into one `Letters` node. Over sets of propositions a `Letters` node is one
-proposition, and
+A core is a table of nodes in topological order, hash-consed, so that equal subformulas are one node and no function in
+this module recurses. Operands are literals: a node and a sign, so negation costs nothing. Every Boolean function of the
+symbol at a position folds into one `Letters` node. Over sets of propositions a `Letters` node is one proposition, and
 nothing is folded: with k propositions a function of them may need as many symbols as there are sets.
 """
 
@@ -64,8 +61,7 @@ class Xor:
 @dataclass(frozen=True, slots=True)
 class Step:
     """Strong yesterday (`Y`: the position before exists and satisfies `arg`) or strong next (`X`: the position
-    after does).
-    """
+    after does)."""
 
     op: Literal["Y", "X"]
     arg: Lit
@@ -73,12 +69,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Reflexive since (`S`) or until (`U`): `right` holds at some position on that side, and `left` at every
-    position from
-    there to here. `where` is `!left | right`: the value of `right` at the nearest position where `where` is
-    true is the
-    value here (if there is no such position, `right` is false everywhere on that side).
-    """
+    """Reflexive since (`S`) or until (`U`): `right` holds at some position on that side, and `left` at every position
+    from there to here. `where` is `!left | right`: the value of `right` at the nearest position where `where` is true
+    is the value here (if there is no such position, `right` is false everywhere on that side)."""
 
     op: Literal["S", "U"]
     left: Lit
@@ -88,10 +81,8 @@ class Reach:
 
 @dataclass(frozen=True, slots=True, order=True)
 class CountOf:
-    """The number of positions on a side that satisfy `arg`: `L` j <= i, `R` j >= i, empty all. `pos` is
-    `#L[true]`, `len`
-    is `#[true]`.
-    """
+    """The number of positions on a side that satisfy `arg`: `L` j <= i, `R` j >= i, empty all. `pos` is `#L[true]`,
+    `len` is `#[true]`."""
 
     side: Literal["L", "R", ""]
     arg: Lit
@@ -107,10 +98,8 @@ class AtLeast:
 
 @dataclass(frozen=True, slots=True)
 class Numeric:
-    """A numerical predicate of `scale * count + offset`: EVEN, ODD, MOD (params m, r), PRIME, SQUARE, POW2 or one
-    that the
-    file defines.
-    """
+    """A numerical predicate of `scale * count + offset`: EVEN, ODD, MOD (params m, r), PRIME, SQUARE, POW2 or one that
+    the file defines."""
 
     name: str
     params: tuple[int, ...]
@@ -135,10 +124,8 @@ class Mention:
 class Core:
     """A formula in core form; a word satisfies the formula iff `root` is true at position n.
 
-    `nodes[k]` refers to nodes with smaller numbers only. `mentions` maps a node number to the operator in
-    `source` that
-    produced the node, `counts` maps a count to the user's term. `file` is the parsed file from which the core
-    was made,
+    `nodes[k]` refers to nodes with smaller numbers only. `mentions` maps a node number to the operator in `source` that
+    produced the node, `counts` maps a count to the user's term. `file` is the parsed file from which the core was made,
     read at the position of its own `at`; proofs about the core are proofs about that file.
     """
 
@@ -163,8 +150,7 @@ class Core:
 
 def operands(node: Node) -> tuple[int, ...]:
     """Return the numbers of the nodes whose values determine a node (for `Reach`, `left` matters only through
-    `where`).
-    """
+    `where`)."""
     match node:
         case And(args):
             return tuple(lit.node for lit in args)
@@ -187,8 +173,7 @@ def operands(node: Node) -> tuple[int, ...]:
 class CoreBuilder:
     """Builds a core bottom-up; every method returns the literal of an existing or new node. The methods fold
     constants, merge functions of the symbol, flatten conjunctions and drop repeated members; each rule is an
-    equivalence of reflexive LTL on finite words.
-    """
+    equivalence of reflexive LTL on finite words."""
 
     def __init__(self, alphabet: Alphabet) -> None:
         self.alphabet = alphabet
@@ -207,31 +192,26 @@ class CoreBuilder:
 
     def mention(self, lit: Lit, operator: str, span: Span, node: ast.Node) -> Lit:
         """Record the user's operator (for error messages) and subformula (to name heads) for a literal's node; the
-        first record of
-        a node stays. Return the literal unchanged.
-        """
+        first record of a node stays. Return the literal unchanged."""
         self.mentions.setdefault(lit.node, Mention(operator, span, node))
         return lit
 
     def letters(self, symbols: Iterable[str]) -> Lit:
         """Return a literal that is true on these symbols; symbols outside the alphabet are ignored, the empty set
-        gives `false`.
-        """
+        gives `false`."""
         chosen = frozenset(symbols).intersection(self.alphabet)
         return self.lit(Letters(chosen)) if chosen else self.false
 
     def atom(self, name: str) -> Lit:
         """Return a literal that is true where the given symbol stands or, over sets, where the given proposition
-        holds.
-        """
+        holds."""
         if isinstance(self.alphabet, Valuations):
             return self.lit(Letters(self.alphabet.holding(name)))
         return self.letters([name])
 
     def _symbols(self, lit: Lit) -> frozenset[str] | None:
         """Return the symbols on which a literal is true; None unless the literal is a function of the symbol that
-        can be folded.
-        """
+        can be folded."""
         node = self.nodes[lit.node]
         if not isinstance(node, Letters) or not isinstance(node.symbols, frozenset):
             return None
@@ -302,10 +282,8 @@ class CoreBuilder:
 
     def at_least(self, terms: Mapping[CountOf, int], constant: int) -> Lit:
         """Return `sum of coefficient * count + constant >= 0`, divided by the greatest common divisor of the
-        coefficients. Counts
-        of `false` are 0. An inequality with one truth value for all words, because no count is negative,
-        becomes a constant.
-        """
+        coefficients. Counts of `false` are 0. An inequality with one truth value for all words, because no count is
+        negative, becomes a constant."""
         kept = {count: value for count, value in terms.items() if value and count.arg != self.false}
         divisor = gcd(*kept.values())
         if divisor:
@@ -317,12 +295,9 @@ class CoreBuilder:
         return self.lit(AtLeast(tuple(sorted((v // divisor, c) for c, v in kept.items())), constant))
 
     def congruent(self, terms: Mapping[CountOf, int], constant: int, modulus: int, residue: int) -> Lit:
-        """Return `(sum of coefficient * count + constant) mod modulus = residue`, reduced to MODs of single
-        counts. The first
-        count's residue s is split off: for some s, `count mod m = s` and the rest is congruent. Equal rests are
-        one node,
-        so there are at most `modulus` nodes for each count.
-        """
+        """Return `(sum of coefficient * count + constant) mod modulus = residue`, reduced to MODs of single counts. The
+        first count's residue s is split off: for some s, `count mod m = s` and the rest is congruent. Equal rests are
+        one node, so there are at most `modulus` nodes for each count."""
         left = sorted((count, v % modulus) for count, v in terms.items() if v % modulus and count.arg != self.false)
         target = (residue - constant) % modulus
         if not left:

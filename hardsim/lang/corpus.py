@@ -1,7 +1,6 @@
 """Read collections of formulas: files with one formula on each line.
 
-Header lines and definitions at the top apply to all formulas. Blank lines and comments are skipped, including
-comments
+Header lines and definitions at the top apply to all formulas. Blank lines and comments are skipped, including comments
 in the syntax of other languages. A line is named FILE:LINE, as in `corpus.txt:7`.
 """
 
@@ -85,10 +84,8 @@ def _is_comment(text: str) -> bool:
 
 
 def line_of(name: str) -> tuple[str, int] | None:
-    """Return the file and the line number of a name such as `corpus.txt:7`; None if the name is a file, or its
-    part before the
-    colon is not.
-    """
+    """Return the file and the line number of a name such as `corpus.txt:7`; None if the name is a file, or its part
+    before the colon is not."""
     found = _NAMED.fullmatch(name)
     if found is None or os.path.lexists(name) or not os.path.isfile(found["path"]):
         return None

@@ -1,11 +1,9 @@
-"""Recursive functions on trees of any depth, without Python's recursion limit (which depends on the interpreter
-and on the
-callers).
+"""Recursive functions on trees of any depth, without Python's recursion limit (which depends on the interpreter and on
+the callers).
 
-Such a function is a generator. Where a recursive function would call itself, the generator yields the call, as in
-`left = yield self.column(node.left)`, and receives the result. It may also return a call; the result of that
-call is
-then its own result. `walked` runs the generators with a list as its stack. (`yield from` would nest Python frames.)
+Such a function is a generator. Where a recursive function would call itself, the generator yields the call, as in `left
+= yield self.column(node.left)`, and receives the result. It may also return a call; the result of that call is then its
+own result. `walked` runs the generators with a list as its stack. (`yield from` would nest Python frames.)
 """
 
 from __future__ import annotations
@@ -20,8 +18,7 @@ Walk: TypeAlias = "Generator[Any, Any, T | Walk[T]]"
 
 def walked(walk: Walk[T]) -> T:
     """Run a call and all calls that it yields, and return its result. A call cannot catch an exception raised in
-    another one.
-    """
+    another one."""
     waiting: list[Walk[Any]] = [walk]
     result: Any = None
     while waiting:

@@ -27,31 +27,23 @@ LARGEST_MODULUS = 64
 
 MOST_OPERATORS = 1_000
 """Greatest number of operators for which a network attends or looks up a value: each takes one or two heads, and
-proofs,
-estimates and certified passes take time at least quadratic in their number.
-"""
+proofs, estimates and certified passes take time at least quadratic in their number."""
 ATTENDING = "distinct temporal operators, comparisons and predicates"
 ENOUGH = 2
 """A formula is refused early, at this multiple of MOST_OPERATORS, before it is known which operators its value
-depends on.
-"""
+depends on."""
 MOST_NODES = 20_000
 """Greatest number of distinct operators of any kind: each connective is a unit of a feed-forward network."""
 MOST_LEVELS = 3 * MOST_OPERATORS
-"""Greatest number of distinct operators above each other: three for each attending operator, which bounded
-operators
-precede with a conjunction and a disjunction. Every layer reads all coordinates, and each level has one coordinate.
-"""
+"""Greatest number of distinct operators above each other: three for each attending operator, which bounded operators
+precede with a conjunction and a disjunction. Every layer reads all coordinates, and each level has one coordinate."""
 
 
 def desugar(file: ast.FormulaFile, at: Literal["first", "last"] | None = None) -> Core:
-    """Return the core of a formula file, read at `at` (by default the position that the file states): a formula f
-    read at the
-    first position is `O(first & f)` at the last. Raises Unsupported for a predicate of a sum of several counts
-    (other than
-    MOD, EVEN and ODD), and for a formula with more than MOST_OPERATORS or MOST_NODES distinct operators,
-    or MOST_LEVELS of them above each other.
-    """
+    """Return the core of a formula file, read at `at` (by default the position that the file states): a formula f read
+    at the first position is `O(first & f)` at the last. Raises Unsupported for a predicate of a sum of several counts
+    (other than MOD, EVEN and ODD), and for a formula with more than MOST_OPERATORS or MOST_NODES distinct operators, or
+    MOST_LEVELS of them above each other."""
     # `lit` refuses huge formulas while they are built; the exact limits are checked below on the live nodes.
     builder, file = _Desugarer(file), replace(file, at=at or file.at)
     root = walked(builder.formula(file.formula))
@@ -130,10 +122,8 @@ class _Desugarer(CoreBuilder):
         """The `id`s of nodes of the file that contain no length and no count of later positions."""
 
     def lit(self, node: Node) -> Lit:
-        """Return the literal of a node, as the base class does. Raises Unsupported once there are far more
-        attending nodes than
-        can be compiled: the root can hardly do without most of them, and building them all may take long.
-        """
+        """Return the literal of a node, as the base class does. Raises Unsupported once there are far more attending
+        nodes than can be compiled: the root can hardly do without most of them, and building them all may take long."""
         made, lit = len(self.nodes), super().lit(node)
         if len(self.nodes) > made and _attends(node):
             self.attending += 1
@@ -185,8 +175,7 @@ class _Desugarer(CoreBuilder):
 
     def _bounded(self, node: ast.Bounded, args: Sequence[Lit]) -> Lit:
         """Return the literal of an operator with bounds: `F[1,3] a` is `X (a | X (a | X a))`, and `a U[1,2] b` is
-        `a & X (b | a & X b)`, with one step for each position up to the farthest; `G` and `H` are duals.
-        """
+        `a & X (b | a & X b)`, with one step for each position up to the farthest; `G` and `H` are duals."""
         if node.most > MOST_OPERATORS:
             message = (
                 f"{node.op} with the bound {node.most:,} takes as many steps, and at most {MOST_OPERATORS:,} operators"
@@ -274,10 +263,8 @@ class _Desugarer(CoreBuilder):
         return self._count_mention(node, self.lit(Numeric(name, params, scale, count, form.constant)))
 
     def _count_mention(self, node: ast.Node, lit: Lit) -> Lit:
-        """Record the operator to cite for a literal: the first count or length that looks ahead, if there is one,
-        else the
-        comparison or predicate itself.
-        """
+        """Record the operator to cite for a literal: the first count or length that looks ahead, if there is one, else
+        the comparison or predicate itself."""
         part = self._first_ahead(node)
         if part is not None:
             name = f"#{part.side}" if isinstance(part, ast.Count) else "len"
@@ -286,10 +273,9 @@ class _Desugarer(CoreBuilder):
         return self.mention(lit, operator, node.span, node)
 
     def _first_ahead(self, node: ast.Node) -> ast.Node | None:
-        """Return the first length, or count of positions other than those up to here, in a tree or in the
-        definitions that it
-        uses; None if there is none. Nodes without any are remembered in `behind`, so no part is searched twice.
-        """
+        """Return the first length, or count of positions other than those up to here, in a tree or in the definitions
+        that it uses; None if there is none. Nodes without any are remembered in `behind`, so no part is searched
+        twice."""
         stack, passed = [node], set[int]()
         while stack:
             part = stack.pop()

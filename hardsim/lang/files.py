@@ -1,6 +1,5 @@
 """The line structure of files: header lines, the definitions and formula of `.ltl` files, the statements of
-`.srasp` files.
-"""
+`.srasp` files."""
 
 from __future__ import annotations
 
@@ -38,12 +37,9 @@ _FORMULA_LINE = re.compile(r"(?:let|pred)\s")
 
 @dataclass(frozen=True, slots=True)
 class FileLine:
-    """A line that begins with a name. A header line: `body` is the place of its value, `text` the value without
-    white space
-    around it. A `let`, `pred`, relation or statement: `body` is the place of its right-hand side, including
-    continuation
-    lines. `params` are the argument names of a `pred`, else empty.
-    """
+    """A line that begins with a name. A header line: `body` is the place of its value, `text` the value without white
+    space around it. A `let`, `pred`, relation or statement: `body` is the place of its right-hand side, including
+    continuation lines. `params` are the argument names of a `pred`, else empty."""
 
     name: str
     at: Span
@@ -54,10 +50,8 @@ class FileLine:
 
 @dataclass
 class Layout(Cited, ABC):
-    """The parts of a file by place, for formulas and programs alike; `first` is the first line that is not a
-    comment. `keys`
-    are the header keys of the language; `hints` are advice for some keys of other languages.
-    """
+    """The parts of a file by place, for formulas and programs alike; `first` is the first line that is not a comment.
+    `keys` are the header keys of the language; `hints` are advice for some keys of other languages."""
 
     keys: ClassVar[Sequence[str]]
     hints: ClassVar[Mapping[str, str]]
@@ -78,8 +72,7 @@ class Layout(Cited, ABC):
     @abstractmethod
     def _line(self, line: Span, text: str, indented: bool) -> None:
         """Process a line: its place without the indentation shared by all lines, and its text without any
-        indentation.
-        """
+        indentation."""
 
     @abstractmethod
     def _take(self, span: Span) -> None:
@@ -124,10 +117,8 @@ class Layout(Cited, ABC):
         return Span(last, last + 1)
 
     def _content(self) -> list[Span]:
-        """Return the lines that are neither blank nor comments, in order, without the indentation that all lines
-        share. A comment
-        in the first line that is not blank becomes the title.
-        """
+        """Return the lines that are neither blank nor comments, in order, without the indentation that all lines share.
+        A comment in the first line that is not blank becomes the title."""
         spans = [Span(*match.span()) for match in re.finditer(r"[^\n]*\S[^\n]*", self.source.text)]
         texts = [self.written(span) for span in spans]
         indents = [line[: len(line) - len(line.lstrip())] for line in texts]
@@ -147,8 +138,7 @@ class Layout(Cited, ABC):
 
     def _add_header(self, start: int, match: re.Match[str]) -> None:
         """Add the header line at the offset `start`. Raises SourceError for an unknown key, and for a key that may
-        not be repeated.
-        """
+        not be repeated."""
         key, at = match["key"], Span(start, start + match.end("key"))
         if key not in self.keys:
             hint = self.hints.get(key) or did_you_mean(key, self.keys, "{}:".format)
@@ -165,10 +155,8 @@ class Layout(Cited, ABC):
 
 @dataclass
 class FormulaLayout(Layout):
-    """The parts of an `.ltl` file; `formula` is None if missing. Raises SourceError for lines out of order,
-    unknown or
-    repeated keys and malformed definitions.
-    """
+    """The parts of an `.ltl` file; `formula` is None if missing. Raises SourceError for lines out of order, unknown or
+    repeated keys and malformed definitions."""
 
     keys = HEADER_KEYS
     hints: ClassVar = {
@@ -235,10 +223,8 @@ class FormulaLayout(Layout):
         self.definitions.append(FileLine(name, at, Span(start.end(), span.end), params=params))
 
     def _params(self, match: re.Match[str], form: str, end: int) -> tuple[str, ...]:
-        """Return the two argument names of a `pred` line. Raises SourceError if they are not two different names,
-        or if = is
-        missing.
-        """
+        """Return the two argument names of a `pred` line. Raises SourceError if they are not two different names, or if
+        = is missing."""
         names = tuple(part.strip() for part in (match["inside"] or "").split(","))
         if len(names) != 2 or names[0] == names[1] or not all(map(NAME.fullmatch, names)):
             place = Span(*match.span("params")) if match["params"] else Span(match.end("name"), match.end("name") + 1)
@@ -251,10 +237,8 @@ class FormulaLayout(Layout):
 
 @dataclass
 class ProgramLayout(Layout):
-    """The parts of a program; a declaration is a line with `Q_a(i)` only. Raises SourceError for a line of any
-    other form,
-    unknown or repeated keys, malformed and reserved names, and a name that is defined twice.
-    """
+    """The parts of a program; a declaration is a line with `Q_a(i)` only. Raises SourceError for a line of any other
+    form, unknown or repeated keys, malformed and reserved names, and a name that is defined twice."""
 
     keys = ("alphabet", "source", "output", "assume", "pad", "accept", "reject", "map")
     hints: ClassVar = {
@@ -333,8 +317,7 @@ class ProgramLayout(Layout):
 
     def _take_name(self, name: str, at: Span, what: str) -> None:
         """Record the name of a new vector or relation. Raises SourceError if the name is reserved, malformed or
-        already defined.
-        """
+        already defined."""
         new, hint = f"a new name for a {what}", "choose another name"
         if name in vocabulary.PROGRAM_RESERVED:
             message = f"{name} is reserved"

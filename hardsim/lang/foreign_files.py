@@ -1,11 +1,8 @@
 """Recognise files of other tools that hardsim cannot read.
 
-A reader that fails calls this module before it reports its own error, because "missing alphabet" does not help
-a user
-who brought an automaton. Files that hardsim can read never get here. The content decides first. The file's name
-decides
-only if the content shows nothing, and if no `alphabet:` or `props:` line shows that the text was written for
-hardsim.
+A reader that fails calls this module before it reports its own error, because "missing alphabet" does not help a user
+who brought an automaton. Files that hardsim can read never get here. The content decides first. The file's name decides
+only if the content shows nothing, and if no `alphabet:` or `props:` line shows that the text was written for hardsim.
 """
 
 from __future__ import annotations
@@ -64,10 +61,8 @@ def naming(name: str, place: str, data: bytes | None = None) -> Iterator[None]:
 
 
 def foreign_error(name: str, place: str, data: bytes, sure: bool = False) -> InputError | None:
-    """Return the error for a file in another tool's format; None if no such format is recognised. With `sure`,
-    only features
-    count that no file in hardsim's own languages has.
-    """
+    """Return the error for a file in another tool's format; None if no such format is recognised. With `sure`, only
+    features count that no file in hardsim's own languages has."""
     found = _by_content(place, data, sure)
     if found is not None:
         return InputError(f"{name}: this is {found.title}", found.advice)
@@ -84,10 +79,9 @@ def foreign_error(name: str, place: str, data: bytes, sure: bool = False) -> Inp
 def prefix_error(name: str, place: str, data: bytes) -> InputError | None:
     """Return the error for LTL in prefix notation (LBT), line by line or as a whole; None for any other text.
 
-    hardsim also reads a line such as `G t` alone, with `t` as a proposition and not as the constant true. So
-    callers use
-    this function for files whose other lines, or whose suffix (.lbt), show the format, before they read a line
-    of them.
+    hardsim also reads a line such as `G t` alone, with `t` as a proposition and not as the constant true. So callers
+    use this function for files whose other lines, or whose suffix (.lbt), show the format, before they read a line of
+    them.
     """
     text = _text(data)
     infix = None if text is None else _infix(text, constants=place.lower().endswith(".lbt"))
@@ -102,8 +96,7 @@ def prefix_error(name: str, place: str, data: bytes) -> InputError | None:
 
 def _by_suffix(place: str) -> tuple[str, ForeignFormat | None]:
     """Return the first suffix of a known format that a path ends with, and the format; "" and None if there is
-    none.
-    """
+    none."""
     for one in FORMATS:
         for suffix in one.suffixes:
             if place.lower().endswith(suffix):
@@ -226,12 +219,10 @@ _LONGEST = 100
 
 
 def _infix(text: str, constants: bool) -> str | None:
-    """Return the first formula of a text in infix notation, if the whole text, or each line, is LTL in prefix
-    notation; else
-    None.
+    """Return the first formula of a text in infix notation, if the whole text, or each line, is LTL in prefix notation;
+    else None.
 
-    At least one formula must have an operator with two operands, or with `constants` one of `t` and `f`:
-    without these,
+    At least one formula must have an operator with two operands, or with `constants` one of `t` and `f`: without these,
     prefix notation is hardsim's own notation.
     """
     lines = [line for line in _BESIDE.sub("", text).splitlines() if line.strip()][:_MEMBERS]

@@ -1,7 +1,5 @@
-"""Steps that the parsers of all languages share: the text of a file, its alphabet and examples, and the tree of a
-list of
-tokens. `files.py` splits a text into lines, `lexer.py` makes tokens, `trees.py` has the grammars.
-"""
+"""Steps that the parsers of all languages share: the text of a file, its alphabet and examples, and the tree of a list
+of tokens. `files.py` splits a text into lines, `lexer.py` makes tokens, `trees.py` has the grammars."""
 
 from __future__ import annotations
 
@@ -17,10 +15,8 @@ from hardsim.lang.valuations import MENTIONED, Alphabet, ConstraintKey, Valuatio
 from hardsim.lang.words import check_alphabet, check_propositions, read_alphabet, read_propositions, read_words
 
 LINE_LEVELS = 100
-"""Greatest number of operators on a path from the root to a leaf of a program's line, counted as in formulas.
-Functions
-that walk such trees may therefore be recursive.
-"""
+"""Greatest number of operators on a path from the root to a leaf of a program's line, counted as in formulas. Functions
+that walk such trees may therefore be recursive."""
 
 
 def normalised(text: str) -> str:
@@ -29,10 +25,8 @@ def normalised(text: str) -> str:
 
 
 def source_of(text: str | bytes, name: str, expected: str, hint: str, first: int = 1) -> Source:
-    """Return the source for a file's text, from line `first` on. Raises SourceError if the text is not UTF-8, or
-    if it is
-    empty: then the error shows `expected` and `hint`.
-    """
+    """Return the source for a file's text, from line `first` on. Raises SourceError if the text is not UTF-8, or if it
+    is empty: then the error shows `expected` and `hint`."""
     if isinstance(text, bytes):
         try:
             text = text.decode("utf-8")
@@ -55,10 +49,8 @@ def _undecodable(error: UnicodeDecodeError, name: str) -> SourceError:
 
 
 def given_alphabet(alphabet: Sequence[str] | str | None, props: Sequence[str] | str | None) -> Alphabet:
-    """Return the alphabet that is given outside a file: symbols, or propositions, or an alphabet read before.
-    Raises
-    InputError if both arguments are given, or none, or if the alphabet is bad.
-    """
+    """Return the alphabet that is given outside a file: symbols, or propositions, or an alphabet read before. Raises
+    InputError if both arguments are given, or none, or if the alphabet is bad."""
     if alphabet is not None and props is not None:
         raise InputError("symbols and propositions are both given", "give the alphabet or the propositions")
     if props is not None:
@@ -69,11 +61,9 @@ def given_alphabet(alphabet: Sequence[str] | str | None, props: Sequence[str] | 
 def declared_alphabet(
     layout: Layout, alphabet: Sequence[str] | str | None, props: Sequence[str] | str | None
 ) -> Alphabet | None:
-    """Return the alphabet that the header declares; None if it declares none. An alphabet given in the arguments
-    must be the
-    same. Raises SourceError if it differs, for both an `alphabet:` and a `props:` line, and for constraints without
-    propositions.
-    """
+    """Return the alphabet that the header declares; None if it declares none. An alphabet given in the arguments must
+    be the same. Raises SourceError if it differs, for both an `alphabet:` and a `props:` line, and for constraints
+    without propositions."""
     own = layout.header("alphabet")
     declared = layout.header("props")
     exclusions = [line for line in layout.headers if line.name in ("one-of", "at-most-one")]
@@ -99,10 +89,8 @@ def _agreed(
     alphabet: Sequence[str] | str | None,
     props: Sequence[str] | str | None,
 ) -> Alphabet:
-    """Return the alphabet of the file if no other one is given in the arguments (MENTIONED is for files without
-    one).
-    Raises SourceError at the header line if a different one is given.
-    """
+    """Return the alphabet of the file if no other one is given in the arguments (MENTIONED is for files without one).
+    Raises SourceError at the header line if a different one is given."""
     # An alphabet given twice is accepted if both are equal, so that scripts can always give one.
     given = None if alphabet is None and props in (None, MENTIONED) else given_alphabet(alphabet, props)
     if given is not None and given != own:
@@ -120,17 +108,14 @@ def read_examples(layout: Layout, line: FileLine, alphabet: Alphabet) -> list[Ex
 
 def examples_of(layout: Layout, alphabet: Alphabet) -> tuple[Example, ...]:
     """Return the words of all `accept:` and `reject:` lines, in order. Raises SourceError for symbols outside the
-    alphabet.
-    """
+    alphabet."""
     lines = [line for line in layout.headers if line.name in ("accept", "reject")]
     return tuple(example for line in lines for example in read_examples(layout, line, alphabet))
 
 
 def lone_symbol_notes(symbols: Sequence[str]) -> tuple[str, ...]:
-    """Return a note if a program declares no alphabet and mentions only one symbol: words have no other symbol
-    then, which is
-    rarely intended.
-    """
+    """Return a note if a program declares no alphabet and mentions only one symbol: words have no other symbol then,
+    which is rarely intended."""
     if len(symbols) != 1:
         return ()
     told = f"no alphabet is declared, and {symbols[0]} is the only symbol mentioned: words have no other symbol; "
@@ -145,10 +130,9 @@ def tree_of_tokens(
     symbols: Collection[str] = (),
     most: int | None = None,
 ) -> Raw:
-    """Build the tree of a list of tokens by `build` (see there for `misfit`). Also raises SourceError for brackets
-    that do not
-    match (`symbols` is the alphabet as far as it is known, for hints), and for more than `most` nested operators.
-    """
+    """Build the tree of a list of tokens by `build` (see there for `misfit`). Also raises SourceError for brackets that
+    do not match (`symbols` is the alphabet as far as it is known, for hints), and for more than `most` nested
+    operators."""
     if wrong := bracket_error(text, tokens, symbols):
         raise wrong
     root = build(grammar, text, tokens, misfit)

@@ -46,8 +46,7 @@ CLOSING = {"LPAR": ")", "COUNT": "]", "LSQB": "]", "SET": "]", "LBRACE": "}"}
 
 MAX_INTEGER = 10**18
 """Greatest absolute value of an integer, of a constant part of a term, and of values computed in a `pred`
-condition.
-"""
+condition."""
 TOO_LARGE = ("a number larger than 10^18", "a smaller integer")
 LARGEST_BOUND = 10_000
 """Greatest bound of a bounded temporal operator, in positions."""
@@ -58,8 +57,7 @@ LONGEST_GLUED = 1_000
 @dataclass(frozen=True, slots=True)
 class Lexeme:
     """A token: its terminal in the grammar, its canonical spelling (of `Q_a` and quoted symbols: the symbol) and
-    its place.
-    """
+    its place."""
 
     kind: str
     value: str
@@ -100,8 +98,7 @@ class Cited:
 
 def bracket_error(text: Cited, tokens: Sequence[Lexeme], symbols: Collection[str]) -> SourceError | None:
     """Return the error for the first bracket that does not match, or None. `symbols` (the alphabet) serves for
-    hints.
-    """
+    hints."""
     opened: list[Lexeme] = []
 
     def wrong(token: Lexeme, message: str, expected: str) -> SourceError:
@@ -168,8 +165,7 @@ class Scanner(Cited, ABC):
     @abstractmethod
     def special(self) -> bool:
         """Read a token that is neither a plain word nor a sign; return False if there is none at the current
-        offset.
-        """
+        offset."""
 
     @abstractmethod
     def check_word(self, word: str, end: int) -> None:
@@ -204,8 +200,7 @@ class Scanner(Cited, ABC):
 
     def _sign(self) -> None:
         """Read the longest operator at the current offset. Raises SourceError if there is none, with a hint where
-        one is known.
-        """
+        one is known."""
         # `--->` and the like are rejected whole; otherwise `--` and `->` would be read as two operators
         overlong = self.match(vocabulary.OVERLONG)
         for size in range(0 if overlong else max(map(len, self.spellings)), 0, -1):
@@ -274,8 +269,7 @@ class _FormulaScanner(Scanner):
 
     def _bounded(self, operator: str, bounds: re.Match[str]) -> str:
         """Return the spelling of an operator with its bounds, such as `F[0,3]` and `X[2]`. Raises SourceError for
-        bad bounds.
-        """
+        bad bounds."""
         shown, inside = f"[{' '.join(bounds['inside'].split())}]", _NUMBERS.fullmatch(bounds["inside"])
         place = Span(self.text.index("[", bounds.start()), bounds.end())
         single = operator in vocabulary.SINGLE
@@ -314,10 +308,8 @@ class _FormulaScanner(Scanner):
             super().word(word, end)
 
     def _glued(self, word: str, end: int) -> bool:
-        """Read prefix operators that are written without spaces, as in `GFa` and `GF (a)`; return False if the
-        word has none.
-        Raises SourceError if there are two ways to split the word.
-        """
+        """Read prefix operators that are written without spaces, as in `GFa` and `GF (a)`; return False if the word has
+        none. Raises SourceError if there are two ways to split the word."""
         pieces: list[str] = []
         found: list[tuple[str, ...]] = []
         at = 0
@@ -407,31 +399,23 @@ class _ProgramScanner(Scanner):
 def formula_tokens(
     source: Source, region: Span, symbols: Collection[str], names: Collection[str] = (), division: bool = False
 ) -> list[Lexeme]:
-    """Return the tokens of a region of an `.ltl` file, or with `division` of a term of a specification. The
-    spellings of
-    other tools yield to `symbols` (the alphabet) and to `names` (the defined names). Raises SourceError for a
-    character
-    that starts no token, a quote that is not closed, a decimal number such as `1.5`, malformed bounds, and
-    operators
-    without spaces that can be read in two ways.
-    """
+    """Return the tokens of a region of an `.ltl` file, or with `division` of a term of a specification. The spellings
+    of other tools yield to `symbols` (the alphabet) and to `names` (the defined names). Raises SourceError for a
+    character that starts no token, a quote that is not closed, a decimal number such as `1.5`, malformed bounds, and
+    operators without spaces that can be read in two ways."""
     scanner = _TermScanner if division else _FormulaScanner
     return scanner(source, region, symbols, names).run()
 
 
 def program_tokens(source: Source, region: Span, symbols: Collection[str]) -> list[Lexeme]:
     """Return the tokens of a region of a program; `symbols` is the alphabet as far as it is known (for `Q_(` and
-    hints).
-    Raises SourceError as `formula_tokens` does, and for `Q_` without a symbol.
-    """
+    hints). Raises SourceError as `formula_tokens` does, and for `Q_` without a symbol."""
     return _ProgramScanner(source, region, symbols).run()
 
 
 def begins_anew(text: str, start: int, body: int) -> bool:
     """Return True if the token at `start` begins a line after the first line of the body at offset `body`, and is
-    indented
-    no more than the body itself.
-    """
+    indented no more than the body itself."""
     line = text.rfind("\n", 0, start) + 1
     indent = body - text.rfind("\n", 0, body) - 1
     return line > body and not text[line:start].strip() and start - line <= indent

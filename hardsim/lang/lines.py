@@ -2,8 +2,7 @@
 too long.
 
 Some brackets stay although the grammar does not need them, because a reader might misread the text without them:
-between two different logical or temporal operators, as in `(a & b) | c`, around a comparison after a prefix
-operator,
+between two different logical or temporal operators, as in `(a & b) | c`, around a comparison after a prefix operator,
 as in `!(i = j)`, and around a sum beside `mod`.
 """
 
@@ -59,8 +58,7 @@ _EVENT = re.compile(r"\n|//[^\n]*")
 
 Binding: TypeAlias = tuple[int, bool] | None
 """The binding strength of an operator, and True if it is between its operands; None for a token that is no
-operator.
-"""
+operator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +73,9 @@ class Spelt:
 @dataclass(frozen=True, slots=True)
 class Style:
     """The rules for printing a language. `spelling` returns the canonical text of a token, given the token and its
-    original
-    text. `spaced` returns True if a space separates two adjacent tokens; its other arguments are the terminal
-    of the
-    innermost open bracket ("": none) and whether there was white space. `brackets`: remove unneeded brackets;
-    `folds`: fold
-    long lines.
-    """
+    original text. `spaced` returns True if a space separates two adjacent tokens; its other arguments are the terminal
+    of the innermost open bracket ("": none) and whether there was white space. `brackets`: remove unneeded brackets;
+    `folds`: fold long lines."""
 
     spelling: Callable[[Lexeme, str], str]
     spaced: Callable[[Spelt, Spelt, str, bool], bool]
@@ -91,10 +85,8 @@ class Style:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A token to print: its text, the number of open brackets around it, the comments and line ends before it
-    (`gap`), and
-    whether a space precedes it. `infix` is its binding strength if a line may be folded before it, else None.
-    """
+    """A token to print: its text, the number of open brackets around it, the comments and line ends before it (`gap`),
+    and whether a space precedes it. `infix` is its binding strength if a line may be folded before it, else None."""
 
     text: str
     depth: int
@@ -105,8 +97,7 @@ class Piece:
 
 def printed(source: Source, region: Span, tokens: Sequence[Lexeme], style: Style, head: str = "") -> list[str]:
     """Return the canonical lines for the tokens of a region and the comments between them, after the text `head`
-    (maybe "").
-    """
+    (maybe "")."""
     return list(_lines(head, _pieces(source, region, tokens, style)))
 
 
@@ -115,10 +106,8 @@ def printed(source: Source, region: Span, tokens: Sequence[Lexeme], style: Style
 
 @dataclass
 class _Group:
-    """An open bracket, with the loosest operators seen inside it but outside inner brackets. Only `grouping`
-    brackets may be
-    removed.
-    """
+    """An open bracket, with the loosest operators seen inside it but outside inner brackets. Only `grouping` brackets
+    may be removed."""
 
     opening: int
     grouping: bool
@@ -269,8 +258,7 @@ def _pieces(source: Source, region: Span, tokens: Sequence[Lexeme], style: Style
 
 def _lines(head: str, pieces: Sequence[Piece]) -> Iterator[str]:
     """Yield the lines of a text that may have several, after the text `head` (maybe ""); the last of `pieces` is
-    empty.
-    """
+    empty."""
     line = [Piece(head, 0, (), False)] if head else []
     first = True  # the first line, and with it all that stands before a formula, is not indented
     for piece in pieces:
@@ -286,10 +274,8 @@ def _lines(head: str, pieces: Sequence[Piece]) -> Iterator[str]:
 
 
 def _broken(gap: Sequence[str]) -> tuple[str, list[str], bool]:
-    """Split the gap between two tokens: the comment on the first token's line, the lines of comments after it (and
-    an empty
-    line where there were any), and whether a line ends in the gap.
-    """
+    """Split the gap between two tokens: the comment on the first token's line, the lines of comments after it (and an
+    empty line where there were any), and whether a line ends in the gap."""
     after, between, ends = "", list[str](), 0
     for event in gap:
         if event == "\n":
@@ -308,10 +294,8 @@ def _margin(piece: Piece) -> str:
 
 
 def _folded(line: Sequence[Piece], first: bool, comment: str) -> Iterator[str]:
-    """Yield a line, divided if it is too long: the new lines begin with the loosest operators, and there are as
-    few as
-    possible.
-    """
+    """Yield a line, divided if it is too long: the new lines begin with the loosest operators, and there are as few as
+    possible."""
     begin, margin = 0, "" if first else _margin(line[0])
     while (end := _fold(line, begin, margin)) is not None:
         yield margin + _joined(line[begin:end])
@@ -321,8 +305,7 @@ def _folded(line: Sequence[Piece], first: bool, comment: str) -> Iterator[str]:
 
 def _fold(line: Sequence[Piece], begin: int, margin: str) -> int | None:
     """Return the index before which to fold the line that begins at index `begin`; None if it fits or cannot be
-    folded.
-    """
+    folded."""
     width, best = len(margin) + len(line[begin].text), None
     for index in range(begin + 1, len(line)):
         piece = line[index]

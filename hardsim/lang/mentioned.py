@@ -1,10 +1,8 @@
 """Find the names that a formula mentions, for texts that declare neither symbols nor propositions.
 
 Operators win over names: `G`, `U` and `TRUE` are never names here, and `GFa` is `G F a`. A word that begins with a
-prefix operator is divided if the rest is a single letter, perhaps with a number (`GFa`, `Xp0`, `GP1`), or
-occurs alone
-elsewhere in the formula. Otherwise it is one name (`Grant`, `Open`). Tools disagree on such words, so a note
-tells how
+prefix operator is divided if the rest is a single letter, perhaps with a number (`GFa`, `Xp0`, `GP1`), or occurs alone
+elsewhere in the formula. Otherwise it is one name (`Grant`, `Open`). Tools disagree on such words, so a note tells how
 each was read, unless the formula itself shows that the rest is a name: it occurs alone, or after other operators.
 Several operators before a lower-case letter (`GFa`) need no note either.
 """
@@ -51,8 +49,7 @@ class Mentions:
 
 def mentioned(source: Source, regions: Iterable[Span], defined: Collection[str]) -> Mentions:
     """Return the names in regions of a text, except the defined ones. Raises SourceError for a character that
-    begins no token, and for a region that is a formula in quotes.
-    """
+    begins no token, and for a region that is a formula in quotes."""
     tokens = list[Lexeme]()
     for region in regions:
         tokens += (found_here := formula_tokens(source, region, (), defined))
@@ -184,9 +181,7 @@ def _notes_between(words: Iterable[str], known: Collection[str]) -> list[str]:
 
 def _notes_on_words(tokens: Iterable[Lexeme], names: Iterable[str]) -> list[str]:
     """Return notes on constants and predicates that the user could have intended as names, and on names that are
-    constants in
-    other tools.
-    """
+    constants in other tools."""
     used = dict.fromkeys(token.value for token in tokens if token.kind in ("CONSTANT", "PREDICATE"))
     return [
         f"{_WORDS[word] or f'{word} is the numerical predicate of positions'}, not a name: put quotes around a name "

@@ -1,16 +1,11 @@
 """The oracle for many words at once: one integer holds the truth values of a formula at all positions of all words.
 
-The definitions are those of `semantics`, evaluated by other means. Counts are arrays of integers. Booleans are
-the bits
+The definitions are those of `semantics`, evaluated by other means. Counts are arrays of integers. Booleans are the bits
 of one Python integer: each word takes n + 1 bits, position i of a word is its bit i - 1, its last bit is 0, and the
-next word follows. Temporal operators follow their one-step recurrences on finite words. The recurrence of `S`
-(psi at
-i, or phi at i and `phi S psi` at i - 1) is that of the carries when `phi | psi` and `psi` are added: a carry
-leaves a
-bit if both bits are set, or if one is set and a carry comes in; the bits between words stop it. `U` is `S` read
-from
-right to left. This oracle shares no code with the oracle of single words, so that each checks the other, and
-none with
+next word follows. Temporal operators follow their one-step recurrences on finite words. The recurrence of `S` (psi at
+i, or phi at i and `phi S psi` at i - 1) is that of the carries when `phi | psi` and `psi` are added: a carry leaves a
+bit if both bits are set, or if one is set and a carry comes in; the bits between words stop it. `U` is `S` read from
+right to left. This oracle shares no code with the oracle of single words, so that each checks the other, and none with
 the networks and proofs that are compared with it.
 """
 
@@ -35,8 +30,7 @@ Symbols: TypeAlias = NDArray[np.integer[Any]]
 """Words of one length n as rows of symbol numbers, shape (words, n)."""
 Numbers: TypeAlias = NDArray[Any]
 """The values of a term, shape (words or 1, n or 1): machine integers where they fit, else Python integers (dtype
-object).
-"""
+object)."""
 Column: TypeAlias = Any
 """The values of one subformula (an int whose bits are truth values, see `Bits`) or of one term (`Numbers`)."""
 
@@ -52,8 +46,7 @@ BACKWARDS = bytes(int(f"{octet:08b}"[::-1], 2) for octet in range(256))
 
 class Bits:
     """Truth values at all positions of some words of length n, packed into integers as the module docstring
-    describes.
-    """
+    describes."""
 
     def __init__(self, words: int, n: int) -> None:
         self.words, self.n = words, n
@@ -154,10 +147,8 @@ _BINARY: Final[Mapping[ast.BinaryOp, Callable[[Bits, int, int], int]]] = {
 
 
 def _bounded(bits: Bits, node: ast.Bounded, columns: Sequence[int]) -> int:
-    """Return the bits of an operator with bounds, one step at a time from the farthest witness; a distance beyond
-    the length of
-    the words has no effect.
-    """
+    """Return the bits of an operator with bounds, one step at a time from the farthest witness; a distance beyond the
+    length of the words has no effect."""
     step = _next if node.op in ("X", "WX", "F", "G", "U") else _previous
     dual = bits.every if node.op in ("WX", "WY", "G", "H") else 0
     phi, psi = columns[0] if len(columns) > 1 else bits.every, columns[-1] ^ dual
@@ -195,8 +186,7 @@ class _Batch:
 
 class ParallelOracle:
     """Decides batches of words of one length by the definition of a file's formula, which is flattened once into
-    steps. Raises SourceError for a name without a definition, or a predicate that the file does not define.
-    """
+    steps. Raises SourceError for a name without a definition, or a predicate that the file does not define."""
 
     def __init__(self, file: ast.FormulaFile) -> None:
         self.file = file
@@ -205,8 +195,7 @@ class ParallelOracle:
         self._steps: list[Step] = []
         self._known: dict[int, tuple[ast.Node, int]] = {}
         """For each `id` of a node: the node (kept alive, so that no other node gets its id) and the number of its
-        step.
-        """
+        step."""
         self._symbols: dict[str, int] = {}
         self._names: dict[str, int] = {}
         for let in file.lets:
@@ -214,10 +203,8 @@ class ParallelOracle:
         self._root = walked(self._column(file.formula))
 
     def symbols(self, words: Sequence[Sequence[str]]) -> Symbols:
-        """Return words of one length as rows of symbol numbers in the alphabet, shape (words, n). Raises
-        InputError for a symbol
-        that is not in the alphabet.
-        """
+        """Return words of one length as rows of symbol numbers in the alphabet, shape (words, n). Raises InputError for
+        a symbol that is not in the alphabet."""
         try:
             return np.array([[self._numbers[symbol] for symbol in word] for word in words], dtype=np.int64)
         except KeyError as error:
@@ -225,18 +212,14 @@ class ParallelOracle:
             raise InputError(f"the symbol {error} is not in the alphabet", f"The alphabet is: {known}") from None
 
     def truth(self, symbols: Symbols) -> Booleans:
-        """Return the truth value of the formula at every position of every word, shape (words, n). Raises
-        InputError if the
-        words are empty.
-        """
+        """Return the truth value of the formula at every position of every word, shape (words, n). Raises InputError if
+        the words are empty."""
         batch = self._run(symbols)
         return batch.bits.unpack(batch.columns[self._root])
 
     def numbers(self, symbols: Symbols) -> Numbers:
-        """Return the values of a term, which the file has in place of the formula, at every position of every
-        word, shape
-        (words, n). Raises InputError as `truth` does.
-        """
+        """Return the values of a term, which the file has in place of the formula, at every position of every word,
+        shape (words, n). Raises InputError as `truth` does."""
         batch = self._run(symbols)
         return np.broadcast_to(batch.columns[self._root], (batch.words, batch.n))
 
@@ -251,10 +234,8 @@ class ParallelOracle:
         return batch
 
     def accepts(self, symbols: Symbols, at: Literal["first", "last"] | None = None) -> Booleans:
-        """Return the truth value at position 1 (`first`) or n (`last`) of every word, shape (words,); by default
-        at the position
-        that the file states.
-        """
+        """Return the truth value at position 1 (`first`) or n (`last`) of every word, shape (words,); by default at the
+        position that the file states."""
         place = 0 if (at or self.file.at) == "first" else symbols.shape[1] - 1
         return self.truth(symbols)[:, place]
 
@@ -374,8 +355,7 @@ class ParallelOracle:
 
 def _table(holds: NumericalPredicate, terms: Numbers, n: int) -> Booleans:
     """Return the truth values of a predicate at the values of a term; the predicate is called once for each value
-    that occurs.
-    """
+    that occurs."""
     low, high = int(terms.min()), int(terms.max())
     # a table over a huge range would waste memory: look up distinct values instead
     if high - low >= WIDEST:
@@ -414,8 +394,7 @@ _SUM: Final[Mapping[ast.SumOp, Callable[[Numbers, Numbers], Numbers]]] = {"+": t
 
 def _count(side: ast.CountSide, ones: Numbers) -> Numbers:
     """Return the number of ones up to each position (`L`), from each position on (`R`), or in the whole word, shape
-    (words, n or 1).
-    """
+    (words, n or 1)."""
     if side == "L":
         return np.cumsum(ones, axis=1)
     if side == "R":

@@ -72,15 +72,11 @@ def parse_text(
 ) -> FormulaFile:
     r"""Parse a whole `.ltl` file, or the part of a file from line `first` on.
 
-    `name` is the file name in errors. `alphabet`, or `props` (MENTIONED: the propositions that the text
-    mentions), is used
-    if the text has no such header line. `dialect`, one of DIALECTS, overrides the dialect of the text. The tree
-    has no
-    dialect: in it `X` is strong. Raises SourceError with the place of the first mistake (InputError for a bad
-    `alphabet`,
-    `props` or `dialect`). Spans are offsets in the result's `source`: the text without a byte order mark and
-    with `\\n`
-    line ends.
+    `name` is the file name in errors. `alphabet`, or `props` (MENTIONED: the propositions that the text mentions), is
+    used if the text has no such header line. `dialect`, one of DIALECTS, overrides the dialect of the text. The tree
+    has no dialect: in it `X` is strong. Raises SourceError with the place of the first mistake (InputError for a bad
+    `alphabet`, `props` or `dialect`). Spans are offsets in the result's `source`: the text without a byte order mark
+    and with `\\n` line ends.
     """
     source = source_of(text, name, "an alphabet: line and a formula", "a small file: alphabet: a b, then F a", first)
     layout = FormulaLayout(source)
@@ -119,13 +115,10 @@ def parse_expression(
     dialect: str | None = None,
 ) -> FormulaFile:
     """Parse a single formula. `alphabet` gives the symbols (a sequence, or a text with spaces between symbols), or
-    `props` the
-    propositions (MENTIONED: those that the formula mentions). If both are None, the alphabet is the symbols
-    that the
-    formula mentions, if there are at least two. `dialect` is one of DIALECTS. Raises SourceError with the place
-    of the
-    first mistake, InputError for a bad alphabet, bad propositions, a bad dialect, or fewer than two symbols.
-    """
+    `props` the propositions (MENTIONED: those that the formula mentions). If both are None, the alphabet is the symbols
+    that the formula mentions, if there are at least two. `dialect` is one of DIALECTS. Raises SourceError with the
+    place of the first mistake, InputError for a bad alphabet, bad propositions, a bad dialect, or fewer than two
+    symbols."""
     source = Source(name, normalised(text))
     open_names = alphabet is None and props in (None, MENTIONED)
     known = None if open_names else given_alphabet(alphabet, props)
@@ -153,10 +146,8 @@ def parse_expression(
 def _alphabet(
     layout: FormulaLayout, alphabet: Sequence[str] | str | None, props: Sequence[str] | str | None
 ) -> tuple[Alphabet, Supplied, Sequence[str]]:
-    """Return the alphabet of the header, or else the given one; the option that supplied it; and notes on how
-    words were
-    read, if the propositions are MENTIONED.
-    """
+    """Return the alphabet of the header, or else the given one; the option that supplied it; and notes on how words
+    were read, if the propositions are MENTIONED."""
     declared = declared_alphabet(layout, alphabet, props)
     if declared is not None:
         return declared, None, ()
@@ -194,12 +185,9 @@ def mentions_propositions(file: FormulaFile) -> bool:
 def _mentioned(
     source: Source, regions: Sequence[Span], defined: Collection[str], symbols: bool = False
 ) -> tuple[Alphabet, list[str]]:
-    """Return the alphabet of the propositions (or `symbols`) that a text mentions, and notes on how words were
-    read;
-    no propositions if the text has only constants. `defined` are the names that the text defines. Raises
-    SourceError for
-    words that are not names, and for too many propositions, and InputError for fewer than two symbols.
-    """
+    """Return the alphabet of the propositions (or `symbols`) that a text mentions, and notes on how words were read; no
+    propositions if the text has only constants. `defined` are the names that the text defines. Raises SourceError for
+    words that are not names, and for too many propositions, and InputError for fewer than two symbols."""
     found = mentioned(source, regions, defined)
     names = tuple(found.names)
     if symbols:
@@ -293,10 +281,8 @@ def _check_name(scope: Scope, line: FileLine) -> None:
 
 
 def _predicate(layout: Layout, line: FileLine) -> UserPredicate:
-    """Read a `pred` line. Raises SourceError for an argument name that is an operator of conditions, and for
-    mistakes in the
-    condition.
-    """
+    """Read a `pred` line. Raises SourceError for an argument name that is an operator of conditions, and for mistakes
+    in the condition."""
     for name in line.params:
         if name in CONDITION_WORDS:
             match = re.compile(rf"\b{name}\b").search(layout.source.text, line.at.end, line.body.start)
@@ -330,10 +316,8 @@ def formula_in(scope: Scope, region: Span) -> Formula:
 
 
 def term_in(scope: Scope, region: Span) -> ast.Term:
-    """Return the term in a region of a scope's text; it may be rational: products and quotients of any terms.
-    Raises
-    SourceError with the place of its first mistake.
-    """
+    """Return the term in a region of a scope's text; it may be rational: products and quotients of any terms. Raises
+    SourceError with the place of its first mistake."""
     rational = replace(scope, rational=True)
     return rational.term(_read(rational, region)[0])
 
@@ -344,9 +328,7 @@ def term_in(scope: Scope, region: Span) -> ast.Term:
 @dataclass(frozen=True, slots=True)
 class Definition:
     """A `let` definition: whether it is a term or a formula, its depth after expansion, and its value if it is an
-    integer
-    constant. `digit` is True if the body is a lone number which was read as a symbol.
-    """
+    integer constant. `digit` is True if the body is a lone number which was read as a symbol."""
 
     is_term: bool
     depth: int
@@ -356,12 +338,9 @@ class Definition:
 
 @dataclass
 class Scope(Cited):
-    """The names that are known at some point of a file. `alphabet` are the atoms of formulas: symbols or
-    propositions, as
-    `atom` tells. `later` maps the name of every `let` and `pred` of the file to its place, `bodies` maps the
-    name of every
-    `let` to the place of its body.
-    """
+    """The names that are known at some point of a file. `alphabet` are the atoms of formulas: symbols or propositions,
+    as `atom` tells. `later` maps the name of every `let` and `pred` of the file to its place, `bodies` maps the name of
+    every `let` to the place of its body."""
 
     alphabet: tuple[str, ...]
     atom: Literal["symbol", "proposition"] = "symbol"
@@ -382,7 +361,7 @@ class Scope(Cited):
     rational: bool = False
     """True if terms may have division and products of any two terms, as in specifications."""
     operators: set[str] = field(default_factory=set)
-    """Symbols with the spelling of an operator that occurs in the text, where the operator is meant."""
+    """Operators of the text whose spelling is also a symbol of the alphabet."""
     quoted: set[str] = field(default_factory=set)
     """Symbols that occur in the text in quotes."""
 
@@ -396,10 +375,8 @@ class Scope(Cited):
         return "a symbol of the alphabet" if self.atom == "symbol" else "a proposition"
 
     def tokens(self, region: Span) -> list[Lexeme]:
-        """Return the tokens of a region, with X replaced by the next operator of the dialect. Raises SourceError
-        for text that is
-        no token, and for X[!] beside a bare X without a dialect.
-        """
+        """Return the tokens of a region, with X replaced by the next operator of the dialect. Raises SourceError for
+        text that is no token, and for X[!] beside a bare X without a dialect."""
         return [self._spoken(token) for token in self._lexemes(region)]
 
     def _lexemes(self, region: Span) -> list[Lexeme]:
@@ -433,9 +410,7 @@ class Scope(Cited):
 
     def symbol_of(self, word: str, span: Span) -> str | None:
         """Return the symbol that a bare word stands for: itself, or `a` for `Q_a`; None if it is no symbol. Raises
-        SourceError if
-        both are symbols.
-        """
+        SourceError if both are symbols."""
         short = word[2:] if word.startswith("Q_") else None
         if word in self.symbols:
             if short in self.symbols:
@@ -459,10 +434,8 @@ class Scope(Cited):
         return self.error(span, message, expected, self.hint(word))
 
     def _recursion(self, word: str, span: Span) -> SourceError:
-        """Return the error for a name that is defined by itself or later in the file. If definitions lead back to
-        the current one,
-        the message shows the shortest such path.
-        """
+        """Return the error for a name that is defined by itself or later in the file. If definitions lead back to the
+        current one, the message shows the shortest such path."""
         message = f"{word!r} is defined later (line {self.line_of(self.later[word])})"
         hint = f"move the definition of {word} up, before this line"
         # breadth-first search, so the first path that comes back is a shortest one
@@ -513,8 +486,7 @@ class Scope(Cited):
 
     def constant_of(self, raw: Raw) -> int | None:
         """Return the value of a parsed tree of integers and names of integers; None if the tree contains anything
-        else.
-        """
+        else."""
         return constant_of(self, raw, self.lets, self.constants)
 
     def as_formula(self, raw: Raw) -> Walk[ast.Formula]:
@@ -608,8 +580,7 @@ class Scope(Cited):
 
     def as_term(self, raw: Raw, hint: str = "") -> Walk[ast.Term]:
         """Return the walk (see `deep`) that turns a parsed tree into a term; `hint` is the advice if the tree is a
-        formula.
-        """
+        formula."""
         match raw.kind:
             case "number":
                 return ast.Integer(self.integer(raw.text, raw.at), span=raw.at)
@@ -676,10 +647,8 @@ def logical(raw: Raw, args: tuple[ast.Node, ...]) -> ast.Node:
 def constant_of(
     text: Cited, raw: Raw, lets: Mapping[str, Definition], known: dict[Raw, int | None] | None = None
 ) -> int | None:
-    """Return the value of a parsed tree of integers and names of integers; None if the tree contains anything
-    else. `known`
-    caches the values of subtrees. Raises SourceError for a number that is too large.
-    """
+    """Return the value of a parsed tree of integers and names of integers; None if the tree contains anything else.
+    `known` caches the values of subtrees. Raises SourceError for a number that is too large."""
     known = {} if known is None else known
 
     def value(raw: Raw) -> Walk[int | None]:
@@ -718,10 +687,8 @@ def _is_term(raw: Raw, scope: Scope) -> bool:
 
 
 def _read(scope: Scope, region: Span, whole_file: bool = False) -> tuple[Raw, int]:
-    """Parse a region; return the tree and its depth after expanding `let`. Raises SourceError at the operator or
-    name that
-    exceeds MAX_LEVELS.
-    """
+    """Parse a region; return the tree and its depth after expanding `let`. Raises SourceError at the operator or name
+    that exceeds MAX_LEVELS."""
     tokens = scope.tokens(region)
     root = tree_of_tokens(
         "ltl.lark",
@@ -798,10 +765,8 @@ def misfit_error(scope: Scope, tokens: Sequence[Lexeme], index: int, region: Spa
 
 
 def _blank_hint(tokens: Sequence[Lexeme], index: int) -> str:
-    """Return a hint on how to write adjacent words as one name; "" unless the token at the index and the one
-    before are
-    words.
-    """
+    """Return a hint on how to write adjacent words as one name; "" unless the token at the index and the one before are
+    words."""
     if not tokens[index - 1].kind == tokens[index].kind == "WORD":
         return ""
     first, last = index - 1, index
@@ -815,8 +780,7 @@ def _blank_hint(tokens: Sequence[Lexeme], index: int) -> str:
 
 def _operator_hint(scope: Scope, token: Lexeme) -> str:
     """Return a hint on how to write a name that was read as one operator or several; "" if the token is a sign,
-    not a word.
-    """
+    not a word."""
     if token.kind not in ("UNARY", "BINARY"):
         return ""
     word = next((found for found in WORD.finditer(scope.source.text) if found.end() >= token.span.end), None)

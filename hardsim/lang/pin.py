@@ -20,8 +20,7 @@ File: TypeAlias = FormulaFile | SraspProgram
 
 LONGEST_LINE = 100
 """Greatest length, in characters, of a header line after a word is added; beyond it the word gets a line of its
-own.
-"""
+own."""
 KEYS = ("accept", "reject", "map")
 _LINE_END = re.compile(r"(\r\n|\r|\n)")
 
@@ -35,9 +34,8 @@ def example_line(example: ProgramExample, file: File) -> str:
 
 
 def with_example(data: bytes, name: str, example: ProgramExample) -> bytes:
-    """Return the bytes of a file with an example added to a header line of its kind, or on a new header line; the
-    same bytes
-    if the file has the example already.
+    """Return the bytes of a file with an example added to a header line of its kind, or on a new header line; the same
+    bytes if the file has the example already.
 
     Raises:
         SourceError: the file has a mistake.
@@ -97,9 +95,8 @@ def _indent(line: str) -> str:
 
 
 def read_file(data: bytes, name: str) -> File:
-    """Parse a file as its name demands: a C-RASP program (.cr) or an S-RASP program (.srasp), else a formula. A
-    formula file
-    that declares nothing has the propositions that it mentions.
+    """Parse a file as its name demands: a C-RASP program (.cr) or an S-RASP program (.srasp), else a formula. A formula
+    file that declares nothing has the propositions that it mentions.
 
     Raises:
         SourceError: the file has a mistake.

@@ -28,8 +28,7 @@ _LIMIT = 3_317_044_064_679_887_385_961_981
 @lru_cache(maxsize=65536)
 def is_prime(value: int) -> bool:
     """Return True if an integer is prime (2, 3, 5, ...); 0, 1 and negative numbers are not. Raises OutOfRange from
-    3317044064679887385961981 (about 3e24) on, where no exact test is available.
-    """
+    3317044064679887385961981 (about 3e24) on, where no exact test is available."""
     if value >= _LIMIT:
         raise OutOfRange(
             f"PRIME of {value} cannot be decided", f"PRIME is decided below {_LIMIT} only; use smaller factors."
@@ -54,10 +53,8 @@ BUILT_IN: Final[Mapping[str, NumericalPredicate]] = {
     "SQUARE": lambda value, n: value >= 0 and isqrt(value) ** 2 == value,
     "POW2": lambda value, n: value >= 1 and value & (value - 1) == 0,
 }
-"""The built-in predicates without parameters, by name (0 and 1 are squares, 1 is a power of two). `MOD(m, r)` is
-not among
-them: it is the congruence of the value to r modulo m.
-"""
+"""The built-in predicates without parameters, by name (0 and 1 are squares, 1 is a power of two). `MOD(m, r)` is not
+among them: it is the congruence of the value to r modulo m."""
 
 
 @dataclass(frozen=True)
@@ -73,10 +70,9 @@ class OwnPredicate:
         return Valuing(self.source, "condition", self.definition.params, f"{self.definition.name}: ").of(self.condition)
 
     def __call__(self, value: int, n: int) -> bool:
-        """Return True if the predicate holds for an integer (a position or the value of a term) and the length n
-        of the word.
-        Raises SourceError at an operator that has no value for these two arguments, or has one beyond MAX_INTEGER.
-        """
+        """Return True if the predicate holds for an integer (a position or the value of a term) and the length n of the
+        word. Raises SourceError at an operator that has no value for these two arguments, or has one beyond
+        MAX_INTEGER."""
         # `int`: an oracle may pass a bool as a count, and an error message would then show `True`
         return bool(self._holds(dict(zip(self.definition.params, (int(value), int(n)), strict=True))))
 
@@ -86,12 +82,9 @@ class OwnPredicate:
 
 
 def compile_predicate(source: Source, predicate: ast.UserPredicate) -> OwnPredicate:
-    """Compile a `pred` line of a file to a function of a value and the length of the word. A predicate without a
-    span is cited
-    by its own text in errors. Raises SourceError at the first mistake of a right-hand side that is not a
-    condition (see
-    `arith`).
-    """
+    """Compile a `pred` line of a file to a function of a value and the length of the word. A predicate without a span
+    is cited by its own text in errors. Raises SourceError at the first mistake of a right-hand side that is not a
+    condition (see `arith`)."""
     start = predicate.span.start
     if predicate.span == ast.NO_SPAN:
         source, start = Source(f"<pred {predicate.name}>", predicate.text), 0

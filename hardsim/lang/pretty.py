@@ -42,8 +42,7 @@ def brief_formula(node: ast.Node, most: int) -> str:
 
 def shortened(text: str, most: int) -> str:
     """Cut a text to at most `most` characters, at a space if there is one, and end it with `...`; a short text is
-    unchanged.
-    """
+    unchanged."""
     if len(text) <= most:
         return text
     kept = text[: most - 3]
@@ -127,8 +126,7 @@ def _listed(pieces: Iterable[_Piece], separator: str) -> list[_Piece]:
 
 def format_file(file: ast.FormulaFile) -> str:
     """Return the text of a formula file: title, header, examples, predicates, definitions and formula, each on its
-    own lines.
-    """
+    own lines."""
     lines = [f"// {file.title}"] if file.title else []
     if isinstance(file.alphabet, Valuations):
         lines.append(f"props: {joined_names(file.alphabet.props)}")

@@ -1,10 +1,8 @@
 """Real numbers that may be irrational: the values of log, sqrt and exp, and of arithmetic with them.
 
 A `Real` is an expression over exact rationals, and its value is known through enclosures only: `ball` is proven to
-contain the value, `bounds` returns rationals below and above it. No code can mistake a `Real` for a rational:
-it has no
-numerator, is no float, and has no order `<`. `sign` finds the sign by computing ever more digits; for a number
-that is
+contain the value, `bounds` returns rationals below and above it. No code can mistake a `Real` for a rational: it has no
+numerator, is no float, and has no order `<`. `sign` finds the sign by computing ever more digits; for a number that is
 0 without a visible reason, such as `log(6) - log(2) - log(3)`, no number of digits suffices. Equality and hashing
 compare expressions: equal expressions denote the same number.
 """
@@ -24,15 +22,12 @@ if TYPE_CHECKING:
 Function: TypeAlias = Literal["log", "sqrt", "exp"]
 FUNCTIONS: Final[tuple[Function, ...]] = get_args(Function)
 LARGEST_ARGUMENT = 1 << 16
-"""Greatest absolute value of an argument of exp; beyond it, exp has a hundred thousand binary digits before or
-after
-its point.
-"""
+"""Greatest absolute value of an argument of exp; beyond it, exp has a hundred thousand binary digits before or after
+its point."""
 GUARD_BITS = 16
 LIMIT_BITS = 8192
 """Precision in bits at which the search for a sign stops, and the search for more digits of a sum whose terms
-cancel.
-"""
+cancel."""
 BOUND_BITS = 96
 """Relative precision in bits of rational bounds: their distance is far below a float64's rounding error."""
 
@@ -43,10 +38,8 @@ class SignUnknown(ArithmeticError):
 
 @dataclass(frozen=True, slots=True)
 class Real:
-    """A function in FUNCTIONS of one argument, or a sum, product, quotient or integer power with at least one
-    `Real`
-    argument. Construct values by `apply` and by arithmetic.
-    """
+    """A function in FUNCTIONS of one argument, or a sum, product, quotient or integer power with at least one `Real`
+    argument. Construct values by `apply` and by arithmetic."""
 
     op: Function | Literal["+", "*", "/", "^"]
     args: tuple[int | Fraction | Real, ...]
@@ -97,10 +90,8 @@ class Real:
     __rmul__ = __mul__
 
     def ball(self, bits: int) -> arb:
-        """Return a ball that contains the number, with `bits` relative bits of precision (fewer if terms cancel).
-        The ball is
-        not finite if more than LIMIT_BITS would be needed to show that a divisor is not 0.
-        """
+        """Return a ball that contains the number, with `bits` relative bits of precision (fewer if terms cancel). The
+        ball is not finite if more than LIMIT_BITS would be needed to show that a divisor is not 0."""
         return _ball(self, bits)
 
     def __str__(self) -> str:
@@ -149,8 +140,7 @@ _ENCLOSED: Final[dict[str, Callable[..., Any]]] = {
 
 
 def apply(name: Function, value: RealNumber) -> RealNumber:
-    """Apply a function to a number. The result is a rational where the argument makes it one (log 1, sqrt of a
-    square,
+    """Apply a function to a number. The result is a rational where the argument makes it one (log 1, sqrt of a square,
     exp 0). For all other rational arguments log and exp are transcendental, and sqrt is irrational.
 
     Raises:
@@ -200,8 +190,7 @@ def sign(value: RealNumber, beside: int | Fraction = 0) -> int:
 
 def compare(left: RealNumber, right: RealNumber) -> int:
     """Return 1, 0 or -1 if `left` is greater than, equal to or less than `right`. Raises SignUnknown as `sign`
-    does.
-    """
+    does."""
     return 0 if left == right else sign(left - right)
 
 

@@ -1,10 +1,9 @@
 """The oracle: the truth of a formula at every position of a word, computed from the definitions alone.
 
-The oracle decides which answers are right, so it shares no code with the networks and proofs that are compared with
-it. It evaluates the surface syntax, reduces no operator to another except where that is the definition (duals, weak
-until), and simulates no attention. Positions are 1..n; a *column* is the list of the values of one subformula
-(bools)
-or term (integers) at positions 1..n.
+The oracle decides which answers are right, so it shares no code with the networks and proofs that are compared with it.
+It evaluates the surface syntax, reduces no operator to another except where that is the definition (duals, weak until),
+and simulates no attention. Positions are 1..n; a *column* is the list of the values of one subformula (bools) or term
+(integers) at positions 1..n.
 
     X  phi at i    i < n  and phi at i+1         WX phi at i    i = n  or  phi at i+1
     Y  phi at i    i > 1  and phi at i-1         WY phi at i    i = 1  or  phi at i-1
@@ -66,10 +65,8 @@ def _not(phi: Column) -> Column:
 
 
 def _since(phi: Column, psi: Column) -> Column:
-    """Return the column of `phi S psi`: the latest witness j <= i of psi is the best one, and it works iff phi
-    holds at all k
-    in (j, i].
-    """
+    """Return the column of `phi S psi`: the latest witness j <= i of psi is the best one, and it works iff phi holds at
+    all k in (j, i]."""
     truth = []
     latest_witness = latest_failure = 0
     for i, (left, right) in enumerate(zip(phi, psi, strict=True), start=1):
@@ -82,10 +79,8 @@ def _since(phi: Column, psi: Column) -> Column:
 
 
 def _until(phi: Column, psi: Column) -> Column:
-    """Return the column of `phi U psi`, which is since read from right to left: some j >= i with psi, and phi at
-    all k in
-    [i, j).
-    """
+    """Return the column of `phi U psi`, which is since read from right to left: some j >= i with psi, and phi at all k
+    in [i, j)."""
     return _backwards(_since(_backwards(phi), _backwards(psi)))
 
 
@@ -124,9 +119,7 @@ def _within(least: int, most: int, phi: Column, psi: Column) -> Column:
 
 def _bounded(op: str, least: int, most: int) -> Callable[[list[Column]], Column]:
     """Return the function from operand columns to the column of an operator with bounds. Operators of the past are
-    evaluated
-    from right to left; G, H, WX and WY are duals.
-    """
+    evaluated from right to left; G, H, WX and WY are duals."""
 
     def ahead(args: list[Column]) -> Column:
         return _within(least, most, args[0] if len(args) > 1 else [True] * len(args[0]), args[-1])
@@ -158,15 +151,12 @@ _COUNT: Final[Mapping[ast.CountSide, Callable[[Column], Column]]] = {
 class Oracle:
     """Decides words by the definition of a file's formula. Construct one oracle and use it for many words.
 
-    The formula is flattened once into a list of steps, each of which computes one column from earlier ones. A
-    `let` is
-    one column however often its name is used, and so is any subformula that occurs twice. Evaluating a word is
-    one loop over the steps, so nesting costs no recursion and time is O(steps * n).
+    The formula is flattened once into a list of steps, each of which computes one column from earlier ones. A `let` is
+    one column however often its name is used, and so is any subformula that occurs twice. Evaluating a word is one loop
+    over the steps, so nesting costs no recursion and time is O(steps * n).
 
-    `predicates` maps the names that the file defines by `pred` to their meanings; by default the file's
-    definitions are
-    used. Raises SourceError for a name without a definition or a predicate that is not in `predicates`; when a
-    word is
+    `predicates` maps the names that the file defines by `pred` to their meanings; by default the file's definitions are
+    used. Raises SourceError for a name without a definition or a predicate that is not in `predicates`; when a word is
     evaluated, also where a condition of a `pred` line has no value (see hardsim/lang/predicate.py).
     """
 
@@ -184,9 +174,7 @@ class Oracle:
 
     def truth(self, word: Sequence[str]) -> list[bool]:
         """Return the truth value of the formula at positions 1..n of a word (a sequence of n symbols), shape (n,).
-        Raises
-        InputError for the empty word, which has no position, and for a symbol that is not in the alphabet.
-        """
+        Raises InputError for the empty word, which has no position, and for a symbol that is not in the alphabet."""
         if not word:
             raise InputError("the empty word has no position to read the formula at", "Words have one symbol or more.")
         # Looking up symbols of a large alphabet of sets is slow, so those seen before are remembered.
@@ -203,14 +191,12 @@ class Oracle:
 
     def accepts(self, word: Sequence[str], at: Literal["first", "last"] | None = None) -> bool:
         """Return the truth value at position 1 (`first`) or n (`last`); by default at the position that the file
-        states.
-        """
+        states."""
         return self.truth(word)[0 if (at or self.file.at) == "first" else -1]
 
     def _emit(self, key: _Key, step: _Step) -> int:
         """Return the number of the column that `key` describes; `step` is added to compute it if there is no such
-        column yet.
-        """
+        column yet."""
         number = self._numbers.get(key)
         if number is None:
             number = self._numbers[key] = len(self._steps)
@@ -298,8 +284,7 @@ class Oracle:
 
     def _predicate(self, node: ast.Predicate) -> Walk[int]:
         """Return the number of the column of a numerical predicate of the position, or of a term, which may be 0
-        or negative.
-        """
+        or negative."""
         term = node.term or ast.Position()
         if node.name == "MOD":
             return self._column(ast.Congruent(term, *node.params))
@@ -318,9 +303,7 @@ def check_examples(
     at: Literal["first", "last"] | None = None,
 ) -> None:
     """Check the `accept:` and `reject:` words of a file against its formula, read at position `at` (by default the
-    file's).
-    Raises SourceError at the first word, in the order of the text, that the formula contradicts.
-    """
+    file's). Raises SourceError at the first word, in the order of the text, that the formula contradicts."""
     oracle, what = (file.oracle, "program") if file.oracle else (Oracle(file, predicates), "formula")
     where = at or file.at
     for example in sorted(file.examples, key=lambda example: example.span.start):

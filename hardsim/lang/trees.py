@@ -34,16 +34,11 @@ Grammar: TypeAlias = Literal["ltl.lark", "srasp.lark", "re.lark", "crasp.lark"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Raw:
-    """A node of a grammar's tree. `text` is the canonical operator, the word, the symbol, or the side of a count;
-    `at` the
-    place of that operator or word; `whole` the place of the node with its operands, including brackets around
-    it. `called`
-    is True for a predicate or word that has arguments in brackets. Operands (`args`) by kind: `member`: the
-    element and
-    then the members of the set; `attention`: mask, score, value, default; `mean_j` with a score: the same four;
-    `psum` and
-    `mean_j` without a score: mask, value; `count_j`: mask, score.
-    """
+    """A node of a grammar's tree. `text` is the canonical operator, the word, the symbol, or the side of a count; `at`
+    the place of that operator or word; `whole` the place of the node with its operands, including brackets around it.
+    `called` is True for a predicate or word that has arguments in brackets. Operands (`args`) by kind: `member`: the
+    element and then the members of the set; `attention`: mask, score, value, default; `mean_j` with a score: the same
+    four; `psum` and `mean_j` without a score: mask, value; `count_j`: mask, score."""
 
     kind: RawKind
     text: str
@@ -54,10 +49,8 @@ class Raw:
 
 
 def levels(root: Raw) -> Iterator[tuple[Raw, int]]:
-    """Yield every node of a tree in preorder, with the number of nodes above it; `(t) mod m = r` counts as one
-    node, as
-    `MOD(m, r, t)` does. No recursion.
-    """
+    """Yield every node of a tree in preorder, with the number of nodes above it; `(t) mod m = r` counts as one node, as
+    `MOD(m, r, t)` does. No recursion."""
     stack = [(root, 0)]
     while stack:
         node, above = stack.pop()
@@ -68,8 +61,7 @@ def levels(root: Raw) -> Iterator[tuple[Raw, int]]:
 
 def mixed(node: Raw, outer: str, inner: str) -> Raw | None:
     """Return the first operand of an `outer` chain that is an `inner` operation of the same kind without brackets,
-    or None.
-    """
+    or None."""
     inside = (arg for arg in node.args if (node.text, arg.kind, arg.text) == (outer, node.kind, inner))
     # a bracketed operand starts at its bracket, one without brackets at its first operand
     return next((arg for arg in inside if arg.whole.start == arg.args[0].whole.start), None)
@@ -93,12 +85,9 @@ def build(
     tokens: Sequence[Lexeme],
     misfit: Callable[[int], SourceError],
 ) -> Raw:
-    """Build the tree of a list of tokens. No recursion, whatever the depth. Raises SourceError for chains of
-    operators that
-    do not chain. For the first token that does not fit, raises the error that `misfit` returns for the token's
-    index (the
-    number of tokens stands for the end).
-    """
+    """Build the tree of a list of tokens. No recursion, whatever the depth. Raises SourceError for chains of operators
+    that do not chain. For the first token that does not fit, raises the error that `misfit` returns for the token's
+    index (the number of tokens stands for the end)."""
     parser = _parser(grammar)
     from lark import UnexpectedToken
 
@@ -165,8 +154,7 @@ def _arrows_of_one_kind(children: _Children) -> Raw:
 
 class _Builder:
     """Builds the tree: lark calls the method named after a grammar rule with the rule's children once the rule is
-    complete.
-    """
+    complete."""
 
     def node(self, children: _Children) -> Raw:
         """Build a node from its first token: a leaf, or an operator or opening bracket with its operands."""
@@ -182,8 +170,7 @@ class _Builder:
 
     def nary(self, children: _Children) -> Raw:
         """Build a chain of `&`, `^` or `|` as one flat node: an operand that is a chain of the same operator is
-        merged.
-        """
+        merged."""
         chain = _node("nary", *children)
         if inner := mixed(chain, "|", "^"):
             hint = "write (... ^ ...) | ... or ... ^ (... | ...)"

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 MOST_SETS: Final = 2**62
 """Greatest number of sets in an alphabet, so that symbol numbers are machine integers: 62 propositions without
-constraints.
-"""
+constraints."""
 MOST_CONNECTED: Final = 4_096
 """Greatest number of sets of propositions that constraints connect."""
 MOST_LISTED: Final = 4_096
@@ -60,13 +59,11 @@ class Exclusion:
 
 
 class Valuations(Sequence[str]):
-    """All sets of some propositions that fulfil some constraints, as a sequence of symbols that are computed on
-    demand. The
-    first proposition changes fastest: `{}`, `{p}`, `{q}`, `{p,q}`.
+    """All sets of some propositions that fulfil some constraints, as a sequence of symbols that are computed on demand.
+    The first proposition changes fastest: `{}`, `{p}`, `{q}`, `{p,q}`.
 
-    The propositions are divided into parts that no constraint connects. A symbol's number in the sequence has
-    one digit for
-    each part: `strides` are the place values of the digits, `choices` the sets of each part by digit.
+    The propositions are divided into parts that no constraint connects. A symbol's number in the sequence has one digit
+    for each part: `strides` are the place values of the digits, `choices` the sets of each part by digit.
     """
 
     def __init__(self, props: Sequence[str], constraints: Sequence[Exclusion] = ()) -> None:
@@ -138,8 +135,7 @@ class Valuations(Sequence[str]):
 
     def digit(self, name: str) -> tuple[int, list[bool]]:
         """Return how a symbol's number shows whether a proposition holds: the stride of a digit, and the truth
-        value by digit.
-        """
+        value by digit."""
         place = self._place[name]
         return self.strides[place], [name in choice for choice in self.choices[place]]
 
@@ -249,8 +245,7 @@ def _choices(part: Sequence[str], constraints: Sequence[Exclusion]) -> list[froz
 
 def same_symbols(some: Alphabet, others: Alphabet) -> bool:
     """Return True if two alphabets have the same symbols, in any order; the propositions of a set may be in any
-    order too.
-    """
+    order too."""
     if len(some) != len(others):
         return False
     if isinstance(some, Valuations) and isinstance(others, Valuations):
@@ -278,10 +273,8 @@ def listing(symbols: Symbols, alphabet: Alphabet) -> list[str]:
 
 
 class Numbering(dict[str, int]):
-    """Maps symbols to their numbers in an alphabet. The numbers of sets are computed on demand, with propositions
-    in any
-    order. Raises KeyError for text that is no symbol.
-    """
+    """Maps symbols to their numbers in an alphabet. The numbers of sets are computed on demand, with propositions in
+    any order. Raises KeyError for text that is no symbol."""
 
     def __init__(self, alphabet: Sequence[str]) -> None:
         """Start with all symbols of a listed alphabet, and with none of an alphabet of sets, which may be huge."""
@@ -330,8 +323,7 @@ def members_of(symbol: str) -> list[str]:
 
 def is_proposition(name: str) -> bool:
     """Return True if a name may occur in a set: it has no comma, no brace, and only single inner blanks between
-    words.
-    """
+    words."""
     return re.fullmatch(_NAME, name) is not None
 
 
@@ -372,10 +364,8 @@ def propositions_of(alphabet: Sequence[str]) -> tuple[str, ...]:
 
 
 def held_by(symbols: Container[str], alphabet: Sequence[str]) -> str | None:
-    """Return the proposition that holds in exactly these symbols, if the alphabet is one of sets and there is such
-    a
-    proposition; else None.
-    """
+    """Return the proposition that holds in exactly these symbols, if the alphabet is one of sets and there is such a
+    proposition; else None."""
     if isinstance(symbols, Holding):
         return symbols.name
     if sets_of(alphabet) is None:
@@ -398,8 +388,7 @@ def listed(names: Collection[str], most: int = 12) -> str:
 
 def alphabet_text(alphabet: Sequence[str], most: int) -> str:
     """Return an alphabet as text for messages: its first symbols, or its first propositions and all of its
-    constraints.
-    """
+    constraints."""
     if not isinstance(alphabet, Valuations):
         return listed(alphabet, most)
     return " ".join(["props", listed(alphabet.props, most), *map(str, alphabet.constraints)])

@@ -33,8 +33,7 @@ LONGEST_SHOWN = 80
 
 def spelled(terminal: str, *operators: str) -> Spellings:
     """Return the spellings for a terminal. Each argument lists the spellings of one operator, the canonical one
-    first.
-    """
+    first."""
     return {each: (terminal, operator.split()[0]) for operator in operators for each in operator.split()}
 
 
@@ -99,10 +98,8 @@ UNBOUNDED = {
     "U": "G[0,{m}] a & X[{n}] (a U b), with the strong X",
     "S": "H[0,{m}] a & Y[{n}] (a S b)",
 }
-"""For each operator, a formula that means "within the bounds [n, infinity)", which cannot be written as bounds; m
-is
-n - 1, and n is at least 1.
-"""
+"""For each operator, a formula that means "within the bounds [n, infinity)", which cannot be written as bounds; m is n
+- 1, and n is at least 1."""
 DIALECTS = {"strong-next": "X", "weak-next": "WX"}
 """The canonical operator for a bare X in each dialect."""
 HEADER_KEYS = ("alphabet", "props", "one-of", "at-most-one", "accept", "reject", "source", "at", "dialect")
@@ -276,11 +273,9 @@ def is_name(text: str) -> bool:
 
 
 def open_quote(pieces: Sequence[str]) -> int | None:
-    """Return the index of the first piece of a list of names that opens a quote without closing it, as in `'a
-    b','c d'` and
-    `' a'`; a later piece ends or contains that quote. None if there is none. A quote that is a symbol may be a
-    piece.
-    """
+    """Return the index of the first piece of a list of names that opens a quote without closing it, as in `'a b','c d'`
+    and `' a'`; a later piece ends or contains that quote. None if there is none. A quote that is a symbol may be a
+    piece."""
     for index, piece in enumerate(pieces):
         mark, later = piece[:1], pieces[index + 1 :]
         begins = mark in ("'", '"') and piece[1:2] != mark and unquoted(piece) == piece
@@ -319,10 +314,8 @@ def foreign_hint(word: str) -> str:
 
 
 def name_hint(word: str, names: Iterable[str], others: Iterable[str] = ()) -> str:
-    """Return a hint with the name that an unknown word may be a misspelling of; `others` count only if they differ
-    in case
-    alone.
-    """
+    """Return a hint with the name that an unknown word may be a misspelling of; `others` count only if they differ in
+    case alone."""
     folded = [name for name in others if name.casefold() == word.casefold()]
     known = list(names)
     exact = [name for name in known if name.casefold() == word.casefold()]

@@ -37,8 +37,7 @@ _PRINTABLE = "leave out control characters, and give text as UTF-8"
 def check_alphabet(alphabet: Sequence[str] | str) -> tuple[str, ...]:
     """Return an alphabet given outside a file: symbols, or one text with symbols separated by white space (symbols
     with spaces in quotes). Raises InputError for an empty alphabet, a repeated symbol, an unclosed quote, and a
-    symbol that is empty or contains control characters or white space other than inner spaces.
-    """
+    symbol that is empty or contains control characters or white space other than inner spaces."""
     symbols = _given_names(alphabet)
     if not symbols:
         raise InputError("the alphabet is empty", "give its symbols separated by spaces, such as 'a b'")
@@ -66,10 +65,8 @@ def _given_names(names: Sequence[str] | str) -> tuple[str, ...]:
 
 
 def unprintable(symbol: str) -> str:
-    """Describe the first character of a symbol that is a control character (which a terminal obeys) or is no text;
-    "" if there
-    is none.
-    """
+    """Describe the first character of a symbol that is a control character (which a terminal obeys) or is no text; ""
+    if there is none."""
     found = OBEYED.search(symbol)
     if found is None:
         return ""
@@ -80,18 +77,14 @@ def unprintable(symbol: str) -> str:
 
 
 def read_alphabet(source: Source, region: Span) -> tuple[str, ...]:
-    """Return the symbols in the value of an `alphabet:` line. Raises SourceError for an empty line, a repeated
-    symbol and
-    control characters.
-    """
+    """Return the symbols in the value of an `alphabet:` line. Raises SourceError for an empty line, a repeated symbol
+    and control characters."""
     return tuple(read_names(source, region, "symbol", "symbols separated by spaces, as in alphabet: a b"))
 
 
 def read_names(source: Source, region: Span, what: str, expected: str) -> dict[str, Span]:
-    """Return the symbols, propositions or tokens in the value of a header line, with their places. `what` is the
-    noun for one
-    of them, `expected` the expected text if there is none. Raises SourceError as `read_alphabet` does.
-    """
+    """Return the symbols, propositions or tokens in the value of a header line, with their places. `what` is the noun
+    for one of them, `expected` the expected text if there is none. Raises SourceError as `read_alphabet` does."""
     seen: dict[str, Span] = {}
     pieces = [(match[0], Span(*match.span())) for match in PIECE.finditer(source.text, region.start, region.end)]
     index = open_quote([piece for piece, _ in pieces])
@@ -116,10 +109,8 @@ def read_names(source: Source, region: Span, what: str, expected: str) -> dict[s
 
 
 def check_propositions(names: Sequence[str] | str, constraints: Sequence[Exclusion] = ()) -> Valuations:
-    """Return the alphabet of propositions given outside a file: names, or one text with names separated by white
-    space.
-    Raises InputError as `check_alphabet` does, for a name with a comma or brace, and for too many sets.
-    """
+    """Return the alphabet of propositions given outside a file: names, or one text with names separated by white space.
+    Raises InputError as `check_alphabet` does, for a name with a comma or brace, and for too many sets."""
     given = _given_names(names)
     if not given:
         raise InputError("there are no propositions", "give them separated by spaces, such as 'p q'")
@@ -137,11 +128,8 @@ def read_propositions(
     source: Source, region: Span, constraints: Sequence[tuple[ConstraintKey, Span]] = ()
 ) -> Valuations:
     """Return the alphabet of the propositions in the value of a `props:` line, with the values of `one-of:` and
-    `at-most-one:`
-    lines as constraints. Raises SourceError for an empty line, a name that is repeated or contains a comma or
-    brace, an
-    unknown name in a constraint, constraints that no set fulfils, and more sets than the limit.
-    """
+    `at-most-one:` lines as constraints. Raises SourceError for an empty line, a name that is repeated or contains a
+    comma or brace, an unknown name in a constraint, constraints that no set fulfils, and more sets than the limit."""
     names = read_names(source, region, "proposition", "propositions separated by spaces, as in props: p q")
     for name, span in names.items():
         if not is_proposition(name):
@@ -166,8 +154,7 @@ def read_propositions(
 
 def has_long_symbols(alphabet: Collection[str]) -> bool:
     """Return True if a word must be written with spaces between its symbols or as sets: a symbol is longer than one
-    character, or the alphabet has propositions.
-    """
+    character, or the alphabet has propositions."""
     return isinstance(alphabet, Valuations) or any(len(symbol) > 1 for symbol in alphabet)
 
 
@@ -190,12 +177,9 @@ def written_output(output: Sequence[str | int], alphabet: Sequence[str]) -> str:
 
 
 def read_words(source: Source, region: Span, alphabet: Sequence[str]) -> list[tuple[tuple[str, ...], Span]]:
-    """Return the words in the value of an `accept:` or `reject:` line, with their places: one word if a symbol of
-    the
-    alphabet is longer than one character, otherwise words separated by white space. Raises SourceError for a
-    symbol that is
-    not in the alphabet, and if there is no word.
-    """
+    """Return the words in the value of an `accept:` or `reject:` line, with their places: one word if a symbol of the
+    alphabet is longer than one character, otherwise words separated by white space. Raises SourceError for a symbol
+    that is not in the alphabet, and if there is no word."""
     pieces = _pieces(source, region)
     if not pieces:
         message, expected = "there is no word here, and the empty word is not allowed", "a word of at least one symbol"
@@ -207,10 +191,8 @@ def read_words(source: Source, region: Span, alphabet: Sequence[str]) -> list[tu
 
 def parse_word(text: str | Source, alphabet: Sequence[str]) -> tuple[str, ...]:
     """Parse one word: symbols of one character, with or without white space between them, or symbols separated by
-    spaces.
-    Raises SourceError, with the caret at the symbol, for a symbol that is not in the alphabet, and for an empty
-    word.
-    """
+    spaces. Raises SourceError, with the caret at the symbol, for a symbol that is not in the alphabet, and for an empty
+    word."""
     source = text if isinstance(text, Source) else Source("<word>", text)
     pieces = _pieces(source, Span(0, len(source.text)))
     if not pieces:
@@ -220,10 +202,8 @@ def parse_word(text: str | Source, alphabet: Sequence[str]) -> tuple[str, ...]:
 
 
 def check_word(symbols: Sequence[str], alphabet: Sequence[str]) -> tuple[str, ...]:
-    """Return a word that is given as symbols, as a tuple, with sets in the spelling of the alphabet. Raises
-    InputError for a
-    symbol that is not in the alphabet, and for an empty word.
-    """
+    """Return a word that is given as symbols, as a tuple, with sets in the spelling of the alphabet. Raises InputError
+    for a symbol that is not in the alphabet, and for an empty word."""
     if not symbols:
         raise InputError("the empty word is not allowed", "words are non-empty: positions are 1 to n")
     if is_sets(alphabet):
@@ -252,8 +232,7 @@ def _pieces(source: Source, region: Span) -> list[tuple[str, Span]]:
 
 def _symbol_pieces(source: Source, region: Span, alphabet: Sequence[str]) -> list[tuple[str, Span]]:
     """Split a word at spaces into symbols. Quotes around a piece are removed, unless the alphabet has the symbol
-    with quotes.
-    """
+    with quotes."""
     found = list[tuple[str, Span]]()
     for match in PIECE.finditer(source.text, region.start, region.end):
         span, name = Span(*match.span()), unquoted(match[0])
@@ -266,8 +245,7 @@ def _symbol_pieces(source: Source, region: Span, alphabet: Sequence[str]) -> lis
 
 def _symbols(source: Source, pieces: Sequence[tuple[str, Span]], alphabet: Sequence[str]) -> tuple[str, ...]:
     """Return the symbols of a word: sets; or its pieces, if there are symbols of several characters; or its
-    characters.
-    """
+    characters."""
     if is_sets(alphabet):
         found = _SET_PIECE.finditer(source.text, pieces[0][1].start, pieces[-1][1].end)
         return tuple(_set_symbol(source, match, alphabet) for match in found)
@@ -284,10 +262,8 @@ def _symbols(source: Source, pieces: Sequence[tuple[str, Span]], alphabet: Seque
 
 
 def read_set(source: Source, region: Span, alphabet: Sequence[str]) -> str:
-    """Return the alphabet's symbol for the set of propositions at a place (in any order). Raises SourceError for
-    text that is
-    no set of the alphabet.
-    """
+    """Return the alphabet's symbol for the set of propositions at a place (in any order). Raises SourceError for text
+    that is no set of the alphabet."""
     found = _SET_PIECE.fullmatch(source.text, region.start, region.end)
     assert found is not None  # callers have checked the braces
     return _set_symbol(source, found, alphabet)
@@ -301,10 +277,8 @@ def _whole_set(text: str) -> re.Match[str]:
 
 
 def _set_symbol(source: Source, piece: re.Match[str], alphabet: Sequence[str]) -> str:
-    """Return the alphabet's symbol for a set of propositions in any order. Raises SourceError for text that is no
-    set of the
-    alphabet.
-    """
+    """Return the alphabet's symbol for a set of propositions in any order. Raises SourceError for text that is no set
+    of the alphabet."""
     names = propositions_of(alphabet)
     text, span = piece[0], Span(*piece.span())
     if not text.startswith("{") or not text.endswith("}") or len(text) < 2:
@@ -370,10 +344,8 @@ def _hint(text: str, symbol: str, alphabet: Sequence[str]) -> str:
 
 
 def segmented(text: str, pieces: Collection[str]) -> list[str]:
-    """Split a text into pieces from a collection: as few as possible, and of several ways the one with the latest
-    last piece;
-    [] if there is no way.
-    """
+    """Split a text into pieces from a collection: as few as possible, and of several ways the one with the latest last
+    piece; [] if there is no way."""
     best: dict[int, list[str]] = {0: []}
     # at most 100 characters: the time grows with length times number of pieces, and this serves for hints only
     for end in range(1, min(len(text), 100) + 1):

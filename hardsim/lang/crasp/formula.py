@@ -1,6 +1,5 @@
-"""Translate a C-RASP program into an equivalent formula. A comparison is made once for each case of the `A if X
-else B` in
-it; `min(A, B)` is `A if A <= B else B`.
+"""Translate a C-RASP program into an equivalent formula. A comparison is made once for each case of the `A if X else B`
+in it; `min(A, B)` is `A if A <= B else B`.
 
 `#[P] X` is decomposed by the comparisons in P. Comparisons of i become choices, and so do the residues of i
 where i and
@@ -33,21 +32,15 @@ from hardsim.lang.vocabulary import RESERVED
 
 MOST_CASES, FARTHEST = 64, 64
 """Greatest number of cases of one comparison, and of i in a predicate; greatest distance, in positions, from a
-predicate's
-j to its i that may matter.
-"""
+predicate's j to its i that may matter."""
 SHORT, MOST_NODES = 6, 1_000
 """A formula of fewer than SHORT nodes gets no name although it may be repeated; a count with choices cannot have a
-name, so
-it may have at most MOST_NODES nodes.
-"""
+name, so it may have at most MOST_NODES nodes."""
 
 
 def as_formula(program: ast.FormulaFile) -> ast.FormulaFile:
-    """Return the equivalent formula file, with the spans of the program. Raises Unsupported for a predicate in a
-    count that has
-    no construction, for too many cases, and for nesting that is too deep.
-    """
+    """Return the equivalent formula file, with the spans of the program. Raises Unsupported for a predicate in a count
+    that has no construction, for too many cases, and for nesting that is too deep."""
     made = _Translator(program)
     for let in program.lets:
         made.names[let.name] = made.named(made.of(let.body), let.name)
@@ -82,9 +75,7 @@ def _decided(node: ast.Node, test: ast.Node, value: bool) -> ast.Node:
 
 class _Translator:
     """Translates one program. `names` maps each line to the formula or term for it, `own` maps the text of each
-    predicate that
-    the formula needs to the predicate.
-    """
+    predicate that the formula needs to the predicate."""
 
     def __init__(self, program: ast.FormulaFile) -> None:
         self.source, self.holds = program.source, conditions(program)
@@ -102,10 +93,8 @@ class _Translator:
         return name
 
     def named(self, node: ast.Node, name: str = "") -> ast.Node:
-        """Return a form of a node that may be repeated: a reference to a new definition, or the node itself if it
-        is short or a
-        count with choices.
-        """
+        """Return a form of a node that may be repeated: a reference to a new definition, or the node itself if it is
+        short or a count with choices."""
         size, choice = sum(1 for _ in ast.walk(node)), _choice(node)
         if choice and size > MOST_NODES:
             raise Unsupported(self.source, node.span, f"a count with choices that has more than {MOST_NODES} nodes")
@@ -152,8 +141,7 @@ class _Translator:
 
     def positional(self, node: ast.Node, part: Expression, name: str) -> ast.Node:
         """Return the formula for a condition of one argument at the current position; formulas count positions
-        from 1.
-        """
+        from 1."""
         if known := related.congruence(part):
             return _residue(node, *known)
         text = related.written(part, "(i - 1)")
@@ -197,8 +185,7 @@ class _Translator:
 
     def by_distance(self, node: CountWhere, part: Expression, arg: ast.Node) -> ast.Node:
         """Return the sum of counts over ranges of distances; in each range the remaining condition of j is the
-        same.
-        """
+        same."""
         far, span, terms = related.settles(part), node.span, list[ast.Node]()
         for remains, several in groupby(range(far + 1), lambda d: related.at_distance(part, d)):
             if remains == related.FALSE:
@@ -220,9 +207,7 @@ class _Translator:
 
 def _cases(node: ast.Node) -> list[ast.Node] | None:
     """Return, for each case of the choices in a comparison, a formula that says that the case applies and the
-    comparison holds;
-    None if there are too many cases.
-    """
+    comparison holds; None if there are too many cases."""
     todo: list[tuple[ast.Node, tuple[ast.Node, ...]]] = [(node, ())]
     done: list[ast.Node] = []
     while todo:
@@ -240,10 +225,8 @@ def _cases(node: ast.Node) -> list[ast.Node] | None:
 
 
 def _summed(node: ast.Node) -> ast.Node:
-    """Return the comparison with each choice `k if X else m` of integers replaced by m + (k - m) * (#L[X] - #L[Y
-    X]), which
-    needs no cases.
-    """
+    """Return the comparison with each choice `k if X else m` of integers replaced by m + (k - m) * (#L[X] - #L[Y X]),
+    which needs no cases."""
     node = ast.with_children(node, [_summed(part) for part in ast.children(node)])
     match node:
         case Conditional(test, ast.Integer(k), ast.Integer(m)):

@@ -1,9 +1,7 @@
-"""Parsing `.cr` programs: lines `NAME = EXPR` (`:=` as in papers is allowed), `#import NAME`, comments after `//`;
-and, as
-hardsim's own additions, header lines `key: value` and `pred NAME(i, j) = condition`.
+"""Parsing `.cr` programs: lines `NAME = EXPR` (`:=` as in papers is allowed), `#import NAME`, comments after `//`; and,
+as hardsim's own additions, header lines `key: value` and `pred NAME(i, j) = condition`.
 
-A program is parsed to a formula file whose trees may contain `CountWhere`, `Extremum` and `Conditional`; its
-predicates
+A program is parsed to a formula file whose trees may contain `CountWhere`, `Extremum` and `Conditional`; its predicates
 count positions from 0.
 """
 
@@ -63,8 +61,7 @@ _LINE = re.compile(r'(?P<name>\w+)\s*:?=(?!=)\s*(?P<body>(?:"[^"\s]+(?:[ ]+[^"\s
 
 class CountWhere(ast.IntegerNode):
     """`#[predicate] arg`: the number of positions j <= i where the predicate holds for (i, j) and `arg` is true at
-    j.
-    """
+    j."""
 
     predicate: str
     arg: ast.Node
@@ -79,12 +76,9 @@ class Extremum(ast.IntegerNode):
 
 
 def parse_crasp(text: str | bytes, name: str = "<text>", alphabet: Sequence[str] | str | None = None) -> FormulaFile:
-    """Parse a C-RASP program. The result's formula is the last Boolean of the program. `alphabet` gives all
-    symbols; by
-    default they are those of the `alphabet:` line, else those that occur. Raises SourceError with the place of
-    the first
-    mistake (`name` is the file name in errors), and InputError for a bad alphabet.
-    """
+    """Parse a C-RASP program. The result's formula is the last Boolean of the program. `alphabet` gives all symbols; by
+    default they are those of the `alphabet:` line, else those that occur. Raises SourceError with the place of the
+    first mistake (`name` is the file name in errors), and InputError for a bad alphabet."""
     layout = CraspLayout(source_of(text, name, "lines NAME = EXPR", 'a small program: L = #"a" == #"b"'))
     tokens = [crasp_tokens(layout.source, line.body) for line in layout.lines]
     symbols = _symbols(layout, tokens, alphabet)
@@ -134,10 +128,8 @@ def _symbols(
 
 
 def conditions(program: FormulaFile) -> dict[str, OwnPredicate]:
-    """Return the predicates of a program by name, as functions of i and j; a predicate of i alone takes the length
-    as its
-    second argument.
-    """
+    """Return the predicates of a program by name, as functions of i and j; a predicate of i alone takes the length as
+    its second argument."""
     return {
         one.name: compile_predicate(program.source, replace(one, params=(*one.params, _other(one.params[0]))[:2]))
         for one in program.predicates
@@ -202,9 +194,7 @@ def crasp_tokens(source: Source, region: Span) -> list[Lexeme]:
 @dataclass
 class CraspLayout(Layout):
     """The parts of a C-RASP program. Raises SourceError for a line of any other form, unknown or repeated keys,
-    malformed
-    names, a name that is defined twice, and an import of an unknown predicate.
-    """
+    malformed names, a name that is defined twice, and an import of an unknown predicate."""
 
     keys = ("alphabet", "source", "accept", "reject")
     hints: ClassVar = {"at": "a C-RASP program is read at the last position", **REGEX_KEYS}
@@ -278,8 +268,7 @@ class CraspLayout(Layout):
 
 def _tree(scope: Scope, tokens: list[Lexeme], body: Span, notes: dict[str, None]) -> Raw:
     """Return the tree of a right-hand side; add to `notes` a remark on each `!` that the public interpreter groups
-    differently.
-    """
+    differently."""
     root = tree_of_tokens(
         "crasp.lark", scope, tokens, lambda index: misfit_error(scope, tokens, index, body, False), most=LINE_LEVELS
     )
@@ -300,8 +289,7 @@ class _Scope(Scope):
 
     def hint(self, word: str) -> str:
         """Return a hint for an unknown word: how to import or quote it, or the name that it may be a misspelling
-        of.
-        """
+        of."""
         if word in PUBLIC:
             return f"import it: #import {word}"
         if word.lower() in _ELSEWHERE:

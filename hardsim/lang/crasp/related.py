@@ -1,9 +1,7 @@
 """Analyse a predicate of two positions i and j by its parts, to find its value at each distance from j to i.
 
-Positions count from 0. An *atom* is a comparison of both arguments: of the distance `d = i - j` (`c*d + k` with
-0, for
-integers c and k), or of both modulo constants; or any condition of i alone or of j alone, so that an `and`
-inside such
+Positions count from 0. An *atom* is a comparison of both arguments: of the distance `d = i - j` (`c*d + k` with 0, for
+integers c and k), or of both modulo constants; or any condition of i alone or of j alone, so that an `and` inside such
 a condition still guards its right side.
 """
 
@@ -83,8 +81,7 @@ def atoms(tree: Expression) -> Iterator[Expression]:
 
 def rebuilt(tree: Expression, change: Callable[[Expression], Expression]) -> Expression:
     """Return the tree with each atom replaced by its image under `change`; parts that TRUE or FALSE decides are
-    simplified.
-    """
+    simplified."""
     if _atomic(tree):
         return change(tree)
     changed = _changed(tree, lambda part: rebuilt(part, change))

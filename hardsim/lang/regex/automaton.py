@@ -1,11 +1,8 @@
-"""Complete, minimal deterministic automata: deciding, counting and listing the words of a language, and comparing
-two
+"""Complete, minimal deterministic automata: deciding, counting and listing the words of a language, and comparing two
 languages.
 
-Symbols that no expression distinguishes share one letter, so that a large alphabet costs nothing. An automaton
-knows
-whether the empty word is in its language, which complements and sequences need. Words of files are non-empty,
-so the
+Symbols that no expression distinguishes share one letter, so that a large alphabet costs nothing. An automaton knows
+whether the empty word is in its language, which complements and sequences need. Words of files are non-empty, so the
 methods that count, list or compare words use lengths from 1 on.
 """
 
@@ -40,10 +37,8 @@ class TooManyStates(Exception):
 
 @dataclass(frozen=True)
 class SymbolClasses:
-    """A partition of an alphabet into letters: one for each named symbol, and one for all others. Letters are
-    numbered in the
-    order in which their first symbols occur in the alphabet; the other symbols are never listed.
-    """
+    """A partition of an alphabet into letters: one for each named symbol, and one for all others. Letters are numbered
+    in the order in which their first symbols occur in the alphabet; the other symbols are never listed."""
 
     alphabet: Alphabet
     named: tuple[int, ...]
@@ -84,7 +79,7 @@ class SymbolClasses:
         return {number: letter for letter, number in enumerate(self.firsts) if letter != self.rest}
 
     def letter(self, number: int) -> int:
-        """Return the letter of the symbol with an alphabet number."""
+        """Return the letter of the symbol that has the given number in the alphabet."""
         found = self._known.get(number, self.rest)
         assert found is not None  # if there is no letter for the others, every symbol is named
         return found
@@ -115,19 +110,16 @@ class SymbolClasses:
 
     def common(self, other: SymbolClasses) -> tuple[SymbolClasses, list[tuple[int, int]]]:
         """Return the coarsest letters over this alphabet that distinguish all symbols that either partition
-        distinguishes, and for
-        each the pair of its letters in the two. The alphabets must have the same symbols, in any order.
-        """
+        distinguishes, and for each the pair of its letters in the two. The alphabets must have the same symbols, in any
+        order."""
         theirs = (other.alphabet[number] for number in other.named)
         both = SymbolClasses(self.alphabet, tuple(sorted({*self.named, *(self._numbers[symbol] for symbol in theirs)})))
         return both, [(self.letter(number), other[self.alphabet[number]]) for number in both.firsts]
 
 
 class Automaton:
-    """The complete, minimal automaton of a language, with states numbered in the order of discovery; `letters`
-    maps symbols to
-    letters.
-    """
+    """The complete, minimal automaton of a language, with states numbered in the order of discovery; `letters` maps
+    symbols to letters."""
 
     def __init__(self, letters: SymbolClasses, moves: Moves, accepting: frozenset[int]) -> None:
         self.letters, self.moves, self.accepting = letters, moves, accepting
@@ -165,8 +157,7 @@ class Automaton:
 
     def words(self, n: int) -> Iterator[Word]:
         """Yield the words of length n in the language, in the order of the alphabet, without listing any in
-        advance.
-        """
+        advance."""
         states, word, left = [0], list[str](), [self._following(0, n - 1)]
         while left:
             found = next(left[-1], None)
@@ -196,11 +187,9 @@ class Automaton:
         return self.letters.symbols(frozenset(self._living(state, n)))
 
     def samples(self, n: int, count: int, rng: Random) -> list[Word]:
-        """Return distinct words of length n in the language, at most `count`. At each step every letter that can
-        lead to a word
-        has the same probability, and so has every symbol of a letter: a rare branch of an expression gets its
-        share.
-        """
+        """Return distinct words of length n in the language, at most `count`. At each step every letter that can lead
+        to a word has the same probability, and so has every symbol of a letter: a rare branch of an expression gets its
+        share."""
         if 0 not in self._leading(n):
             return []
         found: dict[Word, None] = {}
@@ -216,12 +205,9 @@ class Automaton:
         return list(found)
 
     def nearest_word(self, word: Word, n: int, rng: Random, order: Sequence[int] = ()) -> Word:
-        """Return a word of length n in the language (there must be one), similar to another word. Its symbols are
-        kept where they
-        can lead to such a word; symbols that do not fit are skipped if `word` is long enough. Elsewhere the
-        first possible
-        letter of `order` is used, or a random one.
-        """
+        """Return a word of length n in the language (there must be one), similar to another word. Its symbols are kept
+        where they can lead to such a word; symbols that do not fit are skipped if `word` is long enough. Elsewhere the
+        first possible letter of `order` is used, or a random one."""
         numbers = {symbol: self.letters[symbol] for symbol in dict.fromkeys(word)}
         state, found, place = 0, list[str](), 0
         for left in reversed(range(n)):
@@ -258,10 +244,8 @@ class Automaton:
         return Automaton(self.letters, self.moves, frozenset(range(len(self.moves))) - self.accepting)
 
     def over(self, alphabet: Alphabet) -> Automaton:
-        """Return the automaton of the same language over an alphabet with the same symbols, perhaps in another
-        order or, for sets,
-        in another spelling.
-        """
+        """Return the automaton of the same language over an alphabet with the same symbols, perhaps in another order
+        or, for sets, in another spelling."""
         numbers = Numbering(alphabet)
         named = sorted(numbers[self.letters.alphabet[number]] for number in self.letters.named)
         letters = SymbolClasses(alphabet, tuple(named))
@@ -285,9 +269,8 @@ class Automaton:
         )
 
     def difference(self, other: Automaton) -> Word | None:
-        """Return the shortest non-empty word that is in exactly one of two languages over the same symbols, the
-        first such word in
-        the order of the alphabet; None if the languages are equal.
+        """Return the shortest non-empty word that is in exactly one of two languages over the same symbols, the first
+        such word in the order of the alphabet; None if the languages are equal.
 
         Raises:
             Undecided: the comparison would visit more than MAX_PAIRS pairs of states.
@@ -335,8 +318,7 @@ def explored(
     accepted: Callable[[State], bool],
 ) -> Automaton:
     """Return the minimal automaton of the states reachable from a first state, given the successors of a state by
-    letter and
-    whether it accepts.
+    letter and whether it accepts.
 
     Raises:
         TooManyStates: more than MAX_STATES states are reachable.
@@ -360,9 +342,7 @@ def explored(
 
 def _refined(moves: Sequence[tuple[int, ...]], accepting: set[int], size: int) -> list[int]:
     """Return the equivalence class of each state; states of one class accept the same words. Hopcroft, An n log n
-    algorithm
-    for minimizing states in a finite automaton (1971).
-    """
+    algorithm for minimizing states in a finite automaton (1971)."""
     sources: list[list[list[int]]] = [[[] for _ in moves] for _ in range(size)]
     for state, row in enumerate(moves):
         for letter, target in enumerate(row):

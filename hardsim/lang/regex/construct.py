@@ -1,8 +1,7 @@
 """Build the automaton of a regular expression: Thompson's construction, the subset construction, Hopcroft's
 minimisation.
 
-Operands of `!` and `&` are made into automata first, from the innermost outwards; such an automaton then serves
-as a
+Operands of `!` and `&` are made into automata first, from the innermost outwards; such an automaton then serves as a
 part, like a symbol. No function is recursive, so brackets may be nested to any depth.
 """
 
@@ -22,10 +21,8 @@ from hardsim.lang.valuations import Alphabet
 MOST = 100_000
 """Greatest number of parts of an expression with all repetitions written out."""
 MOST_HELD = 10_000_000
-"""Greatest total size of the sets of parts that the states of an automaton stand for, before minimisation. It
-bounds memory
-and time for expressions such as (a?){9000}, where each of many states stands for many parts.
-"""
+"""Greatest total size of the sets of parts that the states of an automaton stand for, before minimisation. It bounds
+memory and time for expressions such as (a?){9000}, where each of many states stands for many parts."""
 
 
 class _TooManyParts(Exception):
@@ -79,10 +76,9 @@ def _too_large(text: Cited, node: Raw, error: Exception) -> SourceError:
 
 @dataclass
 class _Parts:
-    """The states of Thompson's construction (On-line problem solving: Regular expression search algorithm, 1968),
-    with the
-    transitions of each by a letter and without one. `known` maps the `id` of a part to its automaton if it has one.
-    """
+    """The states of Thompson's construction (On-line problem solving: Regular expression search algorithm, 1968), with
+    the transitions of each by a letter and without one. `known` maps the `id` of a part to its automaton if it has
+    one."""
 
     letters: SymbolClasses
     known: dict[int, Automaton]
@@ -119,8 +115,7 @@ class _Parts:
 
     def _closed(self, states: Iterable[int], end: int) -> frozenset[int]:
         """Return the states reachable by transitions without a letter, restricted to those that read a letter and
-        to `end`.
-        """
+        to `end`."""
         found, left = set(states), list(states)
         while left:
             for target in self.by_nothing[left.pop()]:
@@ -134,10 +129,8 @@ class _Parts:
         return frozenset(state for state in found if self.by_letter[state] or state == end)
 
     def _part(self, node: Raw, begin: int, finish: int) -> Iterator[tuple[Raw, int, int]]:
-        """Add a part between two states, and return its subparts, each with its two states. No part has a
-        transition back to its
-        first state or out of its last one, so several parts may share these two.
-        """
+        """Add a part between two states, and return its subparts, each with its two states. No part has a transition
+        back to its first state or out of its last one, so several parts may share these two."""
         if id(node) in self.known:
             return self._automaton(self.known[id(node)], begin, finish)
         every = set(range(len(self.letters.firsts)))
@@ -167,10 +160,8 @@ class _Parts:
         return iter(())
 
     def _repeated(self, node: Raw, begin: int, finish: int) -> Iterator[tuple[Raw, int, int]]:
-        """Yield copies of a repeated part in a row, of which the later ones may be skipped; without an upper
-        bound, a last copy
-        that may be passed any number of times.
-        """
+        """Yield copies of a repeated part in a row, of which the later ones may be skipped; without an upper bound, a
+        last copy that may be passed any number of times."""
         least, _, most = node.text.partition(",")
         (inner,) = node.args
         places = [begin, *(self._state() for _ in range(int(most or least)))]

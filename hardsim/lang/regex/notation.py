@@ -1,10 +1,8 @@
 """Resolve `+` and `.` between two operands of a regular expression, which tools read in two ways.
 
 In formal-language papers, JFLAP and FAdo `a+b` is a union; in programming it is one or more a, then b. `a.b` has a
-symbol in the middle in programming, and none in pyformlang and in papers. Either sign is refused between two
-operands
-unless the header chooses, with `plus:` or `dot:`. Elsewhere both groups read the signs alike: no one writes a
-union or
+symbol in the middle in programming, and none in pyformlang and in papers. Either sign is refused between two operands
+unless the header chooses, with `plus:` or `dot:`. Elsewhere both groups read the signs alike: no one writes a union or
 a concatenation without a second operand, and a `.` that is repeated or doubled is a symbol.
 """
 
@@ -183,9 +181,7 @@ class _Signs:
 
     def _operand_start(self, index: int) -> tuple[int, bool]:
         """Return the index of the first token of the operand that ends at an index, and True if that operand is
-        repeated or
-        complemented.
-        """
+        repeated or complemented."""
         compound = False
         while self.tokens[index].kind == "REPEAT" and index > 0:
             index, compound = index - 1, True
@@ -198,10 +194,8 @@ class _Signs:
         return index, compound
 
     def _neighbours(self, index: int) -> tuple[int, int]:
-        """Return the indices of the first and the last token inside the innermost brackets around a sign; in a
-        long text, those of
-        the sign's two operands only.
-        """
+        """Return the indices of the first and the last token inside the innermost brackets around a sign; in a long
+        text, those of the sign's two operands only."""
         first, last, depth = index, index, 0
         while first > 0 and (depth or self.tokens[first - 1].kind not in _OPENS.values()):
             first -= 1

@@ -25,10 +25,8 @@ class ParallelAutomaton:
         self._letters: dict[str, int] = {}
 
     def states(self, words: Sequence[Word]) -> States:
-        """Return the states after every prefix of words of one length, which may be 0; shape (words, n + 1).
-        Raises InputError for
-        a symbol that is not in the alphabet.
-        """
+        """Return the states after every prefix of words of one length, which may be 0; shape (words, n + 1). Raises
+        InputError for a symbol that is not in the alphabet."""
         letters = np.array([list(map(self._letter, word)) for word in words], dtype=np.int64)
         found = np.zeros((len(words), len(words[0]) + 1 if words else 1), dtype=np.int64)
         for place in range(found.shape[1] - 1):

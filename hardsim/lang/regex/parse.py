@@ -1,13 +1,10 @@
 """Parsing `.re` files: header lines and one regular expression.
 
-Operators, loosest first: `|`, `&`, symbols side by side, then repetition or complement of one symbol, set or
-bracket.
-Brackets are required where tools disagree: `!a*` and `!ab`, and two repetitions in a row (which in other tools
-may be a
+Operators, loosest first: `|`, `&`, symbols side by side, then repetition or complement of one symbol, set or bracket.
+Brackets are required where tools disagree: `!a*` and `!ab`, and two repetitions in a row (which in other tools may be a
 lazy one). `notation.py` decides the meaning of `+` and `.` between two operands.
 
-If the symbols are sets of propositions, `{p}` is exactly that set, and braces are a repetition only if they
-follow an
+If the symbols are sets of propositions, `{p}` is exactly that set, and braces are a repetition only if they follow an
 operand and contain numbers.
 """
 
@@ -81,10 +78,8 @@ _LOOK_ALIKES = {
 
 @dataclass(frozen=True)
 class RegexFile:
-    """A parsed `.re` file: alphabet, expression, its automaton, and the examples of the file, which the automaton
-    has been
-    checked against. `notes` are remarks for the user.
-    """
+    """A parsed `.re` file: alphabet, expression, its automaton, and the examples of the file, which the automaton has
+    been checked against. `notes` are remarks for the user."""
 
     alphabet: Alphabet
     expression: Raw
@@ -111,10 +106,8 @@ class RegexFile:
 
 @dataclass
 class RegexLayout(Layout):
-    """The parts of a `.re` file; `expression` is None if missing. Raises SourceError for lines out of order and
-    for unknown
-    or repeated keys.
-    """
+    """The parts of a `.re` file; `expression` is None if missing. Raises SourceError for lines out of order and for
+    unknown or repeated keys."""
 
     keys = ("alphabet", "props", "one-of", "at-most-one", "accept", "reject", "source", *CHOICES)
     hints: ClassVar = {
@@ -147,8 +140,7 @@ class RegexLayout(Layout):
 @dataclass(frozen=True)
 class RegexText:
     """The parsed text of a `.re` file, before its automaton is built: parts, alphabet, examples, and the tokens and
-    the tree of its expression.
-    """
+    the tree of its expression."""
 
     layout: RegexLayout
     alphabet: Alphabet
@@ -163,12 +155,9 @@ def read_regex(
     props: Sequence[str] | str | None = None,
     alphabet: Sequence[str] | str | None = None,
 ) -> RegexText:
-    """Parse a whole `.re` file without building an automaton; `name` is the file name in errors. `alphabet`, or
-    `props`
-    (MENTIONED: those in the sets of the expression), is used if the file declares neither symbols nor
-    propositions. Raises
-    SourceError with the place of the first mistake, and InputError for a bad `alphabet` or `props`.
-    """
+    """Parse a whole `.re` file without building an automaton; `name` is the file name in errors. `alphabet`, or `props`
+    (MENTIONED: those in the sets of the expression), is used if the file declares neither symbols nor propositions.
+    Raises SourceError with the place of the first mistake, and InputError for a bad `alphabet` or `props`."""
     source = source_of(text, name, "an alphabet: line and an expression", "a small file: alphabet: a b, then (ab)*")
     layout = RegexLayout(source)
     known = declared_alphabet(layout, alphabet, props)
@@ -190,9 +179,8 @@ def read_regex(
 def _require_one_expression(layout: RegexLayout, tokens: Sequence[Lexeme], region: Span) -> None:
     """Raise SourceError if a line that is not indented begins with an operand after an operand.
 
-    Otherwise a file with an expression on each line would be read as one long sequence. An operator, an open
-    bracket
-    or an indentation shows that the line continues the expression.
+    Otherwise a file with an expression on each line would be read as one long sequence. An operator, an open bracket or
+    an indentation shows that the line continues the expression.
     """
     depth = 0
     for before, token in pairwise(tokens):
@@ -232,10 +220,8 @@ def parse_regex(
 
 
 def _mentioned(source: Source, region: Span) -> Valuations:
-    """Return the alphabet of the propositions in the sets of an expression. Raises SourceError if there is none,
-    or there are
-    too many.
-    """
+    """Return the alphabet of the propositions in the sets of an expression. Raises SourceError if there is none, or
+    there are too many."""
     inside = [found["set"] for found in _MENTIONS.finditer(source.text, region.start, region.end) if found["set"]]
     # braces with only digits and commas are repetitions, not sets
     found = dict.fromkeys(name.strip() for one in inside if not _COUNTED.fullmatch(one) for name in one.split(","))
@@ -251,8 +237,7 @@ def _mentioned(source: Source, region: Span) -> Valuations:
 
 def mistakable(text: Cited, tokens: Sequence[Lexeme], alphabet: Alphabet) -> list[str]:
     """Return notes on signs that look like a symbol of the alphabet, or like another notation, but have a
-    different meaning.
-    """
+    different meaning."""
     signs = [token for token in tokens if token.kind in ("ANY", "OR", "AND", "NOT", "REPEAT")]
     used = {text.written(token.span): token.kind for token in signs}
     kinds = {"REPEAT": "a repetition after what it repeats"} if is_sets(alphabet) else {}
@@ -282,10 +267,8 @@ def _as_set(braces: str) -> list[str]:
 
 
 class _RegexScanner(Scanner):
-    """Splits an expression into tokens. A symbol is one character; if the alphabet has longer symbols, the text
-    between blanks
-    and signs is one symbol, and if the symbols are sets, the text between braces.
-    """
+    """Splits an expression into tokens. A symbol is one character; if the alphabet has longer symbols, the text between
+    blanks and signs is one symbol, and if the symbols are sets, the text between braces."""
 
     spellings: ClassVar = {
         **spelled("OR", "|"),
@@ -416,8 +399,7 @@ def regex_tokens(text: Cited, region: Span, symbols: Alphabet, notation: Notatio
 
 def read_expression(text: Cited, tokens: Sequence[Lexeme], region: Span) -> Raw:
     """Return the tree of an expression. Raises SourceError for tokens that do not fit, and where brackets are
-    required.
-    """
+    required."""
     tree = tree_of_tokens("re.lark", text, tokens, lambda index: _misfit(text, tokens, index, region))
     for node, _ in levels(tree):
         if both := mixed(node, "|", "&"):
@@ -433,10 +415,8 @@ def read_expression(text: Cited, tokens: Sequence[Lexeme], region: Span) -> Raw:
 
 
 def _misfit(text: Cited, tokens: Sequence[Lexeme], index: int, region: Span) -> SourceError:
-    """Return the error for a token, given by index, that does not fit after the tokens before it; the number of
-    tokens stands
-    for the end.
-    """
+    """Return the error for a token, given by index, that does not fit after the tokens before it; the number of tokens
+    stands for the end."""
     before = tokens[index - 1] if index else None
     if index == len(tokens):
         end = before.span.end if before else region.start
@@ -471,8 +451,7 @@ def in_set(tokens: Sequence[Lexeme]) -> bool:
 
 def _misplaced_repeat(text: Cited, tokens: Sequence[Lexeme], index: int) -> SourceError:
     """Return the error for a repetition after nothing, after another repetition, or after a complement without
-    brackets.
-    """
+    brackets."""
     before, token = tokens[index - 1] if index else None, tokens[index]
     written, place = text.written(token.span), token.span
     if before is None:

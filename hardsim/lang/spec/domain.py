@@ -50,8 +50,7 @@ def first_in(automaton: Automaton) -> Automaton:
 
 def _stopping(automaton: Automaton) -> Callable[[int], Sequence[int]]:
     """Return the successor function of an automaton in which all accepting states are merged into one that is
-    never left.
-    """
+    never left."""
     done = [_DONE] * len(automaton.letters.firsts)
 
     def following(state: int) -> Sequence[int]:

@@ -39,10 +39,8 @@ _ELSEWHERE = {
 
 @dataclass
 class SpecLayout(Layout):
-    """The parts of a `.spec` file: `outputs` and `values` are the lines about named outputs, each with the place
-    of the name.
-    Raises SourceError for a line of any other form, and for unknown or repeated keys.
-    """
+    """The parts of a `.spec` file: `outputs` and `values` are the lines about named outputs, each with the place of the
+    name. Raises SourceError for a line of any other form, and for unknown or repeated keys."""
 
     keys = (
         "network", "alphabet", "tokens", "input", "at", "decide", "assume", "output NAME", "value NAME", "program",

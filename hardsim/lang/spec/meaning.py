@@ -1,8 +1,7 @@
 """The meaning of a specification for a given network: which outputs are expected on which words.
 
-The alphabet of words, the positions at which the network is judged (its outputs are compared with the expected
-ones) and
-the kind of decision must be known before the formulas of a specification can be parsed.
+The alphabet of words, the positions at which the network is judged (its outputs are compared with the expected ones)
+and the kind of decision must be known before the formulas of a specification can be parsed.
 """
 
 from __future__ import annotations
@@ -31,9 +30,8 @@ NOTHING = "no output would be checked"
 @dataclass(frozen=True)
 class Demands:
     """The expected outputs of a specification (`oracle`), and the words that have any. `domain` is the language of
-    those words
-    if it is known and regular, else None; `shortest` is 0 if the empty word has an expected output too, else 1.
-    """
+    those words if it is known and regular, else None; `shortest` is 0 if the empty word has an expected output too,
+    else 1."""
 
     oracle: Lines | NextSymbols
     domain: Automaton | None
@@ -43,13 +41,9 @@ class Demands:
 @dataclass(frozen=True)
 class Question:
     """A specification together with the facts needed to understand it. `alphabet`: the symbols of words; `at`: the
-    positions at
-    which the network is judged; `decide`: how an output is read from the network; `outputs`: the names of its
-    outputs;
-    `before`: True if the network reads a token before words; `causal`: True if the output at a position depends
-    on nothing
-    after it.
-    """
+    positions at which the network is judged; `decide`: how an output is read from the network; `outputs`: the names of
+    its outputs; `before`: True if the network reads a token before words; `causal`: True if the output at a position
+    depends on nothing after it."""
 
     layout: SpecLayout
     program: SraspProgram | None
@@ -118,10 +112,8 @@ class Question:
         return Demands(Lines(self.at, self.decide, assume, lines, self.layout.source.name), domain, 1)
 
     def _assume(self, scope: Scope) -> tuple[Column | None, Automaton | None]:
-        """Return the condition for a position to have an expected output, and the language of the words with such
-        a position; None
-        for a condition that always holds and for an unknown language.
-        """
+        """Return the condition for a position to have an expected output, and the language of the words with such a
+        position; None for a condition that always holds and for an unknown language."""
         line, own = self.layout.header("assume"), self.program
         if line is None and own is not None and own.assume and not (self.layout.outputs or self.layout.values):
             return Vector(own, own.assume), None
@@ -186,10 +178,8 @@ class Question:
         return Vector(program, name)
 
     def _mean(self, line: FileLine, program: SraspProgram) -> str | None:
-        """Return the name of the mean from which the output of a program is computed: that mean is the expected
-        number. None if the
-        output needs no mean.
-        """
+        """Return the name of the mean from which the output of a program is computed: that mean is the expected number.
+        None if the output needs no mean."""
         needed = program.needed(program.output)
         means = [one.name for one in program.statements if one.sort is Sort.RATIONAL and one.name in needed]
         if len(means) > 1:

@@ -1,9 +1,8 @@
 """The expected outputs of a specification, computed for many words of one length at once.
 
 The expected output at a position has one of these forms: a truth value or a number (of the only output), `Said` (of
-outputs by name), the name of the output that should be greatest, or the set of the names of those that may come
-next. It
-is None at a position that is not judged, that is, where no output is compared with an expected one. A word has one
+outputs by name), the name of the output that should be greatest, or the set of the names of those that may come next.
+It is None at a position that is not judged, that is, where no output is compared with an expected one. A word has one
 expected output if it is judged at one position, and a list of them by position if it is judged at each symbol.
 """
 
@@ -47,10 +46,8 @@ class Said(Mapping[str, Any]):
 
 
 def judged(row: Sequence[Any], at: JudgedAt, n: int) -> list[Any]:
-    """Return the values at the judged positions of a word of n symbols, given its values at all positions (of a
-    padded word:
-    more than n).
-    """
+    """Return the values at the judged positions of a word of n symbols, given its values at all positions (of a padded
+    word: more than n)."""
     if at == "each":
         return list(row[:n])
     return [row[0] if at == "first" else row[-1]]
@@ -101,8 +98,7 @@ class Matches(_Sent):
 @dataclass(frozen=True)
 class Vector(_Sent):
     """The values of a vector of a program. If a padded word is judged at `last`, the value is that of its last
-    padded position.
-    """
+    padded position."""
 
     program: ast.SraspProgram
     name: str
@@ -197,12 +193,9 @@ Column: TypeAlias = Holds | Matches | Vector | Value
 
 @dataclass(frozen=True)
 class Lines(_Sent):
-    """The expected outputs given by lines, each about one output: its name, or None for the only output (under
-    argmax the
-    value itself is the name of the greatest output). Positions where `assume` does not hold are not judged.
-    `place` is the
-    file name in errors.
-    """
+    """The expected outputs given by lines, each about one output: its name, or None for the only output (under argmax
+    the value itself is the name of the greatest output). Positions where `assume` does not hold are not judged. `place`
+    is the file name in errors."""
 
     at: JudgedAt
     decide: Decide
@@ -213,8 +206,7 @@ class Lines(_Sent):
     @property
     def mean(self) -> str | None:
         """Name of the program's mean that is the expected value of the only output; None for any other expected
-        value.
-        """
+        value."""
         name, column = self.lines[0]
         if name is not None or not isinstance(column, Vector):
             return None
@@ -284,14 +276,10 @@ class Lines(_Sent):
 
 @dataclass(frozen=True)
 class NextSymbols(_Sent):
-    """The symbols that may come next after prefixes of words of a language, and `end` after its words; None after
-    other
-    prefixes. If `empty`, the empty prefix, before the first symbol, is judged as well. If a word is not a
-    prefix of the
-    language, none of its positions is judged, unless the network is `causal`: then each position is judged by
-    the prefix
-    that ends there.
-    """
+    """The symbols that may come next after prefixes of words of a language, and `end` after its words; None after other
+    prefixes. If `empty`, the empty prefix, before the first symbol, is judged as well. If a word is not a prefix of the
+    language, none of its positions is judged, unless the network is `causal`: then each position is judged by the
+    prefix that ends there."""
 
     automaton: Automaton
     at: JudgedAt
@@ -309,8 +297,7 @@ class NextSymbols(_Sent):
     @cached_property
     def _allowed(self) -> list[frozenset[str] | None]:
         """By state of the automaton, the names of the outputs that may come next; None for a state that no prefix
-        reaches.
-        """
+        reaches."""
         automaton, live = self.automaton, leading(self.automaton)
         found: list[frozenset[str] | None] = []
         for state, row in enumerate(automaton.moves):
@@ -327,8 +314,7 @@ class NextSymbols(_Sent):
 
     def many(self, words: Sequence[Word]) -> list[Any]:
         """Return the expected output of each of some words of one length, which may be 0 if the empty prefix is
-        judged.
-        """
+        judged."""
         allowed: Callable[[int], Any] = self._allowed.__getitem__
         states = self._parallel.states(words)
         first = 1 if self.at == "first" or not self.empty else 0

@@ -1,8 +1,7 @@
 """The oracle of programs: the value of every vector at every position, computed from the definitions alone.
 
-The oracle decides which answers are right, so it shares no code with the networks and proofs that are compared with
-it: it simulates no attention scores, and its integers are unbounded. Positions are 1..n, where n is the length
-after
+The oracle decides which answers are right, so it shares no code with the networks and proofs that are compared with it:
+it simulates no attention scores, and its integers are unbounded. Positions are 1..n, where n is the length after
 padding.
 
     P(i) := expr                             the value of expr at i
@@ -14,9 +13,9 @@ padding.
     P(i) := mean_j[mask] V(j)                the same with a score that is always true
     P(i) := count_j[mask, S(i,j)]            how many j of 1..n the mask allows and have a true S(i, j)
 
-The definitions are those of Yang, Chiang and Angluin 2024 (B-RASP) and of Strobl, Angluin, Chiang, Rawski and
-Sabharwal 2024 (B-RASP[pos] and S-RASP); `count_j` and `mean_j` are the `selector_width` and the
-`aggregate` (of numbers) of Weiss, Goldberg and Yahav 2021 (RASP).
+The definitions are those of Yang, Chiang and Angluin 2024 (B-RASP) and of Strobl, Angluin, Chiang, Rawski and Sabharwal
+2024 (B-RASP[pos] and S-RASP); `count_j` and `mean_j` are the `selector_width` and the `aggregate` (of numbers) of
+Weiss, Goldberg and Yahav 2021 (RASP).
 """
 
 from __future__ import annotations
@@ -71,12 +70,9 @@ class _State(NamedTuple):
 
 
 class ProgramOracle:
-    """Runs a (checked) program by its definition. Construct one oracle and use it for many words. Statements are
-    turned into
-    functions once; evaluating a word is one loop over the statements, and for attention a search over j at each
-    i, so
-    time is O(statements * n^2).
-    """
+    """Runs a (checked) program by its definition. Construct one oracle and use it for many words. Statements are turned
+    into functions once; evaluating a word is one loop over the statements, and for attention a search over j at each i,
+    so time is O(statements * n^2)."""
 
     def __init__(self, program: ast.SraspProgram) -> None:
         self.program = program
@@ -88,10 +84,9 @@ class ProgramOracle:
         return ProgramOracle, (self.program,)
 
     def run(self, word: Sequence[str]) -> dict[str, list[Value]]:
-        """Return the values of every vector at positions 1..n of the padded word: lists of length n, in program
-        order. Raises
-        InputError for the empty word, symbols outside the alphabet, and bad padded lengths (see `padded_word`).
-        """
+        """Return the values of every vector at positions 1..n of the padded word: lists of length n, in program order.
+        Raises InputError for the empty word, symbols outside the alphabet, and bad padded lengths (see
+        `padded_word`)."""
         padded = padded_word(self.program, word)
         state = _State(padded, len(padded), {})
         # vectors depend on earlier vectors only, so one pass in order suffices
@@ -100,20 +95,16 @@ class ProgramOracle:
         return state.vectors
 
     def accepts(self, word: Sequence[str]) -> bool:
-        """Return the value of the Boolean output at position n. Raises InputError as `run` does, and if the
-        program is a
-        transduction.
-        """
+        """Return the value of the Boolean output at position n. Raises InputError as `run` does, and if the program is
+        a transduction."""
         if not self.program.is_acceptor:
             what = "an integer" if self._integers else "a symbol"
             raise InputError(f"the output {self.program.output} is {what} vector: the program accepts no words")
         return bool(self.run(word)[self.program.output][-1])
 
     def output(self, word: Sequence[str]) -> tuple[str | int, ...]:
-        """Return the integers of the output vector at positions 1..n, or its symbols, without the blanks if the
-        program has
-        padding. Raises InputError as `run` does, and if the program is an acceptor.
-        """
+        """Return the integers of the output vector at positions 1..n, or its symbols, without the blanks if the program
+        has padding. Raises InputError as `run` does, and if the program is an acceptor."""
         if self.program.is_acceptor:
             raise InputError(f"the output {self.program.output} is Boolean: the program maps no words")
         values = self.run(word)[self.program.output]
@@ -128,8 +119,7 @@ class ProgramOracle:
 
     def _function(self, node: ast.Expression) -> _Function:
         """Turn an expression into a function, with one level of recursion for each level of the tree, now and in
-        each call.
-        """
+        each call."""
         match node:
             case (
                 ast.Truth(constant)
@@ -229,10 +219,8 @@ class ProgramOracle:
 
 
 def check_program_examples(program: ast.SraspProgram) -> None:
-    """Check the `accept:`, `reject:` and `map:` examples of a program against its definition. Raises SourceError
-    at the
-    first example, in the order of the text, that the program contradicts, or whose word it cannot pad.
-    """
+    """Check the `accept:`, `reject:` and `map:` examples of a program against its definition. Raises SourceError at the
+    first example, in the order of the text, that the program contradicts, or whose word it cannot pad."""
     oracle = ProgramOracle(program)
     for example in program.examples:
         shown = written_word(example.word, program.alphabet)

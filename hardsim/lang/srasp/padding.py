@@ -14,12 +14,9 @@ LONGEST_PADDED: Final = 100_000
 
 
 def padded_word(program: ast.SraspProgram, word: Sequence[str]) -> tuple[str, ...]:
-    """Return the padded word on which the vectors of a program are defined: `word`, then blanks. Raises InputError
-    for the
-    empty word, a symbol that is not in the alphabet, and a padded length that is no integer, less than the
-    word's or
-    more than LONGEST_PADDED; SourceError where the `pad:` line has no value, for instance a division by zero.
-    """
+    """Return the padded word on which the vectors of a program are defined: `word`, then blanks. Raises InputError for
+    the empty word, a symbol that is not in the alphabet, and a padded length that is no integer, less than the word's
+    or more than LONGEST_PADDED; SourceError where the `pad:` line has no value, for instance a division by zero."""
     if not word:
         raise InputError("the empty word has no position to read a program at", "Words have one symbol or more.")
     if not set(program.alphabet).issuperset(word):

@@ -1,8 +1,7 @@
 """The oracle of programs for many words at once, by arrays over all pairs of positions.
 
 The definitions are those of `interpreter`, evaluated by other means: the values of an expression at all words,
-positions i and positions j are one array, and symbols are numbers. This oracle shares no code with the oracle
-of single
+positions i and positions j are one array, and symbols are numbers. This oracle shares no code with the oracle of single
 words, so that each checks the other, and none with the networks and proofs that are compared with it.
 """
 
@@ -36,8 +35,7 @@ _NARY: Final[Mapping[ast.NaryOp, Callable[[Table, Table], Table]]] = {
 
 class _Batch:
     """Padded words of one length as rows of symbol numbers, and the vectors computed so far, shape (words or 1, n
-    or 1).
-    """
+    or 1)."""
 
     def __init__(self, word: Table) -> None:
         self.word = word
@@ -64,8 +62,7 @@ def _at(vector: Table, index: ast.Index) -> Table:
 
 class ParallelProgram:
     """Runs a (checked) program on batches of words. Statements are turned into functions once; time and memory are
-    O(n^2) for each word and expression.
-    """
+    O(n^2) for each word and expression."""
 
     def __init__(self, program: ast.SraspProgram) -> None:
         self.program = program
@@ -78,18 +75,14 @@ class ParallelProgram:
         self._names = list(self._codes)
 
     def accepts(self, words: Sequence[Sequence[str]]) -> list[bool]:
-        """Return the value of the Boolean output at position n, for each word of one length; the program must be
-        an acceptor.
-        Raises InputError for the empty word, symbols outside the alphabet, and bad padded lengths (see
-        `padded_word`).
-        """
+        """Return the value of the Boolean output at position n, for each word of one length; the program must be an
+        acceptor. Raises InputError for the empty word, symbols outside the alphabet, and bad padded lengths (see
+        `padded_word`)."""
         return list(chain.from_iterable(output[:, -1].tolist() for output in self._vectors(words, self.program.output)))
 
     def outputs(self, words: Sequence[Sequence[str]]) -> list[tuple[str | int, ...]]:
-        """Return the integers of the output vector, or its symbols without the blanks if the program has padding,
-        for each word of
-        one length; the program must not be an acceptor. Raises InputError as `accepts` does.
-        """
+        """Return the integers of the output vector, or its symbols without the blanks if the program has padding, for
+        each word of one length; the program must not be an acceptor. Raises InputError as `accepts` does."""
         rows = self.values(words, self.program.output)
         if self.program.pad is None:
             return rows
@@ -97,9 +90,7 @@ class ParallelProgram:
 
     def values(self, words: Sequence[Sequence[str]], name: str) -> list[tuple[Any, ...]]:
         """Return a vector at the positions of the padded word, for each word of one length, as Booleans, integers,
-        symbols or
-        Fractions. Raises InputError as `accepts` does.
-        """
+        symbols or Fractions. Raises InputError as `accepts` does."""
         rows = chain.from_iterable(found.tolist() for found in self._vectors(words, name))
         if self.program.vectors[name].sort is ast.Sort.SYMBOL:
             return [tuple(self._names[symbol] for symbol in row) for row in rows]
@@ -238,8 +229,7 @@ def _vector(table: Table) -> Table:
 
 def _chosen(table: Table, chosen: Table) -> Table:
     """Return the values at (word, i, chosen j), shape (words or 1, n or 1); `chosen` has the index of j at (word,
-    i).
-    """
+    i)."""
     if table.shape[1:] == (1, 1):
         found: Table = table[:, 0]
         return found
@@ -264,10 +254,8 @@ def _prefix_sums(table: Table, n: int) -> Table:
 
 
 def _means(table: Table, selected: Table, default: Table) -> Table:
-    """Return, at every i, the mean of an expression of j over the selected j, as a rational number; the default
-    where no j is
-    selected.
-    """
+    """Return, at every i, the mean of an expression of j over the selected j, as a rational number; the default where
+    no j is selected."""
     n = selected.shape[2]
     largest = max(abs(int(table.max())), abs(int(table.min())))
     spread: Table = np.broadcast_to(table.astype(kind_for(largest * n)), (len(table), n, n))

@@ -26,8 +26,7 @@ _MAP_FORM = "WORD -> WORD, with blanks around the arrow"
 _CALLED = re.compile(r"\s*\(\s*i\s*\)$")
 _Found: TypeAlias = "Sort | None"
 """The sort of a tree; None for the literals 0 and 1 (and conditionals between them), which take the sort that is
-needed.
-"""
+needed."""
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _WITH_ARTICLE = {
     Sort.BOOL: "a Boolean",
@@ -51,10 +50,8 @@ _FORM = {
 
 
 def parse_program(text: str | bytes, name: str = "<text>") -> ast.SraspProgram:
-    r"""Parse a whole `.srasp` file; `name` is the file name in errors. Raises SourceError with the place of the
-    first mistake.
-    Spans are offsets in the result's `source`: the text without a byte order mark and with `\\n` line ends.
-    """
+    r"""Parse a whole `.srasp` file; `name` is the file name in errors. Raises SourceError with the place of the first
+    mistake. Spans are offsets in the result's `source`: the text without a byte order mark and with `\\n` line ends."""
     hint = "a small program: Y(i) := Q_a(i) | Q_b(i)"
     layout = ProgramLayout(source_of(text, name, "an alphabet: line and statements", hint))
     if not layout.statements:
@@ -84,8 +81,7 @@ def parse_program(text: str | bytes, name: str = "<text>") -> ast.SraspProgram:
 
 def _statements(layout: ProgramLayout) -> tuple[ProgramScope, tuple[ast.Statement, ...]]:
     """Read relations and statements in the order of the text; return a scope that contains all of them, and the
-    statements.
-    """
+    statements."""
     source, line = layout.source, layout.header("alphabet")
     given = None if line is None else read_alphabet(source, line.body)
     # All statements are split into tokens first: without a header, `Q_` tokens anywhere define the alphabet.
@@ -121,11 +117,8 @@ def _alphabet(
     layout: ProgramLayout, given: tuple[str, ...] | None, declared: Sequence[Lexeme], mentioned: Sequence[Lexeme]
 ) -> tuple[str, ...]:
     """Return the alphabet: that of the header, else the declared `Q_` symbols, else the mentioned ones, in order.
-    Raises
-    SourceError if there are none, for symbols that cannot be printed, for declarations that repeat a symbol or
-    are not in
-    the header's alphabet, and for the blank in a program with padding.
-    """
+    Raises SourceError if there are none, for symbols that cannot be printed, for declarations that repeat a symbol or
+    are not in the header's alphabet, and for the blank in a program with padding."""
     padded = layout.header("pad") is not None
     seen: dict[str, Span] = {}
     for token in declared:
@@ -202,10 +195,8 @@ def _assume(layout: ProgramLayout, statements: Sequence[ast.Statement]) -> str:
 
 
 def _output(layout: ProgramLayout, statements: Sequence[ast.Statement]) -> ast.Statement:
-    """Return the statement of the output: the vector that the header names, else the last one. Raises SourceError
-    for an
-    unknown vector and for a mean.
-    """
+    """Return the statement of the output: the vector that the header names, else the last one. Raises SourceError for
+    an unknown vector and for a mean."""
     line = layout.header("output")
     output, place = statements[-1], statements[-1].span
     if line is not None:
@@ -219,10 +210,8 @@ def _output(layout: ProgramLayout, statements: Sequence[ast.Statement]) -> ast.S
 
 
 def _examples(layout: ProgramLayout, alphabet: tuple[str, ...], output: ast.Statement) -> Iterator[ast.ProgramExample]:
-    """Yield the examples, in the order of the text. Raises SourceError for words with symbols outside the
-    alphabet, lines
-    without a word or arrow, and examples of the wrong kind.
-    """
+    """Yield the examples, in the order of the text. Raises SourceError for words with symbols outside the alphabet,
+    lines without a word or arrow, and examples of the wrong kind."""
     acceptor = output.sort is Sort.BOOL
     for line in layout.headers:
         if line.name not in ("accept", "reject", "map"):
@@ -241,10 +230,8 @@ def _examples(layout: ProgramLayout, alphabet: tuple[str, ...], output: ast.Stat
 def _map_examples(
     layout: ProgramLayout, line: FileLine, alphabet: tuple[str, ...], integers: bool
 ) -> Iterator[ast.MapExample]:
-    """Yield the pairs of a `map:` line: one pair if a symbol is longer than one character or the output has
-    integers, otherwise
-    one for each arrow.
-    """
+    """Yield the pairs of a `map:` line: one pair if a symbol is longer than one character or the output has integers,
+    otherwise one for each arrow."""
     piece = PIECE if has_long_symbols(alphabet) else _PIECE
     matches = list(piece.finditer(layout.source.text, line.body.start, line.body.end))
     pieces = [Span(*match.span()) for match in matches]
@@ -292,10 +279,8 @@ def _listed_integer(layout: ProgramLayout, piece: Span) -> int:
 
 
 def _relation(scope: ProgramScope, line: FileLine) -> ast.Relation:
-    """Return the relation of a `rel` line. Raises SourceError for its syntax, for symbols outside the alphabet and
-    for tuples
-    of different lengths.
-    """
+    """Return the relation of a `rel` line. Raises SourceError for its syntax, for symbols outside the alphabet and for
+    tuples of different lengths."""
     tokens = program_tokens(scope.source, line.body, scope.symbols)
     end = tokens[-1].span.end if tokens else line.body.start
     # a sentinel, so that an error at the end has a place
@@ -342,11 +327,9 @@ def _relation(scope: ProgramScope, line: FileLine) -> ast.Relation:
 
 @dataclass
 class ProgramScope(Cited):
-    """The names that are known at some point of a program. `later` maps the name of every vector of the file to
-    its place;
-    `current` is the vector whose statement is being read. `padded`: the program has padding, so the blank is a
-    symbol too.
-    """
+    """The names that are known at some point of a program. `later` maps the name of every vector of the file to its
+    place; `current` is the vector whose statement is being read. `padded`: the program has padding, so the blank is a
+    symbol too."""
 
     alphabet: tuple[str, ...]
     padded: bool = False
@@ -366,8 +349,7 @@ class ProgramScope(Cited):
 
     def symbol(self, symbol: str, span: Span) -> str:
         """Return the symbol itself. Raises SourceError unless it is in the alphabet or is the blank of a program
-        with padding.
-        """
+        with padding."""
         if symbol in self.symbols:
             return symbol
         expected = f"a symbol of the alphabet ({listed(self.alphabet)})"
@@ -428,9 +410,7 @@ class ProgramScope(Cited):
 
     def joined(self, left: Raw, right: Raw, at: Span, what: str) -> Sort:
         """Return the common sort of two trees; Boolean if both are open. Raises SourceError at `at` if they have
-        different sorts;
-        `what` names the two in the message.
-        """
+        different sorts; `what` names the two in the message."""
         first, second = self.sort(left), self.sort(right)
         if first is None or second is None or first is second:
             return first or second or Sort.BOOL
@@ -530,8 +510,7 @@ class ProgramScope(Cited):
 
     def rational_constant(self, raw: Raw) -> ast.RationalConstant | None:
         """Return the constant for a tree that is an integer or fraction, perhaps with signs; None for any other
-        tree.
-        """
+        tree."""
         sign, number = 1, raw
         while number.kind == "sign":
             sign, number = -sign if number.text == "-" else sign, number.args[0]
@@ -714,10 +693,8 @@ def _mask(scope: ProgramScope, raw: Raw) -> ast.Mask:
 
 
 def _mistake(scope: ProgramScope, tokens: Sequence[Lexeme], index: int, region: Span) -> SourceError:
-    """Return the error for a token, given by index, that does not fit after the tokens before it; the number of
-    tokens stands
-    for the end.
-    """
+    """Return the error for a token, given by index, that does not fit after the tokens before it; the number of tokens
+    stands for the end."""
     before = tokens[index - 1] if index > 0 else None
     last = scope.written(before.span) if before else ""
     ends = before is not None and before.kind in _ENDS_OPERAND
@@ -756,9 +733,7 @@ def _mistake(scope: ProgramScope, tokens: Sequence[Lexeme], index: int, region: 
 
 def _missing_at_end(tokens: Sequence[Lexeme], last: str, form: str) -> tuple[str, ...]:
     """Return message, expected text and hint for tokens that end too early; `last` is the text of the last token,
-    `form` the
-    full form of the statement's attention or psum.
-    """
+    `form` the full form of the statement's attention or psum."""
     if not tokens:
         return "nothing follows :=", f"attention, psum, count_j, mean_j or {_OPERAND}"
     kinds = [token.kind for token in tokens]
@@ -818,10 +793,8 @@ def _after_operand(
 
 
 def _unscored(scope: ProgramScope, tokens: Sequence[Lexeme], form: str) -> tuple[str, ...]:
-    """Return message, expected text and hint for a default of a mean whose brackets have no comma: the mask is
-    missing, or the
-    score.
-    """
+    """Return message, expected text and hint for a default of a mean whose brackets have no comma: the mask is missing,
+    or the score."""
     inner = tokens[2 : next(place for place, token in enumerate(tokens) if token.kind == "RSQB")]
     words = sorted(token.value for token in inner if token.kind == "WORD")
     if [token.value for token in inner] == ["1"] or (len(inner) == 3 and words == ["i", "j"]):
