@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
@@ -27,7 +25,6 @@ from benchmarks.table import BEGIN, around, grid, into_page
 from hardsim.checking.export import export_of
 from hardsim.checking.open import read_input
 from hardsim.checking.precision import ARITHS, precision_of
-from hardsim.checking.result import plural
 from hardsim.checking.subject import ModelOptions
 from hardsim.errors import HardsimError
 from hardsim.program.regimes import PROVEN
@@ -130,7 +127,7 @@ def written(found: Sequence[InFormat]) -> str:
 
 
 def render(found: Sequence[InFormat]) -> str:
-    """Return the numbers of brackets by format, the median of safe lengths by regime, and why brackets are open."""
+    """Return the numbers of brackets by format, and the median of safe lengths by regime."""
     below = [one for one in found if not one.whole]
     closed = sum(one.closed for one in below)
     share = 100 * closed // max(1, len(below))
@@ -141,10 +138,7 @@ def render(found: Sequence[InFormat]) -> str:
     heads = ("format", "cases", f"safe to {MAX_N:,}", "closed", "open", "no wrong word found")
     summary = grid(heads, list(_summary(found)), right=range(1, 6))
     medians = grid(("median", *ARITHS), list(_medians(found)), right=range(1, 1 + len(ARITHS)))
-    whys = Counter(_why(one) for one in below if not one.closed).most_common()
-    reasons = "\n".join(fill(f"- {plural(count, 'case')}: {why}", 120, subsequent_indent="  ") for why, count in whys)
-    parts = [fill(told, 120), summary, medians, "Why brackets are open:", reasons]
-    return "\n\n".join(filter(None, parts)) + "\n"
+    return "\n\n".join([fill(told, 120), summary, medians]) + "\n"
 
 
 def _summary(found: Sequence[InFormat]) -> Iterator[tuple[str, ...]]:
@@ -169,18 +163,6 @@ def _cell(one: InFormat) -> str:
     if one.whole:
         return f"{safe}+"
     return safe if one.closed else f"{safe} ... {'?' if one.fails_at is None else one.fails_at}"
-
-
-def _why(one: InFormat) -> str:
-    """Why a bracket is open, without what differs from case to case: what is not known of all words at once, where
-    there are too many to take them one by one."""
-    found = re.search(r"is not proved for all words at once \((.*)\); ", one.open or "")
-    why = (one.open or "") if found is None else found.group(1)
-    why = re.sub(r"length [\d,]+", "the next length", why)
-    why = re.sub(
-        r"the clip that writes '.*' may be other than [01]", "the input of some clip is enclosed too widely", why
-    )
-    return re.sub(r"of head \S+", "of some head", why)
 
 
 def main() -> int:

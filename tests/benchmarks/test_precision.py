@@ -163,7 +163,3 @@ def test_a_table_of_few_rows() -> None:
     assert ["temperature", "–", "–", "–", "–"] in lines
     assert [_cell(one) for one in found] == ["4096+", "2/3", "2/3 ... ?", "2 ... 7"]
     assert "Of the other 3, 1 (33 %) have a closed bracket" in " ".join(render(found).split())
-    assert (
-        "- 1 case: the input of some clip is enclosed too widely - 1 case: at the next length the enclosure"
-        in " ".join(render(found).split())
-    )
