@@ -63,5 +63,5 @@ def test_certificates(hardsim: Any, since: Path, tmp_path: Path) -> None:
 
 def test_there_are_no_queries(hardsim: Any, since: Path, tmp_path: Path) -> None:
     outcome = hardsim("prove", since, "--tau", LOG, "--all-n", "--smt", tmp_path / "q.smt2").exits(3)
-    assert f"its steps cannot be written as queries: {LOG} is no rational function" in outcome.err
+    assert f"its steps cannot be written as queries: {LOG} is not a rational function" in outcome.err
     assert not (tmp_path / "q.smt2").exists()
