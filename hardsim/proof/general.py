@@ -143,7 +143,7 @@ def nearest(task: HeadTask) -> BooleanHead:
     reading, _, values = reading_of(task)
     classes, name = task.state.sites, task.head.name
     assert isinstance(classes, Classes)
-    # Each entry with the parities of the positions that can hold it.
+    # Keys: possible views of a position; values: the parities of the positions that can have them.
     entries: dict[Entry, set[bool]] = {}
     for one, fixed, kinds in zip(classes.classes, zip(*reading.keys, strict=True), reading.kinds, strict=True):
         for kind in reading.types[kinds]:

@@ -203,7 +203,7 @@ def nearest(task: HeadTask) -> BooleanHead:
     keys = tuple(state.once("key", form, partial(_without_level, state, key))
                  for form, key in zip(forms, found.keys, strict=True))  # fmt: skip
     reading = replace(found, keys=keys, types=_without_least(found.types))
-    # How a type comes about does not matter to what it costs.
+    # The example of a type does not change the bounds, so it is no part of the cache key.
     kinds = tuple(tuple(sorted((kind.key, kind.selected, kind.value) for kind in some)) for some in reading.types)
     queries = tuple(query for query, _ in task.plan.scores)
     signature = replace(reading, queries=(), keys=(), types=()), kinds, queries, tuple(forms)
@@ -293,7 +293,7 @@ def looked_up(program: Program, head: Head, sites: Sites, column: Callable[[Affi
     means = {other.out for other in program.heads if other.uniform}
     rows = [(query.terms[0][0], key) for query, key in head.score if len(query.terms) == 1]
     names = dict.fromkeys(name for name, key in rows if name in means and sites.proportional(column(key)))
-    # Of one position every key is a multiple, and whichever count is taken, that position is what is read.
+    # In a word of one position every key is a multiple of j, and that position is read whichever count is taken.
     if not names or (len(names) > 1 and any(n != 1 for n in sites.n)):
         raise NotProved(f"head {head.name} does not look up a count", head.name)
     return next(iter(names))
@@ -348,7 +348,7 @@ def _factors(task: HeadTask, scores: Sequence[tuple[Terms, Terms]], counted: int
         linear, twisted = (sum(row[0] * row[k] for row in here if row[0]) for k in (2, 3))
         stray, square = (sum(row[1] * row[k] for row in here if row[1]) for k in (2, 3))
         if sites.n[site] == 2:
-            # Of two positions only the difference tells: -k (3 - 2 c).
+            # With two positions only the difference of the two scores matters: -k (3 - 2 c).
             square, stray = Fraction(stray) / 3, 0
         right = not any(simplest(part) for part in (linear + 2 * square * sizes[site], stray, twisted))
         if not alone and not (right and sites.positive(-square, site)):
@@ -384,7 +384,7 @@ def look_up_errors(
         return state.once("table", (signature, tuple(values)),
                           lambda: table_errors(state.sites, rates, values, visible, sizes)), None  # fmt: skip
     # The error is the mean distance d under weights e^(-k d^2), which falls as k grows: its derivative is minus the
-    # covariance of d and d^2. So of a rate that is no rational a rational below it is taken.
+    # covariance of d and d^2. So an irrational rate may be replaced by a rational one below it.
     # `nextafter` below rounds the product outwards.
     errors = np.array([number_error(lower(rate), seen) for rate, seen in zip(rates, visible, strict=True)])
     return np.nextafter(errors * above(abs(ball(slope))), np.inf), None
@@ -399,7 +399,7 @@ def number_error(rate: Fraction, visible: int) -> float:
         total, weights, shifted = arb(0), arb(0), arb(0)
         for d in range(1, visible):
             if rate * d * d > NEGLIGIBLE:
-                # With d0 this d and rate >= 1, what is left is at most the sum of d e^-NEGLIGIBLE e^-(d - d0).
+                # With d0 this d and rate >= 1, the rest is at most the sum of d e^-NEGLIGIBLE e^-(d - d0).
                 factor = 2 * (d + 2) if rate >= 1 else visible * visible
                 rest = factor * arb(-NEGLIGIBLE).exp()
                 total, shifted = total + rest, shifted + rest
@@ -453,7 +453,7 @@ def _number_error(rate: RealNumber, visible: int, before: int, after: int, ahead
     for away in (*range(-before, 0), *range(1, after + 1)):
         nats = rate * (away * away + 2 * away * ahead)
         if lower(nats) > NEGLIGIBLE:
-            # This position and all behind it: their distances are below `visible`, as is their number.
+            # This position and all farther ones count together: distances and their number are below `visible`.
             most = visible * arb(-NEGLIGIBLE).exp()
             top, bottom = top + visible * arb(0).union(most if away > 0 else -most), bottom + arb(0).union(most)
         else:
@@ -490,7 +490,7 @@ def _worst(rates: Sequence[RealNumber], column: Any, visible: Any, sizes: Any) -
     """
     near = min(int(visible.max()) - 1, isqrt(int(NEAR / min(map(lower, rates)))) + 1)
     squares = np.arange(1, near + 1, dtype=np.float64) ** 2
-    # A number next to a float, and a product: less than the four roundings that are taken.
+    # Two roundings happen (a rate to a float, and a product); four are allowed for.
     exponent = -np.array(list(map(next_to, rates)))[:, None] * squares
     error = -exponent * 2.0**-51
     high, low = exp_upper(exponent, error), exp_lower(exponent, error)
@@ -508,7 +508,7 @@ def _worst(rates: Sequence[RealNumber], column: Any, visible: Any, sizes: Any) -
             wrong[:, first:last] += np.where(seen & differs, high[:, d - 1, None], 0)
             right[:, first:last] += np.where(seen & ~differs, low[:, d - 1, None], 0)
     share = 1 / (1 + right / wrong)
-    # A count of 0 leads to the first position too, with weights that fall faster than those of a count of 1.
+    # A count of 0 also looks up position 1, with weights that fall faster than those of a count of 1.
     lone = wrong[:, 0]
     share[:, 0] = np.maximum(share[:, 0], lone / (1 + lone))
     slack = 1 + (4 * near + 16) * 2.0**-52
@@ -557,7 +557,7 @@ def sign_errors(task: HeadTask, specified: list[Any]) -> Errors:
                 raise NotProved(f"the number whose sign head {name} tests can be 0", name)
             if size < 0:
                 continue
-            # The share of the wrong keys, which have the lesser logits, falls as the size grows: see `look_up_errors`.
+            # Wrong keys have smaller logits, so their share falls as the size grows: a lower bound of the size is safe.
             worst[bit, site] = wrong_sign(seen, bit, lower(size * factor * state.inverse[site]))
     return worst, None
 

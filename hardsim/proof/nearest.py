@@ -204,7 +204,7 @@ class QueryRows:
             raise OverflowError("a logit is too large for a float")
         # Numbers rounded once, a product, and a sum of two numbers for each row of the score; differences of logits are
         # rounded once more, relative to two of them: k + 5 roundings for k rows. The rest covers products of roundings,
-        # and by how much more than one a query is off that is no rational (`arrays.next_to`).
+        # and the slightly larger error of an irrational query (`arrays.next_to`).
         found: Array = error * ((2 * len(self.queries) + 6) * 2.0**-53) + len(self.queries) * UNDERFLOW
         return found
 
@@ -315,18 +315,19 @@ def _scan(head: HeadArrays) -> tuple[Array, Numbers, Array, Flags, float]:
     loudest = np.maximum(rows.after.wrong, rows.after.right)
     sums = alone = _Sums(Running.empty((2, len(rows))))
     bound, winner = np.full((2, len(rows)), NOTHING), np.zeros((2, len(rows)), dtype=np.int64)
-    # The least logit of a winner so far, how far what stands beyond one comes up to it, and whether there need be none.
+    # least: the least logit of a winner so far. gain: how near the logits of positions beyond a winner come to it
+    # (their difference, negative if they lose). open_: all positions so far may be unselected.
     least, gain, open_ = -bound, bound, np.ones((1, len(rows)), dtype=bool)
     best, unselected = np.full((2, len(of)), NOTHING), np.full((2, len(of)), NOTHING)
     best_winner, near = np.zeros((2, len(of)), dtype=np.int64), np.zeros((2, len(of)), dtype=bool)
     sites = np.argsort(head.visible, kind="stable")
     ends = np.searchsorted(head.visible[sites], np.arange(rows.longest + 1), side="right")
     for j in range(rows.longest):
-        # The sites `here` see no further; what is by row has the rows that see as far.
+        # The sites `here` see up to j and no further; arrays by row are cut to the rows that see position j.
         seen, position, here = slice(rows.counts[j]), rows.at(j), sites[ends[j] : ends[j + 1]]
         own, sums, alone, error = row[here], sums.at(seen), alone.at(seen), rows.error[seen]
         bound, winner, least, gain, open_ = (part[:, seen] for part in (bound, winner, least, gain, open_))
-        # A selected position wins over all before it, and none of those behind one that is always selected wins.
+        # A selected position wins over all before it. If a position is always selected, none before it can win.
         blocked, wins = position.flag(rows.blocked), position.flag(able)
         gain = np.where(blocked, NOTHING, np.maximum(gain, position.pick(loudest) - least))
         bound, least = np.where(blocked, NOTHING, bound), np.where(blocked, -NOTHING, least)

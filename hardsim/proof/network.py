@@ -341,7 +341,7 @@ class _Rounding:
         margin = self._margin(rest, bits, result, deviations)
         for (head, bit), deviation in zip(read, deviations, strict=True):
             if _worse(head, margin):
-                # The case that is shown is the first that comes as close as makes no difference: the shortest word.
+                # Show the shortest word among the cases whose deviation is the largest up to SHOWN_AS_EQUAL.
                 close = ~(head.wrong[bit][sites] < float(deviation) * (1 - SHOWN_AS_EQUAL))
                 head.worst = boolean_case(self.state, head, group[int(np.argmax(close))], bit, deviation, margin)
         if margin >= 0:
@@ -485,7 +485,7 @@ def _neighbours(low: Rational, high: Rational, step: Fraction) -> tuple[Rational
     """
     if not step:
         return (low, None) if low < 1 else (None, low)
-    # In units of one over a common denominator everything is an integer.
+    # Integers are faster than fractions: all numbers in units of one over a common denominator.
     unit = math.lcm(low.denominator, high.denominator, step.denominator)
     first, end, by = (number.numerator * (unit // number.denominator) for number in (low, high, step))
     last = first + by * ((end - first) // by)

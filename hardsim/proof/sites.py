@@ -87,7 +87,7 @@ class Sites:
         rational function or a free Boolean. Raises NotProved if a value has no such form. Equal functions are
         evaluated once.
         """
-        # Two meanings may have one name and text.
+        # Two user-defined predicates may share name and text, but not meaning.
         key = function, function.user if isinstance(function, PredicateColumn) else None
         if key not in self._known:
             self._known[key] = self._evaluate(function)

@@ -198,7 +198,7 @@ class SurfaceColumns:
         dual = node.op in ("WX", "WY", "G", "H")
         held, reached = args[0] if len(args) > 1 else self.one, negated(args[-1]) if dual else args[-1]
         found = reached
-        for place in range(node.most - 1, -1, -1):  # how far it is from there to the position that is spoken of
+        for place in range(node.most - 1, -1, -1):  # distance from the position of the formula
             found = cuts.both([held, self.facts.step(where, found)])
             if place >= node.least:
                 found = cuts.either([reached, found])
