@@ -157,28 +157,22 @@ def first_wrong(subject: Foreign, tried: dict[int, int], way: str, seed: int) ->
 
 
 def render(outcomes: Sequence[Outcome]) -> str:
-    """By kind of fault and by network: how many faults there are, how rare, and who found how many."""
-    kinds = [kind for kind in (*KINDS, SHAPE) if any(one.kind == kind for one in outcomes)]
-    groups = [(kind, [one for one in outcomes if one.kind == kind]) for kind in kinds]
-    names = dict.fromkeys(one.case for one in outcomes)
-    networks = [(name, [one for one in outcomes if one.case == name]) for name in names]
-    both = [("all", list(outcomes))]
-    return f"{_table('fault', groups + both)}\n\n{_table('network', networks + both)}\n"
-
-
-def _table(what: str, groups: Sequence[tuple[str, Sequence[Outcome]]]) -> str:
+    """Return the table of results: a row for each kind of fault, and one for all faults."""
     head = (
-        what, "faults", "wrong of random words", "found by the search", "by random letters", "by random words",
-        "length found", "after shrinking",
+        "fault", "faults", "wrong per million", "found by the search", "by random letters", "by random words",
+        "length found", "shrunk",
     )  # fmt: skip
     rows = []
-    for name, some in groups:
-        share = f"{1e6 * float(np.mean([one.rarity for one in some])):.0f} in a million"
+    for kind in (*KINDS, SHAPE, "all"):
+        some = [one for one in outcomes if kind in (one.kind, "all")]
+        if not some:
+            continue
+        share = f"{1e6 * float(np.mean([one.rarity for one in some])):.0f}"
         lengths = [_middle([one.found for one in some]), _middle([one.shrunk for one in some])]
         drawn = [sum(one.random[way] is not None for one in some) for way in range(len(WAYS))]
         found = sum(one.found is not None for one in some)
-        rows.append((name, *map(str, [len(some), share, found, *drawn, *lengths])))
-    return grid(head, rows, range(1, len(head)))
+        rows.append((kind, *map(str, [len(some), share, found, *drawn, *lengths])))
+    return f"{grid(head, rows, range(1, len(head)))}\n"
 
 
 def _middle(values: Sequence[int | None]) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from html import escape
 from pathlib import Path
+from textwrap import fill
 
 from hardsim.cli.manual import COMMANDS
 from hardsim.cli.options import DEFAULTS, OPTIONS
@@ -11,52 +11,40 @@ from hardsim.cli.options import DEFAULTS, OPTIONS
 PAGE = Path(__file__).resolve().parents[1] / "options.md"
 HEAD = """# All options
 
-Made from the text of `hardsim COMMAND --help-all` by `make docs`; do not edit. What the commands do is on the page
-[Commands](commands.md).
+`hardsim COMMAND --help-all` prints the options of one command, and [Commands](commands.md) describes the commands.
+(`make docs` writes this page from the help texts.) Options of at most four commands name them in brackets.
+
 """
+FEW = 4
+"""The largest number of commands that an item names."""
 
 
 def render() -> str:
-    """The page: the options of each command, with its defaults, and what each option does."""
-    return "\n".join([HEAD, "## By command\n", *commands(), "\n## What they do\n", *meanings()]) + "\n"
+    """Return the page: a list item for each option."""
+    return HEAD + "".join(f"{item(field)}\n" for field in OPTIONS)
 
 
-def commands() -> list[str]:
-    """A table row for each command."""
-    rows = ["| command | options, with their defaults |", "|---|---|"]
-    for name, manual in COMMANDS.items():
-        shown = [spelled(field, manual.defaults.get(field, DEFAULTS[field])) for field in optional(manual.fields)]
-        rows.append(f"| `{name}` | {', '.join(shown)} |")
-    return rows
+def item(field: str) -> str:
+    """Return the list item of an option: its names, the commands that take it, its help text and its defaults."""
+    names, text = OPTIONS[field]
+    owners = [name for name, manual in COMMANDS.items() if field in manual.fields]
+    of = f" ({', '.join(f'`{name}`' for name in owners)})" if len(owners) <= FEW else ""
+    default = defaults(field, owners)
+    told = f"{text[:-1]} (default: {default})." if default else text
+    whole = f"`{' '.join(names)}`{of}: {told}"
+    return fill(whole, 120, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
 
 
-def optional(fields: tuple[str, ...]) -> list[str]:
-    """The fields of a manual that are options, and no arguments."""
-    return [field for field in fields if field in OPTIONS]
-
-
-def spelled(field: str, default: object) -> str:
-    """The last name of an option, with its default if that is a value."""
-    name = [part for part in OPTIONS[field][0] if part.startswith("-")][-1]
-    return f"`{name}`" if default is None or isinstance(default, bool) else f"`{name}` {default}"
-
-
-def meanings() -> list[str]:
-    """A table row for each option; of two that share a name the commands say which is meant."""
-    rows = ["| option | of | what it does |", "|---|---|---|"]
-    for field, (names, text) in OPTIONS.items():
-        owners = [name for name, manual in COMMANDS.items() if field in manual.fields]
-        others = [name for name in COMMANDS if name not in owners]
-        few = others if len(others) < len(owners) else owners
-        listed = ", ".join(f"`{name}`" for name in few)
-        of = listed if few is owners else f"all but {listed}" if listed else "all"
-        rows.append(f"| {code(' '.join(names))} | {of} | {text} |")
-    return rows
-
-
-def code(text: str) -> str:
-    """Code in a cell of a table, where a bar must not end the cell: viewers disagree about a backslash before it."""
-    return f"<code>{escape(text).replace('|', '&#124;')}</code>" if "|" in text else f"`{text}`"
+def defaults(field: str, owners: list[str]) -> str:
+    """Return the default values of an option as text: the most frequent one first, then those of single commands.
+    Empty for an option that has none, or whose help text describes it."""
+    found: dict[object, list[str]] = {}
+    for name in owners:
+        found.setdefault(COMMANDS[name].defaults.get(field, DEFAULTS[field]), []).append(name)
+    shown = [(value, names) for value, names in found.items() if value is not None and not isinstance(value, bool)]
+    shown.sort(key=lambda one: -len(one[1]))
+    parts = [f"{', '.join(f'`{name}`' for name in names)} {value}" for value, names in shown[1:]]
+    return "; ".join([str(value) for value, _ in shown[:1]] + parts)
 
 
 if __name__ == "__main__":
