@@ -12,7 +12,7 @@ from hardsim.checking.certificate import certificate, certificate_text
 from hardsim.checking.open import read_input
 from hardsim.checking.subject import ModelOptions
 from hardsim.verify import checker_of, digests, rejection, verify
-from hardsim.verify.sections import CLAIM, EVERY_LENGTH
+from hardsim.verify.sections import CLAIM, EVERY_LENGTH, SCHEMA_VERSION
 
 FORMULAS = Path(__file__).resolve().parents[1] / "formulas"
 
@@ -57,13 +57,12 @@ def handmade(nodes: list[Any], root: list[Any], n: int | None, **model: Any) -> 
     """A certificate about words over {a, b} of length n, or of every length (None)."""
     meaning = {"coordinates": model.pop("coordinates", {}), "heads": model.pop("heads", {})}
     network = {"embedding": {}, "encodings": {}, "temperature": "1", "layers": []} | model
-    old = n is not None
     labels = {"version": "1", "source": {"name": "", "sha256": "", "text": ""}, "formula": "", "at": "last",
               "regime": "", "beta": "1"}  # fmt: skip
     return {
         "format": "hardsim-certificate",
-        "schema_version": 2 if old else 3,  # what version 2 says is still read
-        "claim": CLAIM if old else EVERY_LENGTH,
+        "schema_version": SCHEMA_VERSION,
+        "claim": EVERY_LENGTH if n is None else CLAIM,
         "min_n": n or 1,
         "max_n": n,
         "labels": labels,

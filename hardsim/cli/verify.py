@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -30,20 +29,13 @@ from hardsim.lang.ast import FormulaFile
 from hardsim.lang.foreign_files import naming
 from hardsim.report.check import print_headline
 from hardsim.report.screen import Screen
-from hardsim.verify import rejection
+from hardsim.verify import LARGEST_FILE, MAKE_ONE, Unreadable, read, rejection
 from hardsim.verify import verify as verify_document
 from hardsim.verify.arithmetic import require
-from hardsim.verify.program_sections import PROGRAM_VERSIONS
-from hardsim.verify.sections import FORMAT, VERSIONS, printable
+from hardsim.verify.sections import printable
 
-KNOWN_VERSIONS = sorted({*VERSIONS, *PROGRAM_VERSIONS})
-"""Versions of certificates of both kinds (formulas, programs)."""
-LARGEST_FILE = 16 * 2**20
-"""Largest size of a certificate, in bytes."""
 MOST_LINES = 20
 """Largest number of nodes of a formula to print."""
-MAKE_ONE = "Make one with: hardsim prove FILE --certificate NAME.cert.json"
-"""Advice for a file that is not a certificate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +163,10 @@ def check(path: str, meant: Meant) -> VerifyResult:
         InputError: if the file is not a certificate.
     """
     with naming(path, path):
-        document = read_certificate(read_bytes(path, LARGEST_FILE), path)
+        try:
+            document = read(read_bytes(path, LARGEST_FILE))
+        except Unreadable as error:
+            raise InputError(f"{path}: {error}", MAKE_ONE) from None
 
     of_program = "facts" in document
 
@@ -199,30 +194,3 @@ def check(path: str, meant: Meant) -> VerifyResult:
         said |= {"min_n": lengths[0][0], "max_n": lengths[0][1]}
         said["temperature"] = tuple(given) if isinstance(given, list) else given
     return VerifyResult(path, "VALID" if reason is None else "INVALID", reason, compared=compared, **said)
-
-
-def _no_number(text: str) -> Any:
-    raise ValueError(f"{text} is not a number of JSON")
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(dict(pairs)) < len(pairs):
-        raise ValueError("a key occurs twice")
-    return dict(pairs)
-
-
-def read_certificate(data: bytes, name: str) -> dict[str, Any]:
-    """Return a certificate as a JSON object.
-
-    Raises:
-        InputError: if the data is not a certificate.
-    """
-    try:
-        document = json.loads(data, object_pairs_hook=_object, parse_constant=_no_number)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{name}: not valid JSON: {error}", MAKE_ONE) from None
-    version = document.get("schema_version") if isinstance(document, dict) else None
-    if type(version) is not int or document.get("format") != FORMAT or version not in KNOWN_VERSIONS:
-        told = f"{', '.join(map(str, KNOWN_VERSIONS[:-1]))} or {KNOWN_VERSIONS[-1]}"
-        raise InputError(f"{name}: not a certificate of version {told}", MAKE_ONE)
-    return dict(document)

@@ -1,8 +1,13 @@
-"""Check certificates, with the standard library alone and with nothing of the rest of hardsim.
+"""Check certificates with the standard library alone and with nothing of the rest of hardsim.
 
-`verify` says why a certificate does not prove its claim. Certificates of formulas are checked for each length by
-`formulas`, for every length by `every_length`; those of programs by `programs`. These modules are imported on first
-use.
+A certificate holds a network, a claim about it, and hints that a prover left. `verify` proves the claim again from the
+network or returns the reason why it cannot. Certificates of formulas are checked length by length by `formulas`, and
+for every length by `every_length`; certificates of programs are checked by `programs`. These three are imported on
+first use. `docs/checker.md` is a guide to this package.
+
+A certificate is accepted only if all of this code ran to its end. What is wrong with a certificate raises `Rejected`.
+Any other exception is a bug of the checker: the functions here let it pass, so that no bug is taken for a bad
+certificate.
 """
 
 from __future__ import annotations
@@ -20,64 +25,121 @@ from hardsim.verify.program_sections import (
     PROGRAM_VERSIONS,
     as_written_now,
 )
-from hardsim.verify.sections import CERTIFICATE, CLAIM, EVERY_LENGTH, SCHEMA_VERSION, SECTIONS, VERSIONS, printable
+from hardsim.verify.sections import (
+    CERTIFICATE,
+    CLAIM,
+    EVERY_LENGTH,
+    FORMAT,
+    SCHEMA_VERSION,
+    SECTIONS,
+    printable,
+)
 
 if TYPE_CHECKING:
     from hardsim.verify.formulas import FormulaChecker
 
+VERSIONS = f"{SCHEMA_VERSION} for formulas, {PROGRAM_VERSIONS[0]} or {PROGRAM_VERSIONS[1]} for programs"
+"""The values of schema_version that are read, in words."""
+LARGEST_FILE = 16 * 2**20
+"""The most bytes of a certificate."""
+MAKE_ONE = "Make one with: hardsim prove FILE --certificate NAME.cert.json"
+"""What to do about a file that is not a certificate, or is one of an old version."""
+
+
+class Unreadable(Exception):
+    """A file is not a certificate, or not one of a version that is read. The message says why."""
+
+
+def read(data: bytes) -> dict[str, Any]:
+    """Return the certificate in the bytes of a file. Its sections are not looked at yet.
+
+    Raises:
+        Unreadable: if the bytes are not JSON, a key occurs twice, or it is not a certificate of a known version.
+    """
+    try:
+        document = json.loads(data, object_pairs_hook=_object, parse_constant=_no_number)
+    # RecursionError: brackets that are nested too deeply for the parser of Python.
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(f"not valid JSON: {error}") from None
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise Unreadable("not a certificate of hardsim")
+    version = document.get("schema_version")
+    # `type`, not isinstance: true and 3.0 are not versions, although Python takes them for integers.
+    if type(version) is not int or version not in (SCHEMA_VERSION, *PROGRAM_VERSIONS):
+        raise Unreadable(f"a certificate of {_shown(version)}: schema_version should be {VERSIONS}")
+    return document
+
+
+def _shown(version: Any) -> str:
+    # What else stands there is not quoted: it may be of any size.
+    return f"version {version}" if type(version) is int and 0 <= version < 1000 else "no known version"
+
+
+def _no_number(text: str) -> Any:
+    raise ValueError(f"{text} is not a number of JSON")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    # Of two equal keys Python keeps the last one, other readers the first: they would read two documents.
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return dict(pairs)
+
 
 def digests(document: dict[str, Any]) -> dict[str, str]:
-    """SHA-256 of each section, as JSON in ASCII without white space, keys in order."""
+    """Return the SHA-256 digest of each section, as JSON in ASCII without white space and with sorted keys."""
     sections = PROGRAM_SECTIONS if "facts" in document else SECTIONS
     texts = {key: json.dumps(document[key], sort_keys=True, separators=(",", ":")) for key in sections}
     return {key: sha256(text.encode()).hexdigest() for key, text in texts.items()}
 
 
 def verify(document: dict[str, Any]) -> str | None:
-    """Why a certificate does not prove its claim, in printable characters; None if it does."""
+    """Return None if a certificate proves its claim, else the reason why it does not, in printable characters.
+
+    Raises:
+        Exception: of any kind, if the checker has a bug; nothing is known of the certificate then.
+    """
     return rejection(lambda: _verify(document))
 
 
 def rejection(check: Callable[[], object]) -> str | None:
-    """Why a check does not succeed, in printable characters; None if it does."""
+    """Return None if a check succeeds, else the reason why it does not, in printable characters.
+
+    Other exceptions than Rejected and MemoryError are bugs of the checker and pass.
+    """
     try:
         check()
     except Rejected as error:
         return printable(str(error))
-    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
-        return printable(f"malformed: {type(error).__name__}: {error}")
-    except (RecursionError, MemoryError):
-        return "too large: it is nested too deeply, or needs too much memory"
+    except MemoryError:  # limits on work and values hold for any certificate, but a machine may have even less memory
+        return "too large: it needs more memory than there is"
     return None
 
 
 def _verify(document: dict[str, Any]) -> None:
-    of_program = "facts" in document
+    require(type(document) is dict, "the certificate: this should be an object")
+    of_program, version = "facts" in document, document.get("schema_version")
+    known = PROGRAM_VERSIONS if of_program else (SCHEMA_VERSION,)
+    fine = type(version) is int and version in known
+    require(fine, f"a certificate of {_shown(version)}: schema_version should be {VERSIONS}")
     now = as_written_now(document) if of_program else document
+    # From here on each value has the type that is expected of it, and nothing is nested deeper than a certificate is.
     (PROGRAM_CERTIFICATE if of_program else CERTIFICATE)(now, "")
-    version = document["schema_version"]
     for key, digest in digests(document).items():
         require(document["digests"][key] == digest, f"{key} was altered: its SHA-256 digest is another")
     if of_program:
-        first, last = PROGRAM_VERSIONS
-        require(
-            version in PROGRAM_VERSIONS, f"schema_version: programs have certificates since version {first}, to {last}"
-        )
         require(document["claim"] == PROGRAM_CLAIM, "claim: it is not the one that is checked")
         from hardsim.verify.programs import ProgramChecker
 
         ProgramChecker(now)
         return
-    require(version in VERSIONS, f"schema_version: it is none of {VERSIONS}")
-    old, every = document["schema_version"] < SCHEMA_VERSION, document["max_n"] is None
-    require(not old or "alphabet" in document["formula"], "formula: certificates of version 2 have no propositions")
-    require(not old or not every, "max_n: certificates of version 2 are not of every length")
-    require(document["claim"] == (EVERY_LENGTH if every else CLAIM), "claim: it is not the one that is checked")
+    claim = EVERY_LENGTH if document["max_n"] is None else CLAIM
+    require(document["claim"] == claim, "claim: it is not the one that is checked")
     checker_of(document)(document, document["bounds"])
 
 
 def checker_of(document: dict[str, Any]) -> type[FormulaChecker]:
-    """What checks a document."""
+    """Return the class that checks a certificate of a formula: of every length if `max_n` is None."""
     from hardsim.verify.every_length import EveryLengthChecker
     from hardsim.verify.formulas import FormulaChecker
 

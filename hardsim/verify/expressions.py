@@ -31,6 +31,9 @@ DIGITS = 2000
 """Digits of an integer in it."""
 NESTING = 100
 """Brackets and exponents inside each other."""
+LEVELS = 250
+"""Operators, brackets and exponents inside each other. Whatever walks a tree calls itself at most some three times for
+each, so that Python's limit of 1000 calls is not met."""
 POWER_BITS = 1 << 14
 """Bits of a numerator or denominator on the way to a value."""
 LARGEST_PRIME = 3_317_044_064_679_887_385_961_981
@@ -131,6 +134,7 @@ class _Reader:
 
     def __init__(self, text: str, names: str, functions: bool) -> None:
         self.text, self.names, self.used, self.depth, self.next = text, names, set[str](), 0, 0
+        self.levels = 0
         self.functions = functions
         self.tokens: list[str] = []
         for token, other in _TOKEN.findall(text):
@@ -161,6 +165,8 @@ class _Reader:
 
     def expression(self, level: int) -> Expression:
         """What operators of at least this level make."""
+        self.levels += 1
+        require(self.levels <= LEVELS, f"too large: an expression that is nested beyond {LEVELS} operators")
         left = self.operand(level)
         while (own := _LEVELS.get(self.token, -1)) >= level:
             if own == _POWER:
@@ -177,6 +183,7 @@ class _Reader:
             run = make(left.run, tuple((op, part.run) for op, part in chain))
             tree = ("chain", left.tree, *((op, part.tree) for op, part in chain))
             left = Expression(own <= _COMPARE, run, tree)
+        self.levels -= 1
         return left
 
     def operand(self, level: int) -> Expression:

@@ -41,7 +41,7 @@ from hardsim.verify.arithmetic import (
     worst_of_all,
 )
 from hardsim.verify.expressions import Expression, evaluate, inverse_of
-from hardsim.verify.sections import SCHEMA_VERSION, Claim
+from hardsim.verify.sections import Claim
 
 WIDE = 12
 """Nodes whose truths are enumerated together; beyond it they count as independent, which is sound."""
@@ -63,14 +63,12 @@ class FormulaChecker(Claim, Costs):
         self.bounds: dict[str, list[Any]] = {name: [] for heads, _ in self.layers for name, *_ in heads}
         self.cache: dict[Any, Any] = {}
         self.numbers: dict[str, Any] = {}
-        # Bounds of version 2 are those of each position.
-        self.old = document.get("schema_version", SCHEMA_VERSION) < SCHEMA_VERSION
-        self.together, self.joined, self.apart = not self.old, False, False
+        self.together, self.joined, self.apart = True, False, False
         self.prove(told)
 
     def prove(self, told: dict[str, list[Any]] | None) -> None:
         """One length after the other, or where nothing depends on the length the longest one."""
-        prefix = not self.old and self._looks_back()
+        prefix = self._looks_back()
         for done, n in enumerate(self.lengths[-1:] if prefix else self.lengths):
             self._compare(told)
             self.joined = False
@@ -451,7 +449,7 @@ class FormulaChecker(Claim, Costs):
         rows = [[int(b * below[1]) for b in row] for row in keys]
         fixed, slope = ([sum(pair[k] * b for pair, b in zip(whole, row, strict=True)) for row in rows] for k in (0, 1))
         scale, reach = below[0] * below[1], len(rows)
-        if symbol and kind != "sign" and not self.old and (twice := falls(fixed, slope)):
+        if symbol and kind != "sign" and (twice := falls(fixed, slope)):
             # Beyond its reach all weights together are less than a unit of a bound. A number is farthest off at an end.
             reach = isqrt(2 * FAR * scale // twice) + 1
             points = points[:2] if kind == "number" else points
@@ -681,7 +679,7 @@ class FormulaChecker(Claim, Costs):
             of = rest[1][0][1]
             some = self.nodes[claim["some"][0]] == ["at least", args, [[1, of]], -1] and not claim["some"][1]
             return bool(some and [args, [[1, of]]] == claim["count"] and self._holds_table(node, column, i))
-        if kind != "nearest" or what != lits[-1]:
+        if kind != "nearest" or not lits or what != lits[-1]:
             return False
         if op in ("S", "U"):
             nodes, (a, b, c) = zip(where, *lits, strict=True)

@@ -22,15 +22,22 @@ DIGITS = 12
 """Those of the values of functions."""
 MOST_POWER = 24
 """The largest exponent of what has a function."""
+MOST_DEPTH = 64
+"""Operators inside each other of an expression with functions, where a sum of k terms has k - 1 of them."""
 LOGARITHMS = 12
 """How many powers of n + 1 are held against what log is taken of."""
 
 
 def has_function(tree: Tree) -> bool:
     """Whether a function occurs."""
-    if not isinstance(tree, tuple):
-        return tree in FUNCTIONS
-    return any(isinstance(part, int | str | tuple) and has_function(part) for part in tree)
+    waiting = [tree]  # and not a function that calls itself: it would for each operator twice
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, tuple):
+            waiting += part
+        elif part in FUNCTIONS:
+            return True
+    return False
 
 
 class MonotoneBounds:
@@ -44,11 +51,18 @@ class MonotoneBounds:
         where `c (n + 1)^q` is on a side of its argument."""
         self.plain, self.places, self.logarithm = plain, places, logarithm
         self.known: dict[Any, Any] = {}
+        self.depth = 0
 
     def of(self, tree: Tree, side: int) -> Value:
         """A function on a side of an expression, which is seen to have a value everywhere."""
         if (tree, side) not in self.known:
+            self.depth += 1
+            require(
+                self.depth <= MOST_DEPTH,
+                f"too large: an expression of more than {MOST_DEPTH} operators, with functions",
+            )
             self.known[tree, side] = self._of(tree, side) if has_function(tree) else self.plain(tree)
+            self.depth -= 1
         found: Value = self.known[tree, side]
         return found
 

@@ -342,7 +342,8 @@ class ScoreRows:
         visible = self.world.count(self.query, self.head.mask)
         if len(some) == 1 and some[0].single:
             return Row(visible, (), True, True, some[0].orders)
-        self.need(len(inner) == len(some), "has groups of which nothing is claimed")
+        fine = all(group.single or claim is not None for group, claim in zip(some, inner, strict=False))
+        self.need(fine and len(inner) == len(some), "has groups of which nothing is claimed")
         own = [None if group.single else self.within(group, *claim) for group, claim in zip(some, inner, strict=True)]
         found: dict[tuple[int, int], tuple[tuple[Value, ...], bool, int | None]] = {}
         for a, b, *claim in pairs:

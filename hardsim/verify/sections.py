@@ -14,8 +14,6 @@ from hardsim.verify.arithmetic import RATIONAL, exact, require
 from hardsim.verify.expressions import Expression, expression
 
 FORMAT, SCHEMA_VERSION, LARGEST = "hardsim-certificate", 3, 1024
-VERSIONS = (2, SCHEMA_VERSION)
-"""Of certificates that are read. Those of version 2 have no propositions."""
 EVERY_LENGTH = (
     "on every word of every length the network's output at the last position is exactly 1 if formula.root holds there, "
     "and exactly 0 if not"
@@ -24,6 +22,8 @@ CLAIM = (
     "on every word of length min_n to max_n the network's output at the last position is exactly 1 if formula.root "
     "holds there, and exactly 0 if not"
 )
+MOST = 10**30
+"""Integers of a certificate are smaller."""
 SECTIONS = ("claim", "min_n", "max_n", "labels", "formula", "model", "meaning", "bounds")
 SIDES = {"future": "L", "past": "R", "none": ""}
 """The positions that a mask shows: those up to here, those from here on, all."""
@@ -40,14 +40,14 @@ def such(fits: Callable[[Any], object], what: str) -> Shape:
 text = such(lambda data: type(data) is str, "a string")
 truth = such(lambda data: type(data) is bool, "true or false")
 rational = such(lambda data: type(data) is str and RATIONAL.fullmatch(data), 'a rational such as "-1/2"')
-bound = such(lambda data: data is None or type(data) is int, "an integer or null")
+bound = such(lambda data: data is None or (type(data) is int and abs(data) < MOST), "an integer or null")
 """What bounds a head, `null` where there is nothing to bound."""
 
 
 def integer(data: Any, place: str) -> None:
     """An integer, which neither `true` nor 1.0 is."""
     require(type(data) is int, f"{place}: this should be an integer")
-    require(abs(data) < 10**30, f"{place}: too large: an integer of more than 30 digits")
+    require(abs(data) < MOST, f"{place}: too large: an integer of more than 30 digits")
 
 
 def one_of(*values: str) -> Shape:
@@ -296,6 +296,8 @@ class Claim:
         same = len(head["query"]) == len(head["key"])
         require(same, f"head {head['name']}: query and key have different dimensions")
         claim |= {key: self.lit(claim[key], len(self.nodes)) for key in ("where", "what", "some") if key in claim}
+        for lit in claim["count"][0] if "count" in claim else ():
+            self.lit(lit, len(self.nodes))
         pairs = [*zip(exact(head["query"]), exact(head["key"]), strict=True)]
         return head["name"], SIDES[head["mask"]], claim, pairs, exact(head["value"]), head["out"]
 

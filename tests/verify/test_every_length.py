@@ -125,7 +125,7 @@ def test_what_is_claimed_is_named() -> None:
         ("claim", made("since", "temperature", 3)["claim"], "it is not the one that is checked"),
         ("max_n", 9, "claim: it is not the one"),
         ("min_n", 2, "min_n, max_n"),
-        ("schema_version", 2, "version 2 are not of every length"),
+        ("schema_version", 2, "a certificate of version 2: schema_version should be 3 for formulas"),
     ):
         before, document[key] = document[key], value
         document["digests"] = digests(document)

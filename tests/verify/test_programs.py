@@ -218,7 +218,7 @@ def test_each_hint_that_is_left_out_or_of_another_kind_is_missed() -> None:
         ("temperature", ["1 < 2", "1"], "a truth"),
         ("temperature", "0*n", "not positive"),
         ("claim", "everything", "not the one that is checked"),
-        ("schema_version", 2, "since version 3"),
+        ("schema_version", 2, "of version 2: schema_version should be"),
     ],
 )
 def test_what_is_claimed_has_one_form(key: str, value: Any, told: str) -> None:

@@ -534,7 +534,7 @@ SHARE_SPAN, ANSWER = ("facts", "spans", 5), ("facts", "more", "answers", "share"
         (("facts", "more", "answers"), {}, "may lie on the threshold"),
         (("facts", "more", "answers"), {"a": [1, 1, 1]}, "answers are spans of outputs"),
         (("schema_version",), 3, "neither counts nor answers"),
-        (("schema_version",), 5, "since version 3"),
+        (("schema_version",), 5, "of version 5: schema_version should be"),
     ],
 )
 def test_what_is_claimed_of_ties_is_missed_where_it_is_wrong(path: Any, value: Any, told: str) -> None:
