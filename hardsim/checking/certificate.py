@@ -15,14 +15,14 @@ from typing import Annotated, Any, assert_never
 
 from hardsim.checking.result import InputName, Length, span_text, verdict_summary
 from hardsim.checking.subject import Subject, own_predicates
-from hardsim.errors import HardsimError, InputError, Undecided
+from hardsim.errors import HardsimError, Undecided
 from hardsim.lang import parse
 from hardsim.lang.arith import Arith, in_python
 from hardsim.lang.ast import FormulaFile, UserPredicate
 from hardsim.lang.core import And, AtLeast, Core, CountOf, Edge, Letters, Lit, Node, Numeric, Reach, Step, Xor
 from hardsim.lang.desugar import desugar
 from hardsim.lang.pretty import format_file, format_formula
-from hardsim.lang.valuations import MOST_LISTED, Alphabet, Holding, Symbols, Valuations, everything, listing
+from hardsim.lang.valuations import Alphabet, Holding, Symbols, Valuations, everything, listing
 from hardsim.network.columns import PositionFunction, PredicateColumn, column_text, predicate_text
 from hardsim.network.model import AttentionHead, Matrix, Transformer
 from hardsim.network.numbers import ONE, Rational
@@ -188,45 +188,33 @@ class VerifyResult(Record):
         return self.verdict == "VALID"
 
 
-def formula_json(core: Core, users: Mapping[str, UserPredicate], listed: bool = False) -> dict[str, Any]:
-    """Return a formula as the table of its nodes, in primitive operators. Sets of propositions are `listed` one by one
-    in certificates of version 2. Otherwise the propositions may form any set, whatever constraints there
-    are, which makes the claim stronger."""
+def formula_json(core: Core, users: Mapping[str, UserPredicate]) -> dict[str, Any]:
+    """Return a formula as the table of its nodes, in primitive operators. Propositions may form any set, whatever
+    constraints there are, which makes the claim stronger."""
     true = core.nodes.index(Letters(everything(core.alphabet)))
-    nodes = [_node(node, true, users, listed) for node in core.nodes]
-    return {**alphabet_json(core.alphabet, listed), "nodes": nodes, "root": [core.root.node, core.root.negated]}
+    nodes = [_node(node, true, users) for node in core.nodes]
+    return {**alphabet_json(core.alphabet), "nodes": nodes, "root": [core.root.node, core.root.negated]}
 
 
-def alphabet_json(alphabet: Alphabet, listed: bool) -> dict[str, list[str]]:
-    """Return the symbols, or the propositions, in JSON.
-
-    Raises:
-        InputError: if there are too many sets of propositions to be listed.
-    """
-    if isinstance(alphabet, Valuations) and not listed:
-        return {"props": list(alphabet.props)}
-    # k propositions make 2^k symbols.
-    if len(alphabet) > MOST_LISTED:
-        raise InputError(f"these propositions make {len(alphabet):,} sets, which are too many to be listed")
-    return {"alphabet": list(alphabet)}
+def alphabet_json(alphabet: Alphabet) -> dict[str, list[str]]:
+    """Return the symbols, or the propositions, in JSON."""
+    return {"props": list(alphabet.props)} if isinstance(alphabet, Valuations) else {"alphabet": list(alphabet)}
 
 
-def letters_json(symbols: Symbols, listed: bool) -> list[Any]:
+def letters_json(symbols: Symbols) -> list[Any]:
     """Return the node for a set of symbols."""
     if isinstance(symbols, Holding):
-        if not listed:
-            return ["true", []] if symbols.name is None else ["holds", [], symbols.name]
-        return ["letters", [], *sorted(listing(symbols, symbols.alphabet))]
+        return ["true", []] if symbols.name is None else ["holds", [], symbols.name]
     return ["letters", [], *sorted(symbols)]
 
 
-def _node(node: Node, true: int, users: Mapping[str, UserPredicate], listed: bool) -> list[Any]:
+def _node(node: Node, true: int, users: Mapping[str, UserPredicate]) -> list[Any]:
     def lits(*of: Lit) -> list[Literal]:
         return [[lit.node, lit.negated] for lit in of]
 
     match node:
         case Letters(symbols):
-            return letters_json(symbols, listed)
+            return letters_json(symbols)
         case Edge(which):
             return ["at least", lits(Lit(true)), [[-1, "L" if which == "first" else "R"]], 1]
         case And(args):
@@ -249,7 +237,7 @@ def _node(node: Node, true: int, users: Mapping[str, UserPredicate], listed: boo
 # ---- the network ----
 
 
-def network_json(model: Transformer, users: Mapping[str, UserPredicate], listed: bool = False) -> dict[str, Any]:
+def network_json(model: Transformer, users: Mapping[str, UserPredicate]) -> dict[str, Any]:
     """Return the network by names of coordinates: rows of matrices without their zeros, pairs of hidden units as clips;
     symbols as in `formula_json`."""
     names, layers = model.coordinates, []
@@ -266,8 +254,8 @@ def network_json(model: Transformer, users: Mapping[str, UserPredicate], listed:
                 clips.setdefault(names[out], ["0", []])[1].append([str(weight), str(unit.bias), row])
         layers.append({"heads": [_head_json(head, names) for head in layer.heads], "clips": clips})
     return {
-        **alphabet_json(model.alphabet, listed),
-        "embedding": _embedding_json(model, listed),
+        **alphabet_json(model.alphabet),
+        "embedding": _embedding_json(model),
         "encodings": {names[k]: function_text(value, users) for k, value in model.encodings},
         "temperature": in_python(str(model.temperature)),
         "layers": layers,
@@ -275,11 +263,11 @@ def network_json(model: Transformer, users: Mapping[str, UserPredicate], listed:
     }
 
 
-def _embedding_json(model: Transformer, listed: bool) -> dict[str, Any]:
+def _embedding_json(model: Transformer) -> dict[str, Any]:
     """Return the embedding by names of coordinates: the value for each symbol, or the multiples of propositions and
     (under the empty name) of 1."""
     names = enumerate(model.coordinates)
-    if not isinstance(model.alphabet, Valuations) or listed:
+    if not isinstance(model.alphabet, Valuations):
         columns = {name: [str(value) for value in model.by_symbol(k)] for k, name in names}
         return {name: values for name, values in columns.items() if set(values) != {"0"}}
     rows = list(zip((*model.alphabet.props, ""), model.embedding.rows(), strict=True))
@@ -343,7 +331,7 @@ class _Claims:
 
     def _letters(self, symbols: Symbols) -> Literal:
         if isinstance(symbols, Holding):
-            return [self._add(letters_json(symbols, False)), False]
+            return [self._add(letters_json(symbols)), False]
         known = frozenset(listing(symbols, self.core.alphabet))
         # A node that exists for the other symbols is used again, negated, instead of a second node.
         own, other = (["letters", [], *sorted(part)] for part in (known, frozenset(self.core.alphabet) - known))
@@ -433,7 +421,7 @@ def check_formula(document: Mapping[str, Any], file: FormulaFile, name: str) -> 
     own_predicates(file)
     core = desugar(file)
     found = document["formula"]
-    wanted = formula_json(core, {item.name: item for item in file.predicates}, "alphabet" in found)
+    wanted = formula_json(core, {item.name: item for item in file.predicates})
     for key in ("alphabet", "props"):
         same = set(found.get(key, [])) == set(wanted.get(key, []))
         require(
@@ -481,8 +469,7 @@ def check_model(document: Mapping[str, Any], subject: Subject, name: str) -> Non
     formula = subject.formula or subject.origin
     if formula is None or subject.stored is None:
         raise Rejected("the certificate is about a formula, not about a program or a model")
-    users, listed = {item.name: item for item in formula.predicates}, "alphabet" in document["model"]
-    network = network_json(subject.stored, users, listed)
+    network = network_json(subject.stored, {item.name: item for item in formula.predicates})
     found = difference(document["model"], network, "model")
     require(found is None, f"{found}: it is not what {name} has")
 
