@@ -46,7 +46,7 @@ SIGNS = {
     "rvert": "|",
 }
 FUNCTIONS = {"log", "ln", "exp", "tanh", "min", "max"}
-FONTS = {"mathbb": "double-struck", "mathrm": "normal", "text": "normal"}
+NUMBERS = {"N": "ℕ", "Z": "ℤ", "Q": "ℚ", "R": "ℝ"}
 SPACES = {"quad": "1em", "qquad": "2em"}
 # Python-Markdown would read these signs as its own marks.
 MARKS = {sign: f"&#{ord(sign)};" for sign in "&<>*_[]`\\"}
@@ -130,8 +130,11 @@ class Formula:
             return f"<mrow><mi>{name}</mi>{space}</mrow>" if space else f"<mi>{name}</mi>"
         if name in SPACES:
             return f'<mspace width="{SPACES[name]}"/>'
-        if name in FONTS:
-            return f'<mi mathvariant="{FONTS[name]}">{shown(self.verbatim())}</mi>'
+        if name == "text":
+            return f'<mi mathvariant="normal">{shown(self.verbatim())}</mi>'
+        if name == "mathbb" and (letter := self.verbatim()) in NUMBERS:
+            # Browsers draw no other style of a letter than the upright one, so the letter itself is another one.
+            return f"<mi>{NUMBERS[letter]}</mi>"
         if name == "frac":
             return f"<mfrac>{self.atom()}{self.atom()}</mfrac>"
         if name == "sqrt":
@@ -155,8 +158,10 @@ def shown(text: str) -> str:
 
 def mathml(tex: str, block: bool = False) -> str:
     """Return a formula as an element of MathML."""
-    display = ' display="block"' if block else ""
-    return f"<math{display}>{Formula(tex).row()}</math>"
+    if block:
+        return f'<math display="block">{Formula(tex).row()}</math>'
+    # Python-Markdown takes <math> at the start of a line for a block of its own; the span keeps it in its paragraph.
+    return f"<span><math>{Formula(tex).row()}</math></span>"
 
 
 def each(text: str, change: Callable[[str, bool], str]) -> str:
